@@ -22,6 +22,7 @@ import click
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.completion import offered
+from mockserver.commands.ending import interruptions, stop
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
 from mockserver.settings import (
@@ -50,6 +51,8 @@ class _Row:
     group: str
     name: str
     place: str
+    ends: str
+    """``in order`` where a signal interrupts the command, which then puts away what it has made."""
     summary: str
 
 
@@ -75,6 +78,9 @@ class ServeByDefault(click.Group):
         """A command by its name, imported now; for a name that is none all of them, of which click suggests one."""
         known = [row for rows in COMMANDS.values() for row in rows]
         for row in [row for row in known if row.name == cmd_name] or known:
+            if row.ends:
+                # From now on: to import one takes a while.
+                ctx.with_resource(interruptions())
             if row.name not in self.commands:
                 self.add_command(resolve_name(row.place))
         return super().get_command(ctx, cmd_name)
@@ -88,13 +94,11 @@ class ServeByDefault(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            sys.exit(Exit.INTERRUPTED)
+            stop(Exit.INTERRUPTED, "interrupted")
         except OSError as problem:
             if problem.errno not in _FULL:
                 raise
-            click.echo(f"what was to be printed could not be written: {problem.strerror}", err=True)
-            sys.exit(Exit.INTERNAL)
+            stop(Exit.INTERNAL, f"what was to be printed could not be written: {problem.strerror}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in groups, each with its whole first sentence; then the options that matter first."""
@@ -268,8 +272,7 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     end = time.monotonic() + within
     while (problem := _ask_ready(given, settings)) is not None:
         if time.monotonic() >= end:
-            click.echo(problem, err=True)
-            sys.exit(Exit.NOT_READY)
+            stop(Exit.NOT_READY, problem)
         time.sleep(POLL_SECONDS)
     click.echo("ready")
 
@@ -341,6 +344,5 @@ def ca(**flags: Any) -> None:
     try:
         pem = authority_pem(data_directory(settings, os.environ))
     except (OSError, ValueError) as problem:
-        click.echo(f"--data-dir: {problem}", err=True)
-        sys.exit(Exit.USAGE)
+        stop(Exit.USAGE, f"--data-dir: {problem}")
     click.echo(pem, nl=False)

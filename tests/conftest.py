@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Generator, Iterator
+from copy import copy
 from functools import cache
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
@@ -56,12 +57,20 @@ def url(server: Process) -> str:
     return server.url
 
 
-@pytest.fixture
-def api() -> Api:
-    """A caller of a fresh application."""
+@pytest.fixture(scope="session")
+def _everyones() -> Api:
+    """A caller of the application that all tests share which take ``api``: to make one takes longer than most tests."""
     from tests.driving import Api
 
     return Api()
+
+
+@pytest.fixture
+def api(_everyones: Api) -> Iterator[Api]:
+    """A caller of an application that has no sandbox yet."""
+    yield copy(_everyones)
+    for sandbox in _everyones.app.world.sandboxes:
+        assert _everyones.call("DELETE", "/__admin/sandbox", key=sandbox.key).status == 200
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from starlette import routing
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
-from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.scenario import Scenario, ScenarioFile
 from mockserver.server.lane import fast_app
 from mockserver.web.app import Application
 from mockserver.wire import fields
@@ -54,7 +54,8 @@ class _Given:
     test_values: bool
 
     def load(self) -> list[Scenario]:
-        own = [Scenario("assumed", "assumed.yaml", assumptions=self.assumptions)] if self.assumptions else []
+        assumed = ScenarioFile(version=1, assumptions=dict(self.assumptions))
+        own = [Scenario("assumed", "assumed.yaml", assumed)] if self.assumptions else []
         given = [_read_text(self.text, "given.yaml")] if self.text else []
         behind = _read((), test_values=True) if self.test_values else []
         named = [one for one in _read(self.names, test_values=False) if not behind or one.name != behind[0].name]

@@ -209,10 +209,6 @@ class Assumed:
         is_same = profile is self.profile and repr(dict(overrides)) == repr(self.overrides)
         return self if is_same else Assumed(profile, overrides)
 
-    def with_overrides(self, overrides: Mapping[str, object]) -> Assumed:
-        """These values with more overrides on top. Raises ``Invalid`` (90) naming every bad row."""
-        return Assumed(self.profile, {**self.overrides, **overrides})
-
 
 def read(key: str, given: object) -> Any:
     """The typed value of an override. Raises ``Invalid`` (90) with what is allowed and the nearest known key."""

@@ -18,11 +18,11 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.books.figures import NAMES, money_text
 from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, checked_rows
-from mockserver.commands.explore import stop
-from mockserver.commands.findings import check_reached, served
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
+from mockserver.commands.servers import check_reached, served
 
 _SHOWN = ("held", "captured", "refunded", "net", "pending")
 _LISTED = (*KEYS, "currency", *NAMES, "net", "exposure")

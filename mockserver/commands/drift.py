@@ -15,7 +15,7 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment, machine_now
 from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.commands.explore import interruptions, stop
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.drift.differences import Run
 from mockserver.drift.importing import scenario_of
@@ -91,8 +91,7 @@ def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
     run = Run(f"drift-{machine_now() // 1_000:x}", machine_now())
     server = remote(url, key, machine_now)
     try:
-        with interruptions():
-            return Recording(url, run, asyncio.run(play(steps(ops), server, run.name)))
+        return Recording(url, run, asyncio.run(play(steps(ops), server, run.name)))
     except NotCompared as refused:
         raise NotCompared(f"{url}: {refused}", refused.code) from None
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from http.client import BAD_REQUEST
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from httpx import HTTPError
 
-from mockserver.adapters import local_server
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.local_server import CannotStart
 from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, explored, text
+from mockserver.commands.servers import started
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
@@ -37,45 +37,16 @@ from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.scenario.problems import ScenarioRefused
 
-SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
-"""Options of a server that is started for a command."""
-
-
-@contextmanager
-def interruptions() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt``, once: what ends then is not interrupted again. A signal
-    that is ignored already stays so (``nohup``)."""
-    names = ("SIGINT", "SIGTERM", "SIGHUP")
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: found for number in numbers if (found := signal.getsignal(number)) is not signal.SIG_IGN}
-
-    def interrupt(*_: object) -> NoReturn:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    for number in before:
-        signal.signal(number, interrupt)
-    yield
-    for number, handler in before.items():
-        if signal.getsignal(number) is interrupt:
-            signal.signal(number, handler)
-
 
 @contextmanager
 def stopping(url: str | None, program: str) -> Iterator[None]:
-    """End the command, with the reason, when no server answers, a file or the program cannot be used, or the user
-    interrupts it."""
+    """End the command, with the reason, when no server answers, or a file or the program cannot be used."""
     try:
         yield
-    except CannotStart as problem:
-        stop(Exit.NOT_READY, str(problem))
     except OSError as problem:
         stop(Exit.USAGE, f"{problem.filename or program}: {problem.strerror}")
     except (HTTPError, ControlRefused) as problem:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
-    except KeyboardInterrupt:
-        stop(Exit.INTERRUPTED, "interrupted")
 
 
 _WARNING = "warning"
@@ -133,20 +104,19 @@ def explore(
     faults = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = Plan(faults=faults, least=least, has_all=all_, **asked)
-    way = {"aftermath": aftermath, "restart": restart or ()}
-    click.get_current_context().with_resource(interruptions())
+    with_runner = partial(trial_runner, url, admin_token, command, seed, aftermath=aftermath, restart=restart or ())
     with stopping(url, command[0]):
         try:
             # Before the folder is touched.
             before = Before.read(baseline or out / "report.json") if baseline is not None or fixed is not None else None
             if fixed is not None and before is not None:
-                with trial_runner(url, admin_token, command, seed, **way) as runner:
+                with with_runner() as runner:
                     sys.exit(Exit.STOPPED if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
             if replay is not None:
-                with trial_runner(url, admin_token, command, seed, **way) as runner:
+                with with_runner() as runner:
                     sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(plan.least) else Exit.STOPPED)
             kept = ExplorationFolder(out)
-            with kept.claimed(), trial_runner(url, admin_token, command, seed, **way) as runner:
+            with kept.claimed(), with_runner() as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 made.before = before
                 _report(made, kept, form, plan.least)
@@ -176,32 +146,26 @@ def trial_runner(
 ) -> Iterator[TrialRunner]:
     """A server, started here unless one is given, and all that the command is run with; ``way`` is given on to the
     runner."""
-    with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
-        commands, run = Commands(environment()), process_name()
-        if url is not None:
-            given = TrialRunner(url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, **way)
-            with isolated(given) as runner:
-                if runner.salt:
-                    click.echo(
-                        f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
-                        "sandboxes, so ids differ from those of a run alone",
-                        err=True,
-                    )
-                yield runner
+    with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
+        folder = Path(name)
+        at = partial(TrialRunner, argv=argv, commands=Commands(environment()), folder=folder, seed=seed, **way)
+        if url is None:
+            with started((), folder) as own:
+                yield at(url=own, run=process_name(), is_shared=False, line=ControlLine(own))
             return
-        started, process = local_server.start(SERVER_OPTIONS, Path(folder))
-        try:
-            line = ControlLine(started)
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run, is_shared=False, line=line, **way)
-        finally:
-            # No command runs any more, so no answer is on its way.
-            process.kill()
-            process.wait()
+        with isolated(at(url=url, run=process_name(), admin_token=admin_token)) as runner:
+            if runner.salt:
+                click.echo(
+                    f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
+                    "sandboxes, so ids differ from those of a run alone",
+                    err=True,
+                )
+            yield runner
 
 
 def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
     base = exploration.baseline(runner, plan.timeout)
-    if any(fault.at == CRASH for fault in plan.faults):
+    if plan.crashes:
         base = exploration.crash_baseline(runner, base, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
     click.echo(
@@ -244,11 +208,10 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
         scenario = read_file(file)
     except ScenarioRefused as refused:
         stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
-    if scenario.seed is not None:
+    if scenario.said.seed is not None:
         # What was found with another seed comes again with that.
-        runner = replace(runner, seed=scenario.seed)
-    told: Any = scenario.source.get("money", ())
-    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+        runner = replace(runner, seed=scenario.said.seed)
+    also = [*runner.aftermath.invariants, *map(Invariant, scenario.said.money)]
     runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
@@ -260,7 +223,7 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     reference = Reference(of_two=held_until(scenario.source) == "released")
     has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
     found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
-    return _show(seen, found, scenario.description, rules)
+    return _show(seen, found, scenario.said.description, rules)
 
 
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
@@ -275,7 +238,7 @@ def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple
         trial = _named(name, plan, base)
     except ValueError as problem:
         raise click.UsageError(f"{option}: {problem}") from None
-    if trial.is_of == CRASH:
+    if trial.is_of == CRASH and not plan.crashes:
         base = exploration.crash_baseline(runner, base, plan.timeout)
     seen, made, _ = exploration.try_one(runner, plan, base, trial)
     return trial, seen, made
@@ -345,9 +308,3 @@ def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -
             click.echo(REPORTS[form](report.rows(made)))
         case _:
             click.echo(page if form == "html" else data)
-
-
-def stop(code: int, words: str) -> NoReturn:
-    """End the command with an exit code and the reason."""
-    click.echo(words, err=True)
-    sys.exit(code)

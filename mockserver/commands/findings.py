@@ -5,35 +5,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
-import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import stop
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
-from mockserver.engine.sandbox import masked_key
+from mockserver.commands.servers import check_reached, served
 from mockserver.findings.catalogue import reaches
-from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import UNSAFE, Coverage
-
-
-@contextmanager
-def served(url: str, key: str, refused: Exit, admin_token: str | None = None) -> Iterator[RemoteSandbox]:
-    """A sandbox of a running server. Ends the command when none answers, with ``refused`` when it refuses a call."""
-    try:
-        with closing(RemoteSandbox(url, key, admin_token=admin_token)) as sandbox:
-            yield sandbox
-    except ControlRefused as problem:
-        stop(refused, str(problem))
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
 
 
 @click.command()
@@ -57,26 +41,6 @@ def findings(
         click.echo(sentence, err=form != "text")
     if any(reaches(row, fail_on) for row in rows):
         sys.exit(Exit.FOUND)
-
-
-def check_reached(sandbox: RemoteSandbox) -> None:
-    """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
-    misspelt: an unused sandbox has no findings. Raises as ``RemoteSandbox.call``."""
-    if not is_reached(sandbox):
-        used = ", ".join(others(sandbox)) or "none"
-        stop(Exit.USAGE, f"no request has reached this sandbox ({masked_key(sandbox.secret_key)}); keys in use: {used}")
-
-
-def is_reached(sandbox: RemoteSandbox) -> bool:
-    # A test that moves the clock of the wrong sandbox has asked nothing of it.
-    page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
-    return bool(page["count"] or page["dropped"])
-
-
-def others(sandbox: RemoteSandbox) -> list[str]:
-    """The masked keys of the other sandboxes of its server that were used."""
-    own, rows = masked_key(sandbox.secret_key), sandbox.rows("/__admin/sandboxes", "sandboxes")
-    return [row["key"] for row in rows if row["requests"] and row["key"] != own]
 
 
 @click.command()

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,15 +16,13 @@ from typing import Any
 import click
 from httpx import HTTPError
 
-from mockserver.adapters import local_server
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.local_server import CannotStart
 from mockserver.adapters.machine_clock import environment
 from mockserver.books.invariants import Invariant
-from mockserver.commands.explore import SERVER_OPTIONS, stop
-from mockserver.commands.findings import is_reached, others
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
+from mockserver.commands.servers import is_reached, others, started
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
@@ -69,7 +67,7 @@ def run(
     aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
     with ExitStack() as open_until_judged:
         folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
-        url = open_until_judged.enter_context(started(_words_of(serve), folder))
+        url = open_until_judged.enter_context(started([*_words_of(serve)], folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
         (folder / "run").mkdir()
         given = given_to(sandbox, folder / "run")
@@ -104,21 +102,6 @@ def _words_of(asked: Mapping[str, Any]) -> Iterator[str]:
                 yield from (word for one in value for word in (option, one))
             case _:
                 yield from (option, str(value))
-
-
-@contextmanager
-def started(words: Iterable[str], folder: Path) -> Iterator[str]:
-    """The address of a server that ends with this block. Ends the command when it cannot be started."""
-    try:
-        url, process = local_server.start([*SERVER_OPTIONS, *words], folder)
-    except CannotStart as problem:
-        stop(problem.code or Exit.NOT_READY, str(problem))
-    try:
-        yield url
-    finally:
-        # The command has ended and is judged: no answer is on its way.
-        process.kill()
-        process.wait()
 
 
 def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:

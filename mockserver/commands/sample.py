@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.findings import served
 from mockserver.commands.options import options
+from mockserver.commands.servers import served
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.record import mutable

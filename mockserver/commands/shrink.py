@@ -13,7 +13,8 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.scenario_files import load
 from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.commands.explore import interruptions, stop, stopping, trial_runner
+from mockserver.commands.ending import stop
+from mockserver.commands.explore import stopping, trial_runner
 from mockserver.commands.options import options
 from mockserver.domain.masking import mask_text
 from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
@@ -52,11 +53,10 @@ def shrink(
     except ValueError:
         raise click.UsageError(f"--scenario: {scenario} is a folder, and one scenario is wanted") from None
     source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
-    click.get_current_context().with_resource(interruptions())
     code = Exit.STOPPED.value
     with stopping(url, command[0]):
         out.mkdir(parents=True, exist_ok=True)
-        ids = seed if seed is not None else read.seed or Settings().seed
+        ids = seed if seed is not None else read.said.seed or Settings().seed
         try:
             with trial_runner(url, admin_token, command, ids) as runner:
                 report = partial(click.echo, err=True)

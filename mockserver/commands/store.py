@@ -12,7 +12,7 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import machine_now, write_whole
-from mockserver.commands.explore import stop
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.domain.clock import iso
@@ -142,7 +142,7 @@ def compact(path: Path) -> None:
     with _opened(path) as reader:
         before = reader.size
     with _reported():
-        file = StoreFile(path)
+        file = StoreFile(path, whole=True)
         try:
             while file.clear_away():
                 pass
@@ -201,19 +201,18 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     """A function that makes a sandbox of its rows, as a server would, or gives the reason why it cannot."""
     from mockserver import create_app
     from mockserver.store.persister import DamagedSandbox, stored_sandbox
-    from mockserver.store.schema import SERVER, Unreadable, by_part
+    from mockserver.store.schema import SERVER, Unreadable
 
     app = create_app()
     try:
         context = app.store_references(reader.rows(SERVER))
     except Unreadable as fault:
         reader.damage.append(f"the scenarios: {fault}")
-        context = app.store_references([])
+        context = app.store_references({})
 
     def make(kept: StoredSandbox) -> Sandbox | str:
         try:
-            rows = by_part(reader.rows(kept.world))
-            return stored_sandbox(kept.key, kept.world, rows, context, machine_now()).sandbox
+            return stored_sandbox(kept.key, kept.world, reader.rows(kept.world), context, machine_now()).sandbox
         except (Unreadable, DamagedSandbox) as fault:
             return str(fault)
 

@@ -20,7 +20,7 @@ from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import entity, record
 from mockserver.engine.sandboxes import looks_live
 from mockserver.scenario.matching import json_text
-from mockserver.scenario.scenario import CallMap, Scenario
+from mockserver.scenario.scenario import CallMap, Scenario, ScenarioFile
 from mockserver.settings import Settings
 from mockserver.web.app import Application
 from mockserver.web.request import asked
@@ -139,7 +139,7 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
 
 def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> Peer:
     """A new sandbox of this product in this process, its clock at an instant until ``rest`` moves it."""
-    given = Scenario("drift", "drift.yaml", assumptions=assumptions)
+    given = Scenario("drift", "drift.yaml", ScenarioFile(version=1, assumptions=dict(assumptions)))
     time = [instant]
     settings = Settings(profile=profile, log_level="error", findings="off")
     app = Application(settings, lambda: time[0], Files(lambda: [given, *load((), test_values=True)]))

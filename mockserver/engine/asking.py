@@ -11,7 +11,7 @@ from mockserver.domain.provider import Provider
 from mockserver.domain.sources import Instrument
 from mockserver.engine.result import Unreached
 from mockserver.engine.step import Step
-from mockserver.scenario.attempt import Stage
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.transport import At

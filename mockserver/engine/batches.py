@@ -29,12 +29,11 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch, NewCharge
 from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import Invalid, Refused
-from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record, replace
 from mockserver.domain.sources import MethodSource
-from mockserver.domain.states import BatchEvent, ChargeState
+from mockserver.domain.states import BatchEvent, ChargeState, Subject
 from mockserver.engine import charges, step_effects
 from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked
@@ -73,36 +72,31 @@ class Reading:
     script: BatchScript
     salt: str
     outcomes: _Outcomes
-    meaning: str | None
+    meaning: str
 
 
 def reading(step: Step, text: str) -> Cooperative[Reading]:
     """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. What it means
     is asked for the findings alone."""
     script, salt = _script(step)
-    lines, rows, wrong = read_lines(text), list[BatchRow](), dict[str, str]()
+    lines, rows, wrong, meaning = read_lines(text), list[BatchRow](), dict[str, str](), 0
     while some := list(islice(lines, LINES)):
-        rows += [row for _, row in some if isinstance(row, BatchRow)]
+        added = [row for _, row in some if isinstance(row, BatchRow)]
+        rows += added
+        meaning += sum(map(_meaning_of, added)) if step.sandbox.watch is not None else 0
         for line, words in some:
             if isinstance(words, str) and len(wrong) < MOST_FAULTS:
                 wrong[f"Batch.Line{line}"] = f"line {line}: {words}"
         yield
     outcomes = (yield from _scripted(rows, script.rows, salt)) if not wrong else {}
-    meaning = (yield from _meaning_of(rows)) if step.sandbox.watch is not None and not wrong else None
-    return Reading(rows, wrong, script, salt, outcomes, meaning)
+    return Reading(rows, wrong, script, salt, outcomes, f"{len(rows)} rows {meaning:x}")
 
 
-def _meaning_of(rows: Sequence[BatchRow]) -> Cooperative[str]:
-    """What some rows ask for: equal, in one process, for the same transactions in whatever order and words. A sum of
-    their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members change
-    places."""
-    total = 0
-    for start in range(0, len(rows), LINES):
-        some = rows[start : start + LINES]
-        members = ((row.payment_method_id, row.amount, row.currency.upper(), row.reference) for row in some)
-        total += sum(hash(str(hash(one))) for one in members)
-        yield
-    return f"{len(rows)} rows {total:x}"
+def _meaning_of(row: BatchRow) -> int:
+    """What a row asks for: the sum is equal, in one process, for the same rows in whatever order and words. The hash of
+    a tuple is hashed once more as a text: the sum of two may stay when their members change places."""
+    members = row.payment_method_id, row.amount, row.currency.upper(), row.reference
+    return hash(str(hash(members)))
 
 
 def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:

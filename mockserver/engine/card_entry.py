@@ -130,8 +130,3 @@ def _end_of(expiry: str) -> Micros:
     """The instant at which a card expires, ``MM/YY``."""
     month, year = int(expiry[:2]), 2000 + int(expiry[3:])
     return instant_of(datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC))
-
-
-def bare(number: str) -> str:
-    """The digits of a number that was checked before."""
-    return clean(number) or number

@@ -278,16 +278,14 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
         failed_attempts=failed,
         verified=begun.verified,
     )
-    charge = step.add(begin(), event)
-    follow_up(step, charge, event, outcome)
-    _follow(step, charge, None)
-    for _ in range(1, outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
-        copy = step.add(begin(), event)
-        follow_up(step, copy, event, outcome)
-        _follow(step, copy, None, is_copy=True)
-        # The answer names the first one only.
-        step.result.about["charge"] = charge
-    return charge
+    made: list[Charge] = []
+    for _ in range(outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
+        made.append(step.add(begin(), event))
+        follow_up(step, made[-1], event, outcome)
+        _follow(step, made[-1], None, is_copy=len(made) > 1)
+    # The answer names the first one only.
+    step.result.about["charge"] = made[0]
+    return made[0]
 
 
 def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:

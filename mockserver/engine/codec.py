@@ -5,10 +5,6 @@ A state document (``form``) is read by anybody and from anybody. A field that is
 it goes out only when secrets are asked for, and without them every text goes out with card numbers masked. Back comes
 only what the types and their constraints (``domain.constraints``) allow; every fault names its place.
 
-A row of a store (``row_form``) has the same form with its secrets, without the fields that have their defaults. Rows
-are checked by their sums, so values are taken as they are; fields that this version does not know are skipped, so that
-a field can be added or removed without another format of the file.
-
 Amounts are texts, instants whole microseconds, those with tenths of one texts.
 """
 
@@ -16,13 +12,11 @@ from __future__ import annotations
 
 import re
 import types
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import islice
-from threading import RLock
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
@@ -32,24 +26,16 @@ from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
-from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import mutable
-from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.findings.catalogue import CATALOGUE, FindingKind
 
 KIND = "$kind"
 MOST_FAULTS = 20
 """Faults of a document that are named at once."""
 
 _MOST_DIGITS = 40
-_MOST_ALIKE = 1_000
-_NO_CARDS = CardRegistry("")
 _TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
-_SHARED = frozenset({CardNumber, Instrument, ProviderSummary})
-"""Records that many rows hold alike: read again, they are one value in memory."""
-_NEVER = object()
 
 Write = Callable[[Any, bool], Any]
 Read = Callable[[Any, CardRegistry], Any]
@@ -100,48 +86,34 @@ class Form:
         """The value of plain data, which is used up by that, with pauses alike. Raises ``ImportFault``."""
         return (yield from self.steps.read(raw, cards)) if self.steps else self.read(raw, cards)
 
-    def to_plain(self, value: Any) -> Any:
-        """The plain data of a value, with its secrets."""
-        return self.write(value, True)
-
-    def to_value(self, raw: Any, cards: CardRegistry = _NO_CARDS) -> Any:
-        """The value of plain data. Raises ``ValueError``, ``LookupError``, ``TypeError`` or ``ArithmeticError`` for
-        data that no value has."""
-        return self.read(raw, cards)
-
 
 class Codec:
-    """The form of each type, made once from its annotation. ``leaves`` are the forms of the simplest types; what
-    ``is_trusted`` is neither checked nor written where it has its default."""
+    """The form of each type, made once from its annotation. ``leaves`` are the forms of the simplest types."""
 
-    def __init__(self, leaves: Mapping[Any, Form], *, is_trusted: bool = False) -> None:
+    def __init__(self, leaves: Mapping[Any, Form]) -> None:
         self._known: dict[Any, Form] = dict(leaves)
-        self._is_trusted = is_trusted
-        self._making = RLock()
 
     def of(self, annotation: Any) -> Form:
         """The form of an annotation. Raises ``TypeError`` for one that has none."""
-        # A sandbox is read from a store in a thread of its own, which must not see a form that is half made.
-        with self._making:
-            known = self._known.get(annotation)
-            if known is None:
-                known = self._known[annotation] = self._made(annotation)
-            return known
+        known = self._known.get(annotation)
+        if known is None:
+            known = self._known[annotation] = self._made(annotation)
+        return known
 
     def _made(self, annotation: Any) -> Form:
         origin, args = get_origin(annotation), get_args(annotation)
         if origin is Annotated:
             rules = [fault for rule in args[1:] if (fault := getattr(rule, "fault", None))]
-            return self.of(args[0]) if self._is_trusted else _constrained(self.of(args[0]), rules)
+            return _constrained(self.of(args[0]), rules)
         if origin in (Union, types.UnionType):
             members = [arg for arg in args if arg is not types.NoneType]
             return _optional(self.of(members[0]) if len(members) == 1 else self._union(members))
         if origin is tuple and args[-1] is not Ellipsis:
             return _fixed([self.of(arg) for arg in args], tuple)
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            return self._mapping(args[0], self.of(args[1]), is_long=origin is dict and not self._is_trusted)
+            return self._mapping(args[0], self.of(args[1]), is_long=origin is dict)
         if isinstance(origin, type) and issubclass(origin, Sequence | Set):
-            return _listed(self.of(args[0]), origin, is_long=origin is list and not self._is_trusted)
+            return _listed(self.of(args[0]), origin, is_long=origin is list)
         if isinstance(annotation, type):
             if issubclass(annotation, Enum):
                 return _enum(annotation)
@@ -150,12 +122,10 @@ class Codec:
                 parts = [self.of(hints[name]) for name in annotation._fields]
                 return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
             if is_dataclass(annotation):
-                return self.without(annotation)
+                return self._record(annotation)
         raise TypeError(f"{annotation} has no form in a state document")
 
     def _union(self, members: Sequence[Any]) -> Form:
-        if all(member in (str, int, bool) for member in members):
-            return _AS_IT_IS
         kinds = {member.__name__: self.of(member) for member in members}
 
         def read(raw: Any, cards: CardRegistry) -> Any:
@@ -172,8 +142,6 @@ class Codec:
 
     def _mapping(self, key: Any, item: Form, *, is_long: bool) -> Form:
         """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
-        if key is str and item is _AS_IT_IS:
-            return Form(lambda value, secrets: dict(value), _AS_IT_IS.read)
         of_key = Form(self.of(int).write, _read_number) if key is int else self.of(key)
 
         def write(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
@@ -194,15 +162,12 @@ class Codec:
 
         return _in_steps(Steps(write, read), is_long=is_long)
 
-    def without(self, cls: type, left_out: Collection[str] = ()) -> Form:
-        """The form of a dataclass without some of its fields, which must have defaults."""
+    def _record(self, cls: type) -> Form:
         hints = get_type_hints(cls, include_extras=True)
-        parts = [one for one in stored(cls) if one.name not in left_out]
-        fields = _Fields(cls, parts, is_trusted=self._is_trusted)
-        form = Form(fields.write, _shared(cls, fields.read) if self._is_trusted and cls in _SHARED else fields.read)
-        if not left_out:
-            # A type may hold values of itself.
-            self._known[cls] = form
+        parts = stored(cls)
+        fields = _Fields(cls, parts)
+        # A type may hold values of itself.
+        form = self._known[cls] = Form(fields.write, fields.read)
         for one in parts:
             fields.learn(one, self.of(hints[one.name]))
         if fields.long:
@@ -217,34 +182,29 @@ def stored(cls: type) -> list[Field[Any]]:
 
 
 class _Fields:
-    def __init__(self, cls: type, parts: Sequence[Field[Any]], *, is_trusted: bool) -> None:
+    def __init__(self, cls: type, parts: Sequence[Field[Any]]) -> None:
         self._cls = cls
-        self._is_trusted = is_trusted
         self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
         self._forms: dict[str, Form] = {}
-        self._writes: list[tuple[str, object, bool, bool, Write | None]] = []
+        self._writes: list[tuple[str, bool, bool, Write | None]] = []
         self.long: dict[str, Steps] = {}
 
     def learn(self, field: Field[Any], part: Form) -> None:
         self._forms[field.name] = part
         if part.steps:
             self.long[field.name] = part.steps
-        # A field with its default is left out: of a document only where that is None.
-        default = field.default if field.default is None or self._is_trusted else _NEVER
-        is_empty = self._is_trusted and field.default_factory is not MISSING and not field.default_factory()
-        write = None if part.steps or part is _AS_IT_IS else _writer(field.name, part)
-        self._writes.append((field.name, default, is_empty, not field.repr, write))
+        # A field whose default is None is left out where it has it.
+        write = None if part.steps else _writer(field.name, part)
+        self._writes.append((field.name, field.default is None, not field.repr, write))
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names; those that may be long as they are."""
         out: dict[str, Any] = {}
-        for name, default, is_empty, is_secret, write in self._writes:
+        for name, is_optional, is_secret, write in self._writes:
             held = getattr(value, name)
-            if held is default or (is_empty and not held):
-                continue
             if is_secret and not secrets:
-                if default is not None:
-                    out[name] = None
+                held = None
+            if held is None and is_optional:
                 continue
             out[name] = held if held is None or write is None else write(held, secrets)
         return out
@@ -257,11 +217,10 @@ class _Fields:
         return out
 
     def read(self, raw: Any, cards: CardRegistry) -> Any:
-        """The value of such fields. Raises ``ImportFault``, and what ``Form.to_value`` raises for a row."""
+        """The value of such fields. Raises ``ImportFault``."""
         forms = self._forms
         try:
-            known = {name: item for name, item in raw.items() if name in forms} if self._is_trusted else raw
-            made = self._cls(**{name: forms[name].read(item, cards) for name, item in known.items()})
+            made = self._cls(**{name: forms[name].read(item, cards) for name, item in raw.items()})
         except (AttributeError, KeyError, TypeError, ImportFault):
             # Read part by part, it says all that is wrong with it.
             made = run_to_end(self.read_in_steps(raw, cards))
@@ -289,19 +248,6 @@ class _Fields:
         unknown = [(mask_start(name, 40), f"unknown field{nearest(name, self._forms)}") for name in named]
         missing = [(name, "missing, a state document has it") for name in self._required if name not in raw]
         return unknown + missing
-
-
-def _shared(cls: type, read: Read) -> Read:
-    def read_shared(raw: Any, cards: CardRegistry) -> Any:
-        key = cls, repr(raw)
-        known = cards.alike.get(key)
-        if known is None:
-            if len(cards.alike) >= _MOST_ALIKE:
-                cards.alike.clear()
-            known = cards.alike[key] = read(raw, cards)
-        return known
-
-    return read_shared
 
 
 def _in_steps(steps: Steps, *, is_long: bool = True) -> Form:
@@ -336,8 +282,6 @@ def _every(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Co
 
 def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
     shape: Any = tuple if origin is Sequence else frozenset if issubclass(origin, Set) else origin
-    if item is _AS_IT_IS:
-        return Form(lambda value, secrets: [*value], lambda raw, cards: shape(raw))
 
     def write(value: Iterable[Any], secrets: bool) -> Cooperative[list[Any]]:
         out = []
@@ -383,8 +327,6 @@ def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any], later: int 
 
 
 def _optional(only: Form) -> Form:
-    if only is _AS_IT_IS:
-        return only
     # A secret that was not exported is read as None wherever the class knows None.
     return Form(
         lambda value, secrets: None if value is None else only.write(value, secrets),
@@ -507,18 +449,6 @@ def read_plain(raw: Any, cards: CardRegistry | None = None) -> Any:
             return raw
 
 
-def _write_bytes(value: bytes, secrets: bool) -> Any:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return [b64encode(value).decode()]
-
-
-def _read_bytes(raw: Any, cards: CardRegistry) -> bytes:
-    return raw.encode() if isinstance(raw, str) else b64decode(raw[0])
-
-
-_AS_IT_IS = Form(lambda value, secrets: value, lambda raw, cards: raw)
 _PLAIN = Form(write_plain, read_plain)
 _DECIMAL = Form(lambda value, secrets: str(value), _read_decimal)
 _INSTANT = Form(write_instant, read_instant)
@@ -527,27 +457,12 @@ form = Codec(
     {
         str: Form(_write_text, _exactly(str, "a text")),
         int: Form(lambda value, secrets: int(value), _read_int),
-        bool: Form(_AS_IT_IS.write, _exactly(bool, "true or false")),
+        bool: Form(lambda value, secrets: value, _exactly(bool, "true or false")),
         object: _PLAIN,
         Decimal: _DECIMAL,
         Instant: _INSTANT,
         Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
-        Seed: Form(_AS_IT_IS.write, _read_seed),
+        Seed: Form(lambda value, secrets: value, _read_seed),
     }
 ).of
 """The form of an annotation in a state document. Raises ``TypeError`` for one that has none."""
-
-ROWS = Codec(
-    {
-        **dict.fromkeys((str, int, bool, None, Salt, Seed), _AS_IT_IS),
-        **dict.fromkeys((object, Any), _PLAIN),
-        Decimal: _DECIMAL,
-        Instant: _INSTANT,
-        bytes: Form(_write_bytes, _read_bytes),
-        FindingKind: Form(lambda kind, secrets: kind.name, lambda raw, cards: CATALOGUE[raw]),
-    },
-    is_trusted=True,
-)
-
-row_form = ROWS.of
-"""The form of an annotation in a row of a store. Raises ``TypeError`` for one that has none."""

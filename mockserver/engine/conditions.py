@@ -120,16 +120,16 @@ def most_looked_at(tests: Sequence[object]) -> int:
     return max(MOST_READ // max(len(tests), 1), 1)
 
 
-def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
+def read(wanted: object) -> list[WaitCondition]:
     """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do. Raises ``Invalid`` (90)
-    with every fault. ``sandbox`` is any sandbox: it knows which fields the objects of a kind have."""
+    with every fault."""
     if not isinstance(wanted, dict) or not wanted:
         raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
     found: list[WaitCondition] = []
     faults: dict[str, str] = {}
     for kind, tests in wanted.items():
         try:
-            found.append(_condition(sandbox, kind, tests))
+            found.append(_condition(kind, tests))
         except ValueError as problem:
             faults[f"For.{kind[:40]}"] = str(problem)
         if len(faults) >= _MOST_FAULTS:
@@ -139,7 +139,7 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     return found
 
 
-def _condition(sandbox: Sandbox, kind: str, given: object) -> WaitCondition:
+def _condition(kind: str, given: object) -> WaitCondition:
     """The condition of one kind. Raises ``ValueError`` with what is wrong with it."""
     kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
     if kind not in kinds:

@@ -11,10 +11,10 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.delivery import Notice, WebhookMessage
 from mockserver.domain.provider import Cost, Provider, ProviderSummary
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import record, replace, updated
 from mockserver.engine.counts import Counts
 from mockserver.findings.facts import Policy
-from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.director import Ruleset
 from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 
 RenderWebhook: TypeAlias = Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
@@ -45,16 +45,15 @@ class ServerConfig:
         (90)."""
         given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         overrides: dict[str, object] = {}
-        judging: dict[str, Any] = {}
         for scenario in scenarios:
-            overrides.update(scenario.assumptions)
-            judging.update(scenario.findings)
-            given["seed"] = scenario.seed if scenario.seed is not None else given["seed"]
+            said = scenario.said
+            overrides.update(said.assumptions)
+            given["seed"] = said.seed if said.seed is not None else given["seed"]
             given["clock"] = scenario.clock or given["clock"]
+            if self.findings is not None and said.findings is not None:
+                given["findings"] = updated(given["findings"], said.findings)
         if overrides:
-            given["assumed"] = self.assumed.with_overrides(overrides)
-        if self.findings is not None:
-            given["findings"] = replace(self.findings, **judging)
+            given["assumed"] = Assumed(self.assumed.profile, {**self.assumed.overrides, **overrides})
         return SandboxConfig(rules=Ruleset.of(scenarios), scenarios=tuple(scenarios), **given)
 
 
@@ -73,16 +72,17 @@ class SandboxConfig(ServerConfig):
     def providers(self, now: Micros, known: Callable[[str], Provider | None]) -> list[Provider]:
         """The providers that the scenarios describe, as they are when these come into force; of an id given twice the
         later scenario's. One that is ``known`` stays as it is in all that they do not say."""
-        given = {one.id: one for scenario in self.scenarios for one in scenario.providers}
+        given = {one.id: one for scenario in self.scenarios for one in scenario.said.providers}
         return [_provider(one, now, known(one.id)) for one in given.values()]
 
 
 def _provider(given: ProviderMap, now: Micros, known: Provider | None) -> Provider:
     cost, summary = given.cost, ProviderSummary(given.id, given.type, given.name or given.id)
+    currency = given.currency.upper()
     return replace(
-        known or Provider(given.id, summary, given.currency, added=now),
+        known or Provider(given.id, summary, currency, added=now),
         summary=summary,
-        currency=given.currency,
+        currency=currency,
         country=given.country,
         fallback_provider_id=given.fallback,
         costs=(Cost(cost.fixed, cost.percent),) if cost else (),

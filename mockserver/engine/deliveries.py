@@ -18,19 +18,18 @@ from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import Full, NotFound
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
-from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
+from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, Event, PresenceEvent, Subject
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.delivery_log import MOST_UNDER_WAY
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, reader_of
-from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of
+from mockserver.engine.step import KINDS, Step, reader_of
+from mockserver.engine.webhook_content import TYPES, News, content_of, news_of, notice_of, word_of
 from mockserver.findings.facts import WebhookTry
-from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -60,7 +59,7 @@ def plan(step: Step) -> None:
         if kind is None:
             continue
         is_heard = event.subject is Subject.PAYTO or sandbox.webhook_subscriptions.rows
-        if is_heard or _named(KEPT[event.subject](sandbox).get(event.subject_id), event):
+        if is_heard or _named(KINDS[event.subject].table(sandbox).get(event.subject_id), event):
             for news in news_of(sandbox, kind, event):
                 planned += _plan_for(step, news, MOST_OF_STEP - planned)
 

@@ -12,11 +12,9 @@ from mockserver.domain.errors import invalid
 from mockserver.domain.record import mutable
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director
-from mockserver.scenario.matching import Difference
+from mockserver.scenario.director import Director, Ruleset
+from mockserver.scenario.matching import Attempt, Difference, Stage
 from mockserver.scenario.rule import Rule
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 
 MOST_NAMED = 20

@@ -29,7 +29,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import Step
 
-Work: TypeAlias = Callable[[Step, ScheduledWork], object]
+Work: TypeAlias = Callable[..., object]
+"""What is done in a step because of an ``entry``."""
 
 
 def _while(state: StrEnum | None, act: Callable[..., object], *given: object, takes_detail: bool = False) -> Work:
@@ -93,17 +94,13 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     sent, left = len(outbox), SLICE
     while left > 0 and (entry := schedule.next_due(until)) is not None:
         sandbox.now = max(sandbox.now, entry.at)
-        step = carry_out(sandbox, Asked(f"clock.{entry.what}"), partial(_do, entry))
+        step = carry_out(sandbox, Asked(f"clock.{entry.what}"), partial(WORK[entry.what], entry=entry))
         left -= 1 + len(step.result.webhooks)
         is_over = entry.what in HEAVY or sandbox.holding.is_all
         if is_over or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break
     if len(outbox) == sent and not schedule.is_due(until):
         sandbox.now = max(sandbox.now, until)
-
-
-def _do(entry: ScheduledWork, step: Step) -> None:
-    WORK[entry.what](step, entry)
 
 
 def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) -> Step:

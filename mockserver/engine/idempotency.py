@@ -14,7 +14,7 @@ from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
 from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer, Result
 from mockserver.engine.step import Step
-from mockserver.scenario.attempt import Stage
+from mockserver.scenario.matching import Stage
 
 HEADER = "idempotency-key"
 

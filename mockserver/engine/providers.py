@@ -183,16 +183,13 @@ def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumbe
     able = in_use(step.sandbox, Capability.CARD)
     if able:
         money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
-        able = sorted(taking(step, able, money.code), key=lambda one: _price(one.cost_of(amount, money, card), one.seq))
+        # Those without a price come last, of equal ones the oldest first.
+        costs = [(one.cost_of(amount, money, card), one) for one in taking(step, able, money.code)]
+        able = [one for _, one in sorted(costs, key=lambda priced: (priced[0] is None, priced[0] or ZERO))]
     if not able:
         words = "no provider takes this card in this currency"
         raise Invalid(Code.NO_CARD_PROVIDERS_CONFIGURED, {"Currency": words})
     return able
-
-
-def _price(cost: Decimal | None, seq: int) -> tuple[bool, Decimal, int]:
-    """By what providers are sorted: those without a price come last, of equal ones the oldest first."""
-    return cost is None, cost or ZERO, seq
 
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:

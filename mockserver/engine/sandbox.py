@@ -26,8 +26,8 @@ from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.engine.totals import Totals
 from mockserver.findings.watch import Watch
-from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.transport import HoldUntil
 
@@ -118,8 +118,8 @@ class Sandbox(Tables):
 
     @property
     def account_id(self) -> str:
-        """The account that the secret key belongs to, named by links, tokens and webhook subscriptions."""
-        return account_id_of(self.key)
+        """The account of its secret key, named by links, tokens and webhook subscriptions."""
+        return digest("account", self.key).hex()
 
     @property
     def beginning(self) -> Beginning:
@@ -223,11 +223,6 @@ def public_key_of(key: str) -> str:
 def sandbox_id_of(key: str) -> str:
     """The id by which lists name the sandbox of a key."""
     return digest("sandbox", key, size=8).hex()
-
-
-def account_id_of(key: str) -> str:
-    """The account that a secret key belongs to: one for each sandbox."""
-    return digest("account", key).hex()
 
 
 def masked_key(key: str) -> str:

@@ -42,10 +42,6 @@ class SandboxStorage:
         """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
         return None
 
-    def key_of(self, public_key: str) -> str | None:
-        """The key of the sandbox of a public key, if one is kept."""
-        return None
-
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
         return 0
@@ -80,7 +76,7 @@ class Sandboxes:
         self._keys = frozenset(keys)
         self.in_memory: dict[str, Sandbox] = {}
         self._by_id: dict[str, str] = {}
-        self._by_public_key: dict[str, Sandbox] = {}
+        self._by_public_key: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self._aside: dict[str, Sandbox] = {}
         self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
@@ -121,15 +117,12 @@ class Sandboxes:
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""
-        found = self.get(headers.get("x-secretkey")) or self.with_id(headers.get("x-sandbox", ""))
-        return found or self._with_public_key(headers.get("x-publickey", ""))
+        return next(filter(None, map(self.get, self.keys_of(headers))), None)
 
     def keys_of(self, headers: Mapping[str, str]) -> list[str]:
         """The keys of the sandboxes that headers name: by a secret key, by an id, by a public key."""
-        public_key = headers.get("x-publickey", "")
-        open_one = self._by_public_key.get(public_key)
-        of_public = open_one.key if open_one is not None else self.storage.key_of(public_key)
-        named = headers.get("x-secretkey"), self._by_id.get(headers.get("x-sandbox", "")), of_public
+        by_id, by_public_key = headers.get("x-sandbox", ""), headers.get("x-publickey", "")
+        named = headers.get("x-secretkey"), self._by_id.get(by_id), self._by_public_key.get(by_public_key)
         return [key for key in named if key is not None]
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
@@ -154,7 +147,7 @@ class Sandboxes:
     def open_by_public_key(self, public_key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
         """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``, as ``open`` does. Raises
         ``Unauthorised`` (40), ``Full`` (37)."""
-        sandbox = self._with_public_key(public_key or "")
+        sandbox = self.get(self._by_public_key.get(public_key or ""))
         if sandbox is not None:
             return sandbox
         if public_key and public_key.startswith("pk_") and public_key_of("sk_" + public_key[3:]) == public_key:
@@ -172,7 +165,7 @@ class Sandboxes:
         """A new sandbox, after its set-up calls, which find it under its key. Raises what they raise."""
         before = self.in_memory.get(key)
         sandbox = self.in_memory[key] = Sandbox(key, beginning.config, real)
-        self._by_public_key[sandbox.public_key] = sandbox
+        self._by_public_key[sandbox.public_key] = key
         if beginning.own is not None:
             sandbox.settle(beginning.own)
         # What is judged since a mark goes on over a reset, which begins the journal anew.
@@ -182,10 +175,12 @@ class Sandboxes:
             self._on_open(sandbox)
             sandbox.note_opened()
         finally:
-            if before is None:
-                del self.in_memory[key], self._by_public_key[sandbox.public_key]
+            if before is not None:
+                self.in_memory[key] = before
             else:
-                self.in_memory[key] = self._by_public_key[sandbox.public_key] = before
+                del self.in_memory[key]
+            if sandbox_id_of(key) not in self._by_id:
+                del self._by_public_key[sandbox.public_key]
         return sandbox
 
     def take_back(self, key: str) -> Sandbox | None:
@@ -201,36 +196,36 @@ class Sandboxes:
 
     def install(self, sandbox: Sandbox, *, aside: bool = False) -> None:
         """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
-        before, sandbox_id = self.in_memory.get(sandbox.key), sandbox_id_of(sandbox.key)
+        before = self.in_memory.get(sandbox.key)
         if before is not None:
             self._leave(before)
             (self._keep_aside if aside else self.on_leave)(before)
         self.put_back(sandbox)
         # It is the last of all from now on: so a store keeps it too.
-        self._by_id.pop(sandbox_id, None)
-        self._by_id[sandbox_id] = sandbox.key
+        self._by_id.pop(sandbox_id_of(sandbox.key), None)
+        self.know(sandbox.key)
         self.storage.note(sandbox)
 
     def put_back(self, sandbox: Sandbox) -> None:
         """A sandbox comes from the storage."""
         self.quota.enter(sandbox.journal)
         self.quota.enter(sandbox.inboxes)
-        self.in_memory[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
+        self.in_memory[sandbox.key] = sandbox
 
     def put_away(self, sandbox: Sandbox, *, kept: bool) -> None:
         """A sandbox leaves the memory. One that is ``kept`` stays in the storage: its name and its id stay
         known."""
         key = sandbox.key
-        del self.in_memory[key], self._by_public_key[sandbox.public_key]
+        del self.in_memory[key]
         if not kept:
-            del self._by_id[sandbox_id_of(key)]
+            del self._by_id[sandbox_id_of(key)], self._by_public_key[sandbox.public_key]
             self.names.pop(key, None)
         self._leave(sandbox)
         self.on_leave(sandbox)
 
-    def know(self, key: str, name: str | None) -> None:
-        """The key of a sandbox in the storage, and its name."""
-        self._by_id[sandbox_id_of(key)] = key
+    def know(self, key: str, name: str | None = None) -> None:
+        """The key of a sandbox in memory or in the storage, and its name."""
+        self._by_id[sandbox_id_of(key)] = self._by_public_key[public_key_of(key)] = key
         if name is not None:
             self.names[key] = name
 
@@ -239,10 +234,6 @@ class Sandboxes:
         self._forget_aside(sandbox.key)
         self.dropped += 1
         self.put_away(sandbox, kept=False)
-
-    def _with_public_key(self, public_key: str) -> Sandbox | None:
-        found = self._by_public_key.get(public_key)
-        return found if found is not None else self.get(self.storage.key_of(public_key))
 
     def _keep_aside(self, sandbox: Sandbox) -> None:
         """Keep a sandbox that another has replaced; of each key one, and the last few of all."""

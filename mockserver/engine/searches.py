@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
-from operator import attrgetter, ge, gt, le, lt
+from operator import attrgetter, contains, ge, gt, le, lt
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.domain.batch import Batch
@@ -28,7 +28,7 @@ from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.indexed_table import Bound, Contains, ListPage, Query, Table, TableRow
+from mockserver.engine.indexed_table import Holds, ListPage, Query, Table, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -56,12 +56,24 @@ class Search(Generic[R]):
     hides_removed: bool = False
 
 
-def by(index: str, read: Callable[[Any], Hashable] = lambda value: value) -> Parameter:
+def by(read: Callable[[Any], Hashable] = lambda value: value, /, **indexes: str) -> Mapping[str, Parameter]:
+    """Rows that an index, given by the name of its parameter, finds by the value, as it is read."""
 
-    def add(step: Step, value: Any, query: Query[Any], faults: Faults) -> None:
-        query.equal.append((index, (read(value),)))
+    def parameter(index: str) -> Parameter:
+        return lambda step, value, query, faults: query.equal.append((index, (read(value),)))
 
-    return add
+    return {name: parameter(index) for name, index in indexes.items()}
+
+
+def sorts(empty: str | int, read: Callable[[Any], Any] = lambda value: value, /, **paths: str) -> Mapping[str, Sort]:
+    """What rows are sorted by: the values at dotted paths, as they are read; what is not there is as if it were
+    empty."""
+
+    def sort(path: str) -> Sort:
+        held = attrgetter(path)
+        return lambda row: read(held(row) or empty)
+
+    return {name: sort(path) for name, path in paths.items()}
 
 
 def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
@@ -71,7 +83,7 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
         return _APART.join(word for word in words(row) if word).lower()
 
     def add(step: Step, value: str, query: Query[Any], faults: Faults) -> None:
-        query.where.append(Contains(read, value.lower()))
+        query.where.append(Holds(read, contains, value.lower()))
 
     return add
 
@@ -88,7 +100,7 @@ def amount_beyond(exclusive: Callable[[Any, Any], bool], inclusive: Callable[[An
 
     def add(step: Step, bound: Any, query: Query[Any], faults: Faults) -> None:
         is_beyond = inclusive if step.assume("search.bounds") == "inclusive" else exclusive
-        query.where.append(Bound(amount_of, bound, is_beyond))
+        query.where.append(Holds(amount_of, is_beyond, bound))
 
     return add
 
@@ -144,7 +156,7 @@ def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Mi
 _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}
 
 
-def _order(step: Step, given: Mapping[str, Any], sorts: Sorts, faults: Faults) -> tuple[Sort, bool]:
+def _order(step: Step, given: Mapping[str, Any], known: Sorts, faults: Faults) -> tuple[Sort, bool]:
     """What rows are sorted by, and whether the highest come first."""
     by, order = given.get("sort_by"), given.get("sort_order")
     descending = step.assume("paging.order") == "newest_first"
@@ -159,9 +171,9 @@ def _order(step: Step, given: Mapping[str, Any], sorts: Sorts, faults: Faults) -
             faults.wrong("SortOrder", f"got '{order[:20]}', wanted asc or desc")
     if not by or by.lower() == "none":
         return None, descending
-    if by.lower() not in sorts and not lenient:
-        faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}")
-    sort = sorts.get(by.lower())
+    if by.lower() not in known and not lenient:
+        faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {', '.join(known)}{nearest(by, known)}")
+    sort = known.get(by.lower())
     return (sort[step.assume("charge.status.authorised")] if isinstance(sort, Mapping) else sort), descending
 
 
@@ -188,29 +200,18 @@ CHARGES: Search[Charge] = Search(
     {
         **_ADDED,
         "amount": amount_of,
-        "currency": lambda charge: charge.currency,
+        **sorts("", currency="currency"),
         # As it is shown: the word of authorised ones is an assumption.
         "status": {word: partial(_shown_status, word) for word in ("Authorised", "AUTHORISE")},
-        "reference": lambda charge: charge.reference or "",
-        "providerid": lambda charge: charge.provider.provider_id,
-        "customerid": lambda charge: charge.customer_id or "",
-        "chargeid": lambda charge: charge.charge_id,
-        "successdate": lambda charge: charge.succeeded or 0,
-        "voiddate": lambda charge: charge.voided or 0,
-        "refundedamount": lambda charge: charge.refunded,
+        **sorts("", reference="reference", providerid="provider.provider_id", customerid="customer_id"),
+        **sorts("", chargeid="charge_id"),
+        **sorts(0, successdate="succeeded", voiddate="voided", refundedamount="refunded"),
     },
     {
-        "reference": by("reference"),
-        "provider_id": by("provider"),
-        "customer_id": by("customer"),
+        **by(reference="reference", provider_id="provider", customer_id="customer", payment_method_id="payment_method"),
+        **by(cardholder="cardholder", batch_id="batch", subscription_id="subscription"),
+        **by(str.upper, payment_type="payment_type", card_type="brand", currency="currency"),
         "status": in_state(CHARGE_STATE_BY_WORD, ", ".join(sorted(ChargeState)), "status"),
-        "payment_method_id": by("payment_method"),
-        "payment_type": by("payment_type", str.upper),
-        "card_type": by("brand", str.upper),
-        "currency": by("currency", str.upper),
-        "cardholder": by("cardholder"),
-        "batch_id": by("batch"),
-        "subscription_id": by("subscription"),
         "card_number": _card_number,
         **_AMOUNTS,
     },
@@ -231,19 +232,14 @@ CUSTOMERS: Search[Customer] = Search(
     lambda sandbox: sandbox.customers,
     {
         **_ADDED,
-        "reference": lambda customer: (customer.reference or "").lower(),
-        "firstname": lambda customer: (customer.first_name or "").lower(),
-        "lastname": lambda customer: (customer.last_name or "").lower(),
-        "email": lambda customer: (customer.email or "").lower(),
-        "phone": lambda customer: customer.phone or "",
-        "customerid": lambda customer: customer.customer_id,
-        "dateremoved": lambda customer: customer.removed or 0,
+        **sorts("", str.lower, reference="reference", firstname="first_name", lastname="last_name", email="email"),
+        **sorts("", phone="phone", customerid="customer_id"),
+        **sorts(0, dateremoved="removed"),
     },
     {
-        "customer_id": by("id"),
+        **by(customer_id="id", reference="reference"),
+        **by(str.lower, email="email"),
         "payment_method_id": _owner_of_method,
-        "reference": by("reference"),
-        "email": by("email", str.lower),
         "search": saying(_customer_words),
     },
     hides_removed=True,
@@ -265,19 +261,15 @@ PAYMENT_METHODS: Search[PaymentMethod] = Search(
     lambda sandbox: sandbox.payment_methods,
     {
         **_ADDED,
-        "type": lambda method: method.instrument.type.value,
-        "providerid": lambda method: method.provider.provider_id,
-        "providertype": lambda method: method.provider.type,
-        "customerid": lambda method: method.customer_id or "",
-        "email": lambda method: (method.email or "").lower(),
-        "paymentmethodid": lambda method: method.payment_method_id,
-        "dateremoved": lambda method: method.removed or 0,
+        **sorts("", type="instrument.type.value", providerid="provider.provider_id", providertype="provider.type"),
+        **sorts("", customerid="customer_id"),
+        **sorts("", str.lower, email="email"),
+        **sorts("", paymentmethodid="payment_method_id"),
+        **sorts(0, dateremoved="removed"),
     },
     {
-        "provider_id": by("provider"),
-        "customer_id": by("customer"),
-        "payment_type": by("payment_type", str.upper),
-        "card_type": by("brand", str.upper),
+        **by(provider_id="provider", customer_id="customer"),
+        **by(str.upper, payment_type="payment_type", card_type="brand"),
         "search": saying(_method_words),
     },
     hides_removed=True,
@@ -287,25 +279,18 @@ TOKENS: Search[Token] = Search(
     lambda sandbox: sandbox.tokens,
     {
         **_ADDED,
-        "dateused": lambda token: token.used or 0,
-        "tokenid": lambda token: token.token_id,
-        "providerid": lambda token: token.provider.provider_id,
-        "status": lambda token: token.state.value,
+        **sorts(0, dateused="used"),
+        **sorts("", tokenid="token_id", providerid="provider.provider_id", status="state.value"),
     },
     {
-        "provider_id": by("provider"),
+        **by(provider_id="provider"),
         "status": in_state({state.value.lower(): state for state in TokenState}, ", ".join(TokenState), "state"),
     },
 )
 
 PAYMENT_LINKS: Search[PaymentLink] = Search(
     lambda sandbox: sandbox.payment_links,
-    {
-        **_NEWEST,
-        "dateadded": None,
-        "title": lambda link: (link.title or "").lower(),
-        "amount": lambda link: link.amount or 0,
-    },
+    {**_NEWEST, "dateadded": None, **sorts("", str.lower, title="title"), **sorts(0, amount="amount")},
 )
 
 SUBSCRIPTIONS: Search[Subscription] = Search(
@@ -313,12 +298,11 @@ SUBSCRIPTIONS: Search[Subscription] = Search(
     {
         **_NEWEST,
         "createddate": None,
-        "status": lambda row: row.status.value,
-        "currency": lambda row: row.currency,
+        **sorts("", status="status.value", currency="currency"),
         "amount": amount_of,
-        "startdate": lambda row: row.start,
+        **sorts(0, startdate="start"),
     },
-    {"status": by("status"), "currency": by("currency", str.upper), **_AMOUNTS},
+    {**by(status="status"), **by(str.upper, currency="currency"), **_AMOUNTS},
 )
 
 BATCHES: Search[Batch] = Search(
@@ -326,8 +310,8 @@ BATCHES: Search[Batch] = Search(
     {
         **_NEWEST,
         "dateadded": None,
-        "description": lambda batch: batch.description.lower(),
-        "status": lambda batch: batch.status.value,
+        **sorts("", str.lower, description="description"),
+        **sorts("", status="status.value"),
         "count": lambda batch: len(batch.rows),
         "progress": lambda batch: batch.progress,
     },
@@ -342,24 +326,15 @@ TRANSFERS: Search[Transfer] = Search(
     {
         **_NEWEST,
         "dateadded": None,
-        "amount": lambda row: row.amount,
-        "reference": lambda row: row.reference or "",
-        "status": lambda row: row.status.value,
-        "currency": lambda row: row.currency,
+        **sorts(0, amount="amount"),
+        **sorts("", reference="reference", status="status.value", currency="currency"),
     },
-    {
-        "provider_id": by("provider"),
-        "status": by("status", str.upper),
-        "reference": by("references"),
-    },
+    {**by(provider_id="provider", reference="references"), **by(str.upper, status="status")},
 )
 
 WEBHOOK_SUBSCRIPTIONS: Search[WebhookSubscription] = Search(
     lambda sandbox: sandbox.webhook_subscriptions,
-    {**_NEWEST, "createddate": None, "url": lambda row: row.url},
-    {
-        "type": by("types"),
-        "id": by("id"),
-    },
+    {**_NEWEST, "createddate": None, **sorts("", url="url")},
+    by(type="types", id="id"),
     hides_removed=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
@@ -24,15 +24,18 @@ from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.indexed_table import Index, Table, index_by
 
 
-def _by(name: str, path: str = "", *, is_asked: bool = False) -> Index[Any]:
-    """An index by the value at a dotted path, or by the field of its own name."""
-    return index_by(name, attrgetter(path or name), is_asked=is_asked)
+def _by(*, is_asked: bool = False, **paths: str) -> list[Index[Any]]:
+    """Indexes by the values at dotted paths."""
+    return [index_by(name, attrgetter(path), is_asked=is_asked) for name, path in paths.items()]
 
 
-def _by_card(name: str, path: str) -> Index[Any]:
-    """An index by the value at a dotted path of the card, if there is one."""
-    read = attrgetter(path)
-    return index_by(name, lambda row: read(card) if (card := row.instrument.card) else None)
+def _by_card(**paths: str) -> list[Index[Any]]:
+    """Indexes by the values at dotted paths of the card, if there is one."""
+
+    def of_card(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda row: read(card) if (card := row.instrument.card) else None
+
+    return [index_by(name, of_card(attrgetter(path))) for name, path in paths.items()]
 
 
 def _references(transfer: Transfer) -> tuple[str, ...]:
@@ -42,48 +45,34 @@ def _references(transfer: Transfer) -> tuple[str, ...]:
 
 
 _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
-    "batches": [_by("status")],
+    "batches": _by(status="status"),
     "charges": [
-        _by("reference"),
-        _by("provider", "provider.provider_id"),
-        _by("customer", "customer_id"),
-        _by("status"),
-        _by("payment_method", "instrument.payment_method_id"),
-        _by("payment_type", "instrument.type"),
-        _by_card("brand", "number.brand"),
-        _by("currency"),
-        _by_card("fingerprint", "number.fingerprint"),
-        _by_card("cardholder", "cardholder"),
-        _by("batch", "batch_id"),
-        _by("subscription", "subscription_id"),
-        _by("payment_link", "payment_link_id"),
+        *_by(reference="reference", provider="provider.provider_id", customer="customer_id", status="status"),
+        *_by(payment_method="instrument.payment_method_id", payment_type="instrument.type", currency="currency"),
+        *_by(batch="batch_id", subscription="subscription_id", payment_link="payment_link_id"),
+        *_by_card(brand="number.brand", fingerprint="number.fingerprint", cardholder="cardholder"),
         Index("money_day", Charge.money_days),
     ],
     "customers": [
-        _by("id", "customer_id"),
-        _by("reference"),
+        *_by(id="customer_id", reference="reference", state="state"),
         index_by("email", lambda customer: customer.email.lower() if customer.email is not None else None),
-        _by("state"),
     ],
     "payment_methods": [
-        _by("provider", "provider.provider_id"),
-        _by("customer", "customer_id", is_asked=True),
+        *_by(is_asked=True, customer="customer_id"),
         index_by("in_use", lambda row: row.customer_id if row.state is Presence.ACTIVE else None, is_asked=True),
-        _by("payment_type", "instrument.type"),
-        _by_card("brand", "number.brand"),
-        _by("state"),
-        _by("vault", "vault_id"),
-        _by("payto", "payto_id"),
+        *_by(provider="provider.provider_id", payment_type="instrument.type", state="state"),
+        *_by(vault="vault_id", payto="payto_id"),
+        *_by_card(brand="number.brand"),
     ],
-    "subscriptions": [_by("status"), _by("currency"), _by("payment_method", "payment_method_id", is_asked=True)],
-    "tokens": [_by("provider", "provider.provider_id"), _by("state")],
+    "subscriptions": [
+        *_by(status="status", currency="currency"),
+        *_by(is_asked=True, payment_method="payment_method_id"),
+    ],
+    "tokens": _by(provider="provider.provider_id", state="state"),
     "transfers": [
-        _by("provider", "provider_id"),
-        _by("charge", "charge_id"),
-        _by("group", "group_reference", is_asked=True),
-        _by("reference", is_asked=True),
+        *_by(is_asked=True, group="group_reference", reference="reference"),
+        *_by(provider="provider_id", charge="charge_id", status="status"),
         Index("references", _references),
-        _by("status"),
     ],
     "vault": [
         index_by(
@@ -92,7 +81,7 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
             is_asked=True,
         )
     ],
-    "webhook_subscriptions": [_by("id", "webhook_subscription_id"), _by("state"), Index("types", attrgetter("types"))],
+    "webhook_subscriptions": [*_by(id="webhook_subscription_id", state="state"), Index("types", attrgetter("types"))],
 }
 """How the rows of each table are found, beside their ids. All sandboxes share it."""
 

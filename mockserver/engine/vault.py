@@ -5,14 +5,13 @@ Source: docs/spec/service.md, Vault; What the service does, 6-9.
 
 from __future__ import annotations
 
-from mockserver.domain.cards import CardNumber
+from mockserver.domain.cards import CardNumber, clean
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import Faults, NotFound
-from mockserver.domain.events import Subject
 from mockserver.domain.sources import Instrument
-from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
+from mockserver.domain.states import CcvEvent, CcvState, Subject, VaultEvent, VaultState
 from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import card_entry
 from mockserver.engine.schedule import Due
@@ -37,7 +36,7 @@ def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: 
             facts=facts,
             added=sandbox.now,
             expires=expires,
-            number=card_entry.bare(number),
+            number=clean(number) or number,
             ccv=ccv,
             ccv_state=CcvState.HELD if ccv else CcvState.ABSENT,
         ),

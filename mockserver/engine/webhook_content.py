@@ -14,14 +14,13 @@ from urllib.parse import quote
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
 from mockserver.domain.delivery import Content, MediaType, Notice, WebhookMessage, padded, previous_key, sign
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, Step
-from mockserver.scenario.edits import edited, unfound
+from mockserver.scenario.transport import edited, unfound
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
 TYPES: Mapping[Subject, WebhookType] = {
@@ -33,9 +32,6 @@ TYPES: Mapping[Subject, WebhookType] = {
     Subject.PAYTO: WebhookType.PAYMENT_METHOD,
 }
 """The type of the webhooks about each kind of object; about others there are none."""
-
-KEPT = {subject: KINDS[subject.value].table for subject in TYPES}
-"""Where each of them is kept."""
 
 _STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})
 _BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.SUBSCRIPTION})
@@ -67,7 +63,7 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
                 message = WebhookMessage(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
                 yield News(kind, message, event, method)
         return
-    subject = KEPT[event.subject](sandbox).get(event.subject_id)
+    subject = KINDS[event.subject].table(sandbox).get(event.subject_id)
     if subject is not None:
         change = "status.changed" if kind in _BY_STATUS else str(event.what)
         name = f"{word_of(kind)}.{change}" if event.data is None else event.what

@@ -42,6 +42,11 @@ class Plan:
     has_all: bool = False
     least: Verdict = Verdict.UNSAFE
 
+    @property
+    def crashes(self) -> bool:
+        """Whether the command is killed too."""
+        return any(fault.at == CRASH for fault in self.faults)
+
     def timed(self, faults: Iterable[Fault], base: Baseline) -> list[Fault]:
         """Faults for a client that waits so long."""
         return [fault.timed(self.client_timeout, is_manual=base.is_manual) for fault in faults]

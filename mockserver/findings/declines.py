@@ -100,7 +100,7 @@ class Declines:
 
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""
-        charge = call.charge
+        charge = call.charge if call.op == "charge.create" else None
         if charge is None or not (charge.status is ChargeState.FAILED or self._hard or self._unseen):
             return
         instrument = charged_of(call, charge)
@@ -160,9 +160,10 @@ class Declines:
         self._note((name for name, one in self._unseen.items() if subject in (one.charge_id, one.asked_by)), entry)
 
     def answered(self, call: Call) -> None:
-        """A call has got its whole answer."""
-        if call.op.startswith("subscription.") and _GOES_ON in call.answer:
-            # What is still tried again by itself is not final.
+        """The client learns what the whole answer of a call shows."""
+        is_read = call.doubt is None and call.is_ours and call.code is None and not call.is_open
+        # What is still tried again by itself is not final.
+        if not is_read or (call.op.startswith("subscription.") and _GOES_ON in call.answer):
             return
         if call.op in _SHOW_ONE:
             self.seen(call.subject, call.entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from operator import itemgetter
 
@@ -87,25 +87,17 @@ class Ledger:
 
     def withdraw(self, entry: int, *names: str) -> None:
         """Take back what was raised of a journal entry, which another finding explains."""
-        for subject, finding in list(self._by_subject.items()):
+        for finding in [one for one in self if one.kind.name in names]:
             left = [line for line in finding.evidence if line.entry != entry]
-            if finding.kind.name not in names or len(left) == len(finding.evidence):
-                continue
-            self.cleared += 1
-            finding.count -= 1
-            finding.evidence = left
-            if not finding.count:
-                self.dropped += 1
-                del self._by_subject[subject]
-                self.unreported = [one for one in self.unreported if one is not finding]
+            if len(left) < len(finding.evidence):
+                self.cleared += 1
+                finding.count -= 1
+                finding.evidence = left
+        self._forget(lambda finding: not finding.count)
 
     def retract(self, names: Collection[str]) -> None:
         """Forget every finding of some kinds: what they were judged by is read anew."""
-        for subject in [one for one in self._by_subject if one[0] in names]:
-            self.cleared += 1
-            self.dropped += 1
-            del self._by_subject[subject]
-        self.unreported = [one for one in self.unreported if one.kind.name not in names]
+        self.cleared += self._forget(lambda finding: finding.kind.name in names)
 
     def again(self, name: str, at: Micros, **about: str) -> bool:
         """Count a finding once more when its evidence is complete; False when it is to be raised."""
@@ -138,9 +130,15 @@ class Ledger:
     def clear(self) -> None:
         """Forget all findings; their numbers go on."""
         self.cleared += 1
-        self.dropped += len(self._by_subject)
-        self._by_subject.clear()
-        self.unreported.clear()
+        self._forget(lambda _: True)
+
+    def _forget(self, is_gone: Callable[[Finding], bool]) -> int:
+        gone = [subject for subject, finding in self._by_subject.items() if is_gone(finding)]
+        for subject in gone:
+            self.dropped += 1
+            del self._by_subject[subject]
+        self.unreported = [one for one in self.unreported if not is_gone(one)]
+        return len(gone)
 
 
 def _by_age(lines: Iterable[Evidence]) -> list[Evidence]:

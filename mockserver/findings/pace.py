@@ -32,10 +32,20 @@ class Pace:
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 
     def called(self, call: Call) -> None:
-        if self._pauses or call.retry_after is not None:
-            self._paused(call)
         if call.is_open:
             self._hanging.put(call.entry, _Wait(call.entry, call.real, call.op, asked_of(call)))
+        if not self._pauses and call.retry_after is None:
+            return
+        # Digested, as a body may be long and hold a card number.
+        what = digest("call", call.op, call.where, call.text)
+        pause = self._pauses.pop(what, None)
+        if pause is not None and call.real < pause[0]:
+            short = (pause[0] - call.real) / SECOND
+            evidence = evidence_of(call, f"sent {short:.1f} s before Retry-After had passed")
+            self._ledger.add("retry-after-ignored", call.at, (pause[1], evidence), operation=call.op)
+        if call.retry_after is not None:
+            evidence = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
+            self._pauses.put(what, (call.real + call.retry_after, evidence))
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
         reads = (*self._reads.get(subject, ()), (real, entry))[-self.policy.poll_limit - 1 :]
@@ -55,18 +65,6 @@ class Pace:
         for entry, wait in list(self._hanging.items()):
             if self._judge_wait(wait, at, real):
                 del self._hanging[entry]
-
-    def _paused(self, call: Call) -> None:
-        # Digested, as a body may be long and hold a card number.
-        what = digest("call", call.op, call.where, call.text)
-        pause = self._pauses.pop(what, None)
-        if pause is not None and call.real < pause[0]:
-            short = (pause[0] - call.real) / SECOND
-            evidence = evidence_of(call, f"sent {short:.1f} s before Retry-After had passed")
-            self._ledger.add("retry-after-ignored", call.at, (pause[1], evidence), operation=call.op)
-        if call.retry_after is not None:
-            evidence = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
-            self._pauses.put(what, (call.real + call.retry_after, evidence))
 
     def _judge_wait(self, wait: _Wait, at: Micros, real: Micros) -> bool:
         waited = real - wait.real

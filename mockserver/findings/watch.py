@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from mockserver.domain.bounded_cache import pending
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event, Subject
-from mockserver.domain.states import BatchEvent
+from mockserver.domain.states import BatchEvent, Event, Subject
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
@@ -70,38 +69,28 @@ class Watch:
 
     def read(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
         """A call went well that read one object; all are as of ``Call``."""
-        self._read_often(op, subject, entry, at, pace)
+        if pace is not None:
+            self.pace.read(op, entry, at, pace, subject)
         self.webhooks.read(subject, entry)
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open. One that went well and
         ``passes`` raises nothing, unless what stands in it does, and need not be told."""
         self.checks.called(call)
-        if call.is_repeat:
-            # It did nothing, so only what the client can know of the first call has changed.
-            self.doubts.called(call)
-            self.pace.called(call)
-            return
-        self._judge(call)
-        if call.subject is not None and call.op in READS:
-            self._read_often(call.op, call.subject, call.entry, call.at, call.pace)
-            if call.doubt is None and call.is_ours:
-                self.webhooks.read(call.subject, call.entry)
-
-    def _read_often(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
-        if pace is not None:
-            self.pace.read(op, entry, at, pace, subject)
-
-    def _judge(self, call: Call) -> None:
-        self.unfinished.called(call)
-        if call.op == "charge.create":
+        # A repeat did nothing, so only what the client can know of the first call has changed.
+        if not call.is_repeat:
+            self.unfinished.called(call)
             self.declines.called(call)
-        if call.doubt is None and call.is_ours and call.code is None and not call.is_open:
             self.declines.answered(call)
-        self.declines.sent(call)
-        self.webhooks.called(call)
+            self.declines.sent(call)
+            self.webhooks.called(call)
         self.doubts.called(call)
         self.pace.called(call)
+        if call.subject is not None and call.op in READS and not call.is_repeat:
+            if call.pace is not None:
+                self.pace.read(call.op, call.entry, call.at, call.pace, call.subject)
+            if call.doubt is None and call.is_ours:
+                self.webhooks.read(call.subject, call.entry)
 
     def ended(self, entry: int, doubt: UncertainResult | None, at: Micros, real: Micros) -> None:
         """The answer of an open call has ended, whole (``doubt`` None) or not."""

@@ -12,9 +12,8 @@ from typing import Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import interruptions
 from mockserver.commands.options import options
-from mockserver.commands.run import started
+from mockserver.commands.servers import started
 from mockserver.mcp import require
 
 
@@ -30,7 +29,7 @@ def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> No
     from mockserver.mcp.protocol import protocol_server
     from mockserver.mcp.server_tools import Line, server_tools
 
-    with ExitStack() as ended, interruptions():
+    with ExitStack() as ended:
         folder = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
         address = url or ended.enter_context(started((), folder))
         made = [*server_tools(Line(address, admin_token))]

@@ -1,4 +1,5 @@
-"""The director of one sandbox: asks the rules in order, counts, and says what happens and why.
+"""All rules in force, in the order in which they are asked, indexed by what most of them test; and the director of one
+sandbox, which asks them, counts, and says what happens and why.
 
 Everything is computed from the rules, the attempt, the counters and draws, which are hashes of (seed, sandbox, rule,
 key, n), without the sandbox where a scenario says ``draws: seed``: the same whatever order parallel clients of other
@@ -7,26 +8,133 @@ keys arrive in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Reversible
 from dataclasses import field
 from itertools import takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record, replace
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.matching import Difference, FieldTest, Length, shown
+from mockserver.scenario.matching import Attempt, Difference, FieldTest, Length, Reader, Stage, Value, canonical, shown
 from mockserver.scenario.outcome import NOTHING, Outcome, applicability
 from mockserver.scenario.paths import age_of
 from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
-from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
+from mockserver.scenario.scalars import LAST_MOVE
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At, ErrorBody, Transport
+
+_SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
+"""Fields by which rules are indexed, the most selective first. None of them changes once an attempt is made."""
+
+
+class Bucket:
+    """The rules of one stage and operation, each with its place in the order of asking."""
+
+    def __init__(self, rules: list[tuple[int, Rule]]) -> None:
+        self.rules = tuple(rule for _, rule in rules)
+        self._always: list[tuple[int, Rule]] = []
+        self._given: dict[str, tuple[Reader, list[tuple[int, Rule]]]] = {}
+        self._indexes: dict[str, tuple[Reader, dict[Value, list[tuple[int, Rule]]]]] = {}
+        for placed in rules:
+            test = indexed_test(placed[1])
+            if test is None:
+                self._always.append(placed)
+            elif test.equals is None:
+                self._given.setdefault(test.path, (test.read, []))[1].append(placed)
+            else:
+                _, index = self._indexes.setdefault(test.path, (test.read, {}))
+                for value in test.equals:
+                    index.setdefault(value, []).append(placed)
+
+    def candidates(self, attempt: Attempt) -> list[Rule]:
+        """Rules whose indexed test holds, in the order of asking."""
+        found = self._always.copy()
+        for read, waiting in self._given.values():
+            found += waiting if read(attempt) is not None else ()
+        for read, index in self._indexes.values():
+            value = read(attempt)
+            found += index.get(value if value is None else canonical(value), ())
+        return [rule for _, rule in sorted(found, key=itemgetter(0))] if found else []
+
+
+def indexed_test(rule: Rule) -> FieldTest | None:
+    """The test by which a rule is found, when it has one: a plain equality, else that a field is there at all when
+    that is what it asks first."""
+    plain = [test for test in rule.when.tests if test.equals is not None]
+    for prefix in _SELECTIVE:
+        for test in plain:
+            if test.path.startswith(prefix):
+                return test
+    first = next(iter(rule.when.tests), None)
+    return first if first is not None and first.wants_presence and first.path.startswith(_SELECTIVE) else None
+
+
+class Ruleset:
+    """The rules of some scenarios: later files before earlier ones, built-in test values last, each file
+    in its order.
+
+    ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
+    ``longest_lag`` is how far back a read may have
+    to see, ``replays`` says whether answers may be given again, ``uploads`` and ``connects`` whether a rule is asked
+    while a body is sent, or a connection made, ``overlaps`` whether one looks at the calls that are under way.
+    """
+
+    def __init__(self, scenarios: Iterable[Scenario], rules: Iterable[Rule]) -> None:
+        self.scenarios = tuple(scenarios)
+        self.rules = tuple(rules)
+        self.by_id = {rule.id: rule for rule in self.rules}
+        self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
+        outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
+        self.longest_lag = max((DAY if one.lag == LAST_MOVE else one.lag for one in outcomes), default=0)
+        self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
+        self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)
+        tested = {test.path for rule in self.rules for test in rule.when.tests}
+        self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
+        self.connections = any(rule.by_connection for rule in self.rules)
+        self.replays = any(outcome.replay for outcome in outcomes)
+        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
+
+    @classmethod
+    def of(cls, scenarios: Reversible[Scenario]) -> Ruleset:
+        """The rules of scenarios in the order in which they were given. A rule id used twice is distinguished by its
+        file's name.
+        """
+        asked = [one for one in reversed(scenarios) if not one.builtin] + [one for one in scenarios if one.builtin]
+        rules: list[Rule] = []
+        taken: set[str] = set()
+        for scenario in asked:
+            for rule in scenario.rules:
+                name = rule.id if rule.id not in taken else f"{scenario.name}/{rule.id}"
+                count = 2
+                while name in taken:
+                    name = f"{scenario.name}-{count}/{rule.id}"
+                    count += 1
+                taken.add(name)
+                rules.append(rule if name == rule.id else replace(rule, id=name))
+        return cls(scenarios, rules)
+
+    def prepare(self) -> None:
+        """Sort the rules by stage and operation before they are asked."""
+        for stage, op in dict.fromkeys((rule.stage, op) for rule in self.rules for op in rule.operations):
+            self.bucket(stage, op)
+
+    def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:
+        """The rules of a stage that name the operation, or the second name of the step; None when there are none."""
+        key = stage, op, also
+        if key not in self._buckets:
+            rules = [
+                (place, rule)
+                for place, rule in enumerate(self.rules)
+                if rule.stage is stage and (op in rule.operations or also in rule.operations)
+            ]
+            self._buckets[key] = Bucket(rules) if rules else None
+        return self._buckets[key]
 
 
 @record
@@ -168,17 +276,15 @@ class Director:
         passing: tuple[Decision, ...] = ()
         for rule in bucket.candidates(attempt):
             found = _kept_out(rule, passing) or self._ask(rule, attempt)
-            if not isinstance(found, Difference):
-                silent = Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
-                decision = self._fired(replace(silent, passing=passing), rule, *found)
-                if not decision.outcome.passes:
-                    return decision
-                passing += (decision,)
-            else:
+            if isinstance(found, Difference):
                 passed.append((rule.id, found))
-        if passing:
-            return passing[-1]
-        return Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
+                continue
+            silent = Decision(NOTHING, None, stage, bucket, attempt, tuple(passed), passing=passing)
+            decision = self._fired(silent, rule, *found)
+            if not decision.outcome.passes:
+                return decision
+            passing += (decision,)
+        return passing[-1] if passing else Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""

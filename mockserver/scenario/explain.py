@@ -8,12 +8,11 @@ from mockserver.domain.cards import CardNumber, clean, passes_luhn, read_number
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Decision, Director
+from mockserver.scenario.director import Decision, Director, Ruleset
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import NOTIFYING, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.rule import Rule
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At
 

@@ -63,16 +63,9 @@ def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
     return {"not": {"allOf": list(schemas)}}
 
 
-SHAPES: dict[str, Any] = {}
-"""The models of parts, by their names."""
-
-
-def wanted_of(name: str, got: object) -> str:
+def _wanted(model: Any, got: object) -> str:
     """What a part of a model may be, where something is no map. A model says with ``bare`` which of its keys a number
-    may stand for, and what else the part may be."""
-    model = SHAPES.get(name)
-    if model is None:
-        return "a map of keys and values"
+    may stand for, and with ``others`` what else the part may be."""
     keys, bare = keys_of(model), getattr(model, "bare", None)
     if not keys:
         return "{}: there is nothing more to say"
@@ -95,7 +88,6 @@ def file_model(cls: type[T]) -> type[T]:
     know is its ``schema``. ``words`` are what explanations say of it.
     """
     made: Any = record(cls)
-    SHAPES[cls.__name__] = made
     made.__pydantic_config__ = ConfigDict(
         extra="forbid", hide_input_in_errors=True, json_schema_extra=getattr(cls, "schema", None)
     )
@@ -106,6 +98,8 @@ def file_model(cls: type[T]) -> type[T]:
 def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
     known, prepared = keys_of(cls), getattr(cls, "given", None)
     misplaced: Mapping[str, str] = getattr(cls, "misplaced", {})
+    if not isinstance(data, (dict, cls)):
+        raise ValueError(f"got {got_of(data)}, wanted {_wanted(cls, data)}")
     is_known = isinstance(data, dict) and all(key in known for key in data)
     if data == {} and hasattr(cls, "says_something"):
         raise ValueError(f"got nothing, wanted at least one of {', '.join(known)}")
@@ -136,14 +130,14 @@ def _fault(fault: ErrorDetails, known: Sequence[str], misplaced: Mapping[str, st
 _UNKNOWN = ("unexpected_keyword_argument", "invalid_key")
 
 
-_WANTED = {
+_TYPES = {
     "dict_type": "a map of keys and values",
     "list_type": "a list",
     "tuple_type": "a list",
     "frozen_set_type": "a list",
     "string_type": "a text",
 }
-_WHEN, _SUCH_AS = ("when",), ", such as {op: charge.create}"
+_SUCH_AS = ", such as {op: charge.create}"
 
 
 def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
@@ -165,17 +159,12 @@ def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
         case "string_pattern_mismatch":
             return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
         case "too_short" | "string_too_short":
-            least = context.get("min_length", 1)
-            return (
-                path,
-                f"got {context.get('actual_length') or 'nothing'}, wanted at least {least if least > 1 else 'one'}",
-            )
+            least, actual = context.get("min_length", 1), context.get("actual_length")
+            return path, f"got {actual or 'nothing'}, wanted at least {least if least > 1 else 'one'}"
         case "too_long" | "string_too_long":
             return path, f"got more than the {context['max_length']} that are allowed"
-        case "dataclass_type" | "model_type":
-            return path, f"got {got}, wanted {wanted_of(str(context.get('class_name')), fault['input'])}"
-        case kind if kind in _WANTED:
-            return path, f"got {got}, wanted {_WANTED[kind]}{_SUCH_AS if path[-1:] == ('when',) else ''}"
+        case kind if kind in _TYPES:
+            return path, f"got {got}, wanted {_TYPES[kind]}{_SUCH_AS if path[-1:] == ('when',) else ''}"
         case _:
             return path, fault["msg"].removeprefix("Value error, ")
 
@@ -206,13 +195,7 @@ def _pattern_words(pattern: str) -> str:
 
 def got_of(value: object) -> str:
     """What was got, in words: of a map or a list only which it is."""
-    match value:
-        case dict():
-            return "a map"
-        case list():
-            return "a list"
-        case _:
-            return shown(value)
+    return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
 
 
 def read_model(cls: type[T], data: object) -> T:

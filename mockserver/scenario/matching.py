@@ -1,4 +1,5 @@
-"""Tests of ``when``: each is compiled once and then says why an attempt differs from what it wants, or nothing.
+"""What a rule may test, and the tests of ``when``: each is compiled once and then says why an attempt differs from what
+it wants, or nothing.
 
 Equality is that of canonical values: amounts as exact decimals, numeric text included (``"1.50"`` is 1.5, ``"015"``
 is a text); ``true`` and ``false`` equal the words; an absent field and null are the same. Everything else is compared
@@ -11,18 +12,58 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, TypeAlias
 
-from mockserver.domain.clock import duration_text, parse_duration
+from mockserver.domain.cards import CardNumber
+from mockserver.domain.clock import Micros, duration_text, parse_duration
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import SpelledWord, choice_of, flag_of, number_of
-from mockserver.domain.record import record
-from mockserver.scenario.attempt import Attempt
+from mockserver.domain.record import mutable, record
+
+Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
+"""When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
+provider is asked to act."""
+
+
+UnderWay: TypeAlias = tuple[str, Callable[[str], object]]
+"""Another call of the sandbox: its operation, and what resolves its paths of stored values."""
+
+
+@mutable
+class Attempt:
+    """The facts that ``when`` and ``key`` may name.
+
+    ``op`` is the operation; ``also`` a second name of the same step (a batch row is a ``charge.create`` and a
+    ``batch.row``). ``request`` has camelCase keys and exact decimals; ``headers`` lower-case names. ``state``
+    resolves a dotted path such as ``charge.status`` to a stored value, or None. ``subject`` is the default counting
+    key: the card, method or object in question; ``row`` the number of a batch's row, from 1;
+    ``bank_account`` the account number that is finally charged, whatever the source; ``call`` the number of the
+    request among those of its operation in the sandbox, from 1, None where no request came in; ``connection`` the one
+    on which it came; ``under_way`` gives the other calls that are not answered yet.
+    """
+
+    op: str
+    now: Micros
+    also: str | None = None
+    source: str | None = None
+    provider: str | None = None
+    attempt: int = 1
+    card: CardNumber | None = None
+    request: Mapping[str, object] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    state: Callable[[str], object] = lambda path: None
+    subject: str | None = None
+    row: int | None = None
+    bank_account: str | None = None
+    call: int | None = None
+    connection: str | None = None
+    under_way: Callable[[], Iterable[UnderWay]] = tuple
+
 
 Value: TypeAlias = Decimal | str | None
 Reader: TypeAlias = Callable[[Attempt], object]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from decimal import Decimal
 from itertools import accumulate
 from typing import Any
@@ -20,19 +19,17 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
-from mockserver.domain.record import replace
 from mockserver.scenario.answers import check_calls
-from mockserver.scenario.attempt import Stage
 from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
-from mockserver.scenario.matching import Reader
+from mockserver.scenario.matching import Reader, Stage
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import NOTHING, Outcome, ThenMap, applicability
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import BY_NAME, CATALOGUE, Challenge, decline
 from mockserver.scenario.rule import PLANS, Always, AtEnd, Chance, ChanceOne, Named, Plan, Rule, RuleMap, Sequence
-from mockserver.scenario.scenario import ClockMap, ClockPlan, FindingsMap, ProviderMap, Scenario, ScenarioFile
+from mockserver.scenario.scenario import ClockMap, ClockPlan, ProviderMap, Scenario, ScenarioFile
 from mockserver.scenario.transport import At
 from mockserver.scenario.when import compile_when, named_in, operations_of
 
@@ -66,16 +63,9 @@ def parse(
     return Scenario(
         name=model.name or name,
         file=file,
-        description=model.description,
-        seed=model.seed,
+        said=model,
         clock=clock,
-        assumptions=model.assumptions,
-        providers=tuple(replace(one, currency=one.currency.upper()) for one in model.providers),
-        setup=tuple(model.setup),
         rules=tuple(rules),
-        findings=_findings(model.findings),
-        tls=model.tls,
-        examples=tuple(model.examples),
         lines={path: line for path, (line, _) in positions.items() if path[:1] in _CALLED},
         builtin=builtin,
         source=data,
@@ -135,15 +125,6 @@ def _check(model: ScenarioFile, problems: Problems) -> None:
         problems.add(("clock", "rate"), f"got a rate in mode {clock.mode}, allowed in mode fast only")
     _check_providers(model.providers, problems)
     check_calls(model.setup, model.examples, problems)
-
-
-def _findings(model: FindingsMap | None) -> Mapping[str, object]:
-    if model is None:
-        return {}
-    given: dict[str, object] = {
-        one.name: value for one in fields(model) if (value := getattr(model, one.name)) is not None
-    }
-    return {**given, "allow": frozenset(model.allow)} if model.allow is not None else given
 
 
 def _check_providers(models: list[ProviderMap], problems: Problems) -> None:

@@ -37,8 +37,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.matching import FLAG, LENGTH, NUMBER, TEXT, Kind, Length, Reader, choice
+from mockserver.scenario.matching import FLAG, LENGTH, NUMBER, TEXT, Attempt, Kind, Length, Reader, choice
 from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
 
 STORED: Mapping[str, type] = {

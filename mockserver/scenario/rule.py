@@ -19,9 +19,8 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
-from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.file_model import file_model, keys_of, short_for
-from mockserver.scenario.matching import Reader, shown
+from mockserver.scenario.matching import Attempt, Reader, Stage, shown
 from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
 from mockserver.scenario.scalars import Count, Duration, Id, Period, Positive, Share, Text, whole

@@ -207,7 +207,7 @@ class ClockMap:
 class FindingsMap:
     """Limits for findings; what is left out stays as it is."""
 
-    allow: Annotated[list[FindingName], Field(max_length=100)] | None = None
+    allow: Annotated[list[FindingName], Field(max_length=100), AfterValidator(frozenset)] | None = None
     retry_limit: Annotated[int, whole(0, 1_000)] | None = None
     retry_window: Duration | None = None
     timeout: Duration | None = None
@@ -248,21 +248,14 @@ class ScenarioFile:
 
 @record
 class Scenario:
-    """What one file says. ``builtin`` marks the test values, which are asked after everything else; ``source`` is the
-    plain data of the file, ``text`` the file as it was written."""
+    """What one file says, and its rules, ready to be asked. ``builtin`` marks the test values, which are asked after
+    everything else; ``source`` is the plain data of the file, ``text`` the file as it was written."""
 
     name: str
     file: str
-    description: str = ""
-    seed: int | None = None
+    said: ScenarioFile
     clock: ClockPlan | None = None
-    assumptions: Mapping[str, object] = field(default_factory=dict)
-    providers: tuple[ProviderMap, ...] = ()
-    setup: tuple[CallMap, ...] = ()
     rules: tuple[Rule, ...] = ()
-    findings: Mapping[str, Any] = field(default_factory=dict)
-    examples: tuple[ExampleMap, ...] = ()
-    tls: TlsMap | None = None
     builtin: bool = False
     source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     text: str = field(default="", repr=False, compare=False)

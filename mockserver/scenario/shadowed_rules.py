@@ -89,7 +89,7 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
             yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
         if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
             yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
-        known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.providers)}
+        known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
         if test.path in _PROVIDER_PATHS and test.equals and len(known) > 1 and not test.equals & known:
             wanted = " or ".join(sorted(map(shown, test.equals)))
             there = ", ".join(sorted(known))

@@ -19,9 +19,8 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
-from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.file_model import file_model, read_part
-from mockserver.scenario.matching import LENGTH, Difference, FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.matching import LENGTH, Attempt, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems

@@ -4,7 +4,8 @@ A sandbox is a *world* of rows: part, number and bytes, each with its checksum. 
 of each key: one commit replaces a sandbox by another, however many rows they have. Worlds without a name are deleted.
 
 The file is locked while it is open, and checked before anything is written to it: one that is damaged, of another
-program or of another version is refused (``StoreRefused``).
+program or of another version is refused (``StoreRefused``). Of a large one only the log and the index are checked then,
+and rows when they are read.
 
 Its latest commits are in the log beside it (``-wal``). For SQLite the log ends at the first incomplete frame, as when
 a process ends while it writes one. What was answered must not be lost unnoticed: a commit behind that frame is damage,
@@ -20,7 +21,9 @@ import os
 import sqlite3
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from secrets import randbelow
 from threading import RLock
@@ -32,18 +35,39 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import masked_key
-from mockserver.store.schema import HEAD, SERVER, Commit, NotWritten, Row, StoredSandbox, Unreadable, is_part
+from mockserver.store.schema import (
+    HEAD,
+    SERVER,
+    Commit,
+    NotWritten,
+    PartRows,
+    StoredRows,
+    StoredSandbox,
+    Unreadable,
+    is_part,
+)
 
-FORMAT = 3
-"""Version of the file's format. Rows may gain fields with defaults, and lose fields, without another one."""
+FORMAT = 4
+"""Version of the file's format. Records may gain fields with defaults at their end without another one."""
+
+CHECKED = 1 << 26
+"""Bytes of a file that is checked whole before it is used. Of a larger one the index is, and each sandbox when it is
+read."""
 
 SLICE = 5_000
-"""Rows without a sandbox that one commit deletes."""
+"""Rows that are read, or deleted without a sandbox, while others wait for the file."""
 
 _APPLICATION = 0x6D6F636B
 _MOST_NAMED = 5
-_ROWS = "SELECT world, part, number, value, sum FROM rows"
-_PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)"
+_LAST_PART = "~"
+_UNSHARED: AbstractContextManager[object] = nullcontext()
+_NEXT_ROWS = """SELECT part, number, value, sum FROM rows WHERE world = ? AND (part, number) > (?, ?) AND part <= ?
+    ORDER BY part, number LIMIT ?"""
+_WORLDS = """WITH RECURSIVE found (world) AS (SELECT min(world) FROM rows
+    UNION ALL SELECT (SELECT min(world) FROM rows WHERE world > found.world) FROM found WHERE found.world IS NOT NULL)
+    SELECT world FROM found WHERE world IS NOT NULL"""
+_PUT = """INSERT INTO rows VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET value = excluded.value, sum = excluded.sum"""
 _MAGIC = b"SQLite format 3\x00"
 PAGE = 8_192
 """Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
@@ -85,8 +109,8 @@ class StoreFile:
     """An open store. Any thread may call its methods; a lock lets one in at a time. ``sandboxes`` is the index as it
     was found, ``next_world`` a number that no world has; ``waits_for_disk`` whether each commit does."""
 
-    def __init__(self, path: str | Path, *, full: bool = False) -> None:
-        """Open the file, or make it. Raises ``StoreRefused``."""
+    def __init__(self, path: str | Path, *, full: bool = False, whole: bool = False) -> None:
+        """Open the file, or make it; one that is not small is checked ``whole`` on demand. Raises ``StoreRefused``."""
         self.path = Path(path)
         self.waits_for_disk = full
         self._lock = RLock()
@@ -94,7 +118,7 @@ class StoreFile:
         self.sandboxes: list[StoredSandbox] = []
         worlds: set[int] = set()
         if not is_new:
-            self.sandboxes, worlds = examined(self.path)
+            self.sandboxes, worlds = examined(self.path, whole=whole or self.path.stat().st_size <= CHECKED)
             for beside in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):
                     # The files of a killed process hold card numbers and keys too.
@@ -128,10 +152,9 @@ class StoreFile:
             if before != kept.world:
                 self._garbage.append(before)
 
-    def rows(self, world: int, part: str | None = None) -> list[Row]:
-        """Every row of a world, or of one part of it, by part and number. Raises ``Unreadable``."""
-        with self._lock:
-            return rows_of(self._db, world, part)
+    def rows(self, world: int, part: str | None = None) -> StoredRows:
+        """The rows of a world, or of one part of it. Raises ``Unreadable``."""
+        return rows_of(self._db, world, part, self._lock)
 
     def keys_with_page(self, page_id: str) -> list[str]:
         """The keys of the sandboxes in which an object of this id has a page, those first whose world is older."""
@@ -274,14 +297,17 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
-def examined(path: Path) -> tuple[list[StoredSandbox], set[int]]:
-    """The sandboxes and the worlds of an intact store of this version. Raises ``StoreRefused``."""
+def examined(path: Path, *, whole: bool = True) -> tuple[list[StoredSandbox], set[int]]:
+    """The sandboxes and the worlds of an intact store of this version; of one that is not to be checked ``whole``, the
+    index is intact. Raises ``StoreRefused``."""
     with reading(path) as db:
         try:
             index, damage = index_of(db)
             if damage:
                 raise ValueError(damage[0])
-            return index, checked(db, index)
+            if whole:
+                check(db, index)
+            return index, {world for (world,) in db.execute(_WORLDS)}
         except (sqlite3.Error, ValueError, TypeError) as problem:
             if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
                 raise
@@ -298,8 +324,8 @@ class StoreReader:
     sandboxes: list[StoredSandbox]
     damage: list[str]
 
-    def rows(self, world: int) -> list[Row]:
-        """Every row of a world, by part and number. Raises ``Unreadable``."""
+    def rows(self, world: int) -> StoredRows:
+        """The rows of a world. Raises ``Unreadable``."""
         return rows_of(self.db, world)
 
     def counts(self) -> Mapping[int, Mapping[str, int]]:
@@ -414,13 +440,15 @@ def index_of(db: sqlite3.Connection) -> tuple[list[StoredSandbox], list[str]]:
     return found, damage
 
 
-def checked(db: sqlite3.Connection, index: list[StoredSandbox]) -> set[int]:
-    """The worlds of a store, once every page, row and sandbox has been checked. Raises ``ValueError``, or an error of
-    the database."""
+def check(db: sqlite3.Connection, index: list[StoredSandbox]) -> None:
+    """Check every page, row and sandbox. Raises ``ValueError`` for damage, or an error of the database."""
     [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise ValueError(verdict.splitlines()[-1])
-    found = {(world, part) for world, part, _, _ in _sound(db.execute(_ROWS))}
+    found = set()
+    for world, part, number, value, written in db.execute("SELECT world, part, number, value, sum FROM rows"):
+        _check_row(world, part, number, value, written)
+        found.add((world, part))
     for page_id, world, written in db.execute("SELECT id, world, sum FROM pages"):
         if page_sum(page_id, world) != written:
             raise ValueError(f"the pages, at {page_id}")
@@ -430,7 +458,6 @@ def checked(db: sqlite3.Connection, index: list[StoredSandbox]) -> set[int]:
     for kept in index:
         if (kept.world, HEAD) not in found:
             raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD}")
-    return {world for world, _ in found}
 
 
 def readable(db: sqlite3.Connection) -> str:
@@ -452,27 +479,40 @@ def readable(db: sqlite3.Connection) -> str:
     return f"{count} (mockserver store export); it was not changed"
 
 
-def rows_of(db: sqlite3.Connection, world: int, part: str | None = None) -> list[Row]:
-    """Every row of a world, or of one part of it, by part and number. Raises ``Unreadable``."""
-    which, values = ("world = ?", [world]) if part is None else ("world = ? AND part = ?", [world, part])
+def rows_of(
+    db: sqlite3.Connection, world: int, part: str | None = None, lock: AbstractContextManager[object] = _UNSHARED
+) -> StoredRows:
+    """The rows of a world, or of one part of it, some thousand under a ``lock``. Raises ``Unreadable``."""
+    found: dict[str, PartRows] = {}
+    name, number = part or "", -1
     try:
-        found = _sound(db.execute(f"{_ROWS} WHERE {which} ORDER BY part, number", values))
-        return [(name, number, value) for _, name, number, value in found]
+        while True:
+            with lock:
+                some = db.execute(_NEXT_ROWS, (world, name, number, part or _LAST_PART, SLICE)).fetchall()
+            for name, number, value, written in some:
+                _check_row(world, name, number, value, written)
+                if name not in found:
+                    found[name] = PartRows()
+                found[name].put(number, value)
+            if len(some) < SLICE:
+                return found
     except (sqlite3.Error, ValueError, TypeError) as problem:
         raise Unreadable(str(problem)) from None
 
 
-def _sound(rows: Iterable[tuple[int, str, int, object, int]]) -> Iterator[tuple[int, str, int, bytes]]:
-    """Stored rows without their sums. Raises ``ValueError`` at one that is damaged."""
-    for world, part, number, value, written in rows:
-        if not isinstance(value, bytes) or row_sum(world, part, number, value) != written:
-            raise ValueError(f"row {number} of {part}")
-        yield world, part, number, value
+def _check_row(world: int, part: str, number: int, value: object, written: int) -> None:
+    if type(value) is not bytes or type(number) is not int or row_sum(world, part, number, value) != written:
+        raise ValueError(f"row {number} of {part}")
 
 
 def row_sum(world: int, part: str, number: int, value: bytes) -> int:
     """The sum of a row."""
-    return crc32(value, crc32(f"{world}.{part}.{number}".encode()))
+    return crc32(value, _sum_of_part(world, part) ^ number & 0xFFFFFFFF ^ number >> 32)
+
+
+@lru_cache(256)
+def _sum_of_part(world: int, part: str) -> int:
+    return crc32(f"{world}.{part}".encode())
 
 
 def page_sum(page_id: str, world: int) -> int:

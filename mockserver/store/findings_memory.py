@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from sys import intern
 from typing import Any, get_args, get_origin, get_type_hints
 
 from mockserver.domain.bounded_cache import Recent, by_type
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import row_form
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
+from mockserver.store.row_codec import Record, form_of
 from mockserver.store.schema import Changes, StoredRows
 from mockserver.store.table_rows import ALL, MemoryPart, Part
 
 
-def memories(watch: Watch) -> Iterator[Part]:
+def memories(watch: Watch) -> tuple[list[Part], list[MemoryPart]]:
     """The findings, and what the judges remember."""
-    yield FindingsPart(watch.ledger)
-    for name, judge, slot, hint in _slots(watch):
-        if get_origin(hint) is Recent:
-            pair: Any = tuple
-            # One text for all sandboxes.
-            yield MemoryPart(intern(f"findings.{name}{slot}"), judge, slot, row_form(pair[get_args(hint)]))
+    pair: Any = tuple
+    # One text for all sandboxes.
+    memories = [
+        MemoryPart(intern(f"findings.{name}{slot}"), judge, slot, form_of(pair[get_args(hint)]))
+        for name, judge, slot, hint in _slots(watch)
+        if get_origin(hint) is Recent
+    ]
+    return [FindingsPart(watch.ledger)], memories
 
 
 def counters(watch: Watch | None) -> dict[str, tuple[object, str]]:
@@ -56,9 +58,9 @@ class FindingsPart(Part):
             for finding in ledger:
                 if finding.newest > self._raised:
                     number = int(finding.id.rpartition("-")[2])
-                    changes.put(self.name, number, row_form(Finding).to_plain(finding))
+                    changes.put(self.name, number, finding)
         self._raised, self._cleared = ledger.raised, ledger.cleared
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        self._ledger.take_over(row_form(Finding).to_value(raw) for _, raw in stored.get(self.name, ()))
+        self._ledger.take_over(Record.of(Finding).read(raw, cards) for _, raw in stored.get(self.name, ()))
         self._raised, self._cleared = self._ledger.raised, self._ledger.cleared

@@ -12,35 +12,33 @@ from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import ROWS, row_form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import reader_of
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import SILENCE, Decision, exhausted
-from mockserver.scenario.matching import Difference
+from mockserver.scenario.director import SILENCE, Decision, Ruleset, exhausted
+from mockserver.scenario.matching import Attempt, Difference, Stage
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.rule import Rule
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
-from mockserver.store.schema import Commit, Fresh
+from mockserver.store.row_codec import Record, form_of
+from mockserver.store.schema import Commit
 
 _EXHAUSTED = -1
 _REFUSED = 400
 _EMPTY = Asked("").request
 _STATELESS = Attempt("", 0).state
 
-_BYTES = row_form(bytes)
-_OBJECT = row_form(object)
-_DECLINE = row_form(Decline)
-_PASSED = row_form(tuple[tuple[str, Difference], ...])
-_ASKED = ROWS.without(Asked, {"request"})
-_ATTEMPT = ROWS.without(Attempt, {"request", "headers", "state", "under_way"})
-_RESULT = ROWS.without(Result, {"about", "attempts", "decisions", "ruled", "problem", "answered", "watched"})
+_ANY = form_of(object)
+_BYTES = form_of(bytes)
+_DECLINE = Record.of(Decline)
+_PASSED = form_of(tuple[tuple[str, Difference], ...])
+_ASKED = Record(Asked, {"request"})
+_ATTEMPT = Record(Attempt, {"request", "headers", "state", "under_way"})
+_RESULT = Record(Result, {"about", "attempts", "decisions", "ruled", "problem", "answered", "watched", "search_text"})
 
 
 class PersistenceContext(Protocol):
@@ -113,59 +111,59 @@ class Rulebook:
 class JournalRows:
     """The rows of the journal of one sandbox: its rules and its tables."""
 
-    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, context: PersistenceContext, fresh: Fresh) -> None:
-        self._fresh = fresh
+    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, context: PersistenceContext) -> None:
         self._sandbox = sandbox
         self._rulebook = rulebook
         self._context = context
 
-    def write_entry(self, entry: JournalEntry) -> dict[str, object]:
+    def write_entry(self, entry: JournalEntry) -> list[object]:
         """An entry as plain data."""
-        asked, result, write = entry.asked, entry.result, _BYTES.to_plain
-        name = self._context.name_of(entry.endpoint)
+        asked, result, name = entry.asked, entry.result, self._context.name_of(entry.endpoint)
         faults = [decision.outcome.transport for decision in result.decisions] if entry.fault is not None else []
-        return _present(
-            number=entry.number,
-            at=entry.at,
-            asked=_ASKED.to_plain(asked),
-            request=self._write_request(asked.request, is_named=name is not None),
-            result=_RESULT.to_plain(result),
-            about=self.write_about(result),
-            attempts=[self._write_attempt(one, asked, is_named=name is not None) for one in result.attempts],
-            decisions=[self._write_decision(one, asked, result, is_named=name is not None) for one in result.decisions],
-            method=entry.method,
-            endpoint=name,
-            path=entry.path,
-            query=write(entry.query),
-            raw=write(entry.raw),
-            status=entry.status,
-            answer=write(entry.answer),
-            fault=next((place for place, one in enumerate(faults) if one is entry.fault), None),
-        )
+        return [
+            entry.number,
+            entry.at,
+            _ASKED.write(asked),
+            None if asked.request is _EMPTY else self._context.write(asked.request, is_named=name is not None),
+            _RESULT.write(result),
+            self.write_about(result),
+            [self._write_attempt(one, asked, is_named=name is not None) for one in result.attempts],
+            [self._write_decision(one, asked, result, is_named=name is not None) for one in result.decisions],
+            entry.method,
+            name,
+            entry.path,
+            entry.query,
+            entry.raw,
+            entry.status,
+            entry.answer,
+            next((place for place, one in enumerate(faults) if one is entry.fault), None),
+        ]
 
-    def read_entry(self, raw: Any, cards: CardRegistry) -> JournalEntry:
+    def read_entry(self, plain: Any, cards: CardRegistry) -> JournalEntry:
         """The entry again; its answer has ended by now."""
-        endpoint, status, fault = self._context.endpoint(raw.get("endpoint")), raw.get("status"), raw.get("fault")
-        query, body, answer = (_BYTES.to_value(raw.get(name, "")) for name in ("query", "raw", "answer"))
-        asked, result = _ASKED.to_value(raw["asked"]), _RESULT.to_value(raw.get("result", {}))
-        if "request" in raw:
-            asked.request = self._context.read(raw["request"], endpoint, body, query)
-        result.about = self._read_objects(raw.get("about", {}), cards)
-        result.attempts = tuple(self._read_attempt(one, asked, result, cards) for one in raw.get("attempts", ()))
-        for one in raw.get("decisions", ()):
+        number, at, asked, request, result, about, attempts, decisions, method, name, path, *rest = plain
+        query, raw, status, answer, fault = rest
+        endpoint = self._context.endpoint(name)
+        query, raw, answer = (_BYTES.read(one, cards) for one in (query, raw, answer))
+        asked, result = _ASKED.read(asked, cards), _RESULT.read(result, cards)
+        if request is not None:
+            asked.request = self._context.read(request, endpoint, raw, query)
+        result.about = self._read_objects(about, cards)
+        result.attempts = tuple(self._read_attempt(one, asked, result, cards) for one in attempts)
+        for one in decisions:
             result.note(self._read_decision(one, asked, result, cards))
         if (status or 0) >= _REFUSED and answer.startswith(b"{"):
             result.problem = json.loads(answer)
         return JournalEntry(
-            number=raw["number"],
-            at=raw["at"],
+            number=number,
+            at=at,
             asked=asked,
             result=result,
-            method=raw.get("method", ""),
+            method=method,
+            path=path,
             endpoint=endpoint,
-            path=raw.get("path", ""),
             query=query,
-            raw=body,
+            raw=raw,
             status=status,
             answer=answer,
             fault=result.decisions[fault].outcome.transport if fault is not None else None,
@@ -173,109 +171,97 @@ class JournalRows:
 
     def write_about(self, result: Result | None) -> dict[str, object] | None:
         """The objects that a step is about, by kind: each with its table."""
-        return None if result is None else {kind: self._write_object(held) for kind, held in result.about.items()}
+        return None if result is None else {kind: _about(held) for kind, held in result.about.items()}
 
-    def _write_object(self, held: Any) -> list[object]:
-        if isinstance(held, Batch):
-            # It changes in place, so that it is the same as in its table.
-            return ["batches", held.batch_id]
-        name = TABLE_NAMES.get(type(held))
-        if name is None:
-            return ["", _OBJECT.to_plain(held)]
-        row, plain = self._fresh.get((name, held.seq), (None, None))
-        return [name, plain if row is held else row_form(type(held)).to_plain(held)]
-
-    def read_about(self, raw: Any, cards: CardRegistry) -> Result | None:
+    def read_about(self, plain: Any, cards: CardRegistry) -> Result | None:
         """What came of a step that has ended, of which only that is known."""
-        return None if raw is None else Result(self._read_objects(raw, cards))
+        return None if plain is None else Result(self._read_objects(plain, cards))
 
-    def _read_objects(self, raw: Any, cards: CardRegistry) -> dict[str, object]:
-        return {kind: self._read_object(name, held, cards) for kind, (name, held) in raw.items()}
+    def _read_objects(self, plain: Any, cards: CardRegistry) -> dict[str, object]:
+        return {kind: self._read_object(name, held, cards) for kind, (name, held) in plain.items()}
 
     def _read_object(self, name: str, held: Any, cards: CardRegistry) -> object:
         if name == "batches":
             return self._sandbox.batches.get(held)
-        return row_form(ROW_CLASSES[name]).to_value(held, cards) if name else _OBJECT.to_value(held)
+        return Record.of(ROW_CLASSES[name]).read(held, cards) if name else _ANY.read(held, cards)
 
-    def _write_request(self, request: Mapping[str, object], *, is_named: bool) -> object:
-        return None if request is _EMPTY else self._context.write(request, is_named=is_named)
-
-    def _write_attempt(self, attempt: Attempt, asked: Asked, *, is_named: bool) -> dict[str, object]:
+    def _write_attempt(self, attempt: Attempt, asked: Asked, *, is_named: bool) -> list[object]:
         own = attempt.request is not asked.request
-        return {
-            **_ATTEMPT.to_plain(attempt),
-            **({"request": self._context.write(attempt.request, is_named=is_named)} if own else {}),
-            **({"headers": dict(attempt.headers)} if attempt.headers is not asked.headers else {}),
-            **({"stateless": True} if attempt.state is _STATELESS else {}),
-        }
+        return [
+            _ATTEMPT.write(attempt),
+            self._context.write(attempt.request, is_named=is_named) if own else None,
+            attempt.headers if attempt.headers is not asked.headers else None,
+            attempt.state is _STATELESS,
+        ]
 
-    def _read_attempt(self, raw: Any, asked: Asked, result: Result, cards: CardRegistry) -> Attempt:
-        attempt: Attempt = _ATTEMPT.to_value(raw, cards)
-        own = "request" in raw
-        attempt.request = self._context.read(raw["request"], None, b"", b"") if own else asked.request
-        attempt.headers = raw.get("headers", asked.headers)
-        if "stateless" not in raw:
+    def _read_attempt(self, plain: Any, asked: Asked, result: Result, cards: CardRegistry) -> Attempt:
+        fields, request, headers, is_stateless = plain
+        attempt: Attempt = _ATTEMPT.read(fields, cards)
+        attempt.request = asked.request if request is None else self._context.read(request, None, b"", b"")
+        attempt.headers = asked.headers if headers is None else headers
+        if not is_stateless:
             attempt.state = reader_of(self._sandbox, asked, result.about)
         return attempt
 
     def _write_decision(self, decision: Decision, asked: Asked, result: Result, *, is_named: bool) -> object:
         if decision is SILENCE[decision.stage]:
-            return decision.stage.value
+            return decision.stage
         attempt, fired = decision.attempt, decision.fired
         place = next((place for place, one in enumerate(result.attempts) if one is attempt), None)
         is_apart = attempt is not None and place is None
-        return _present(
-            stage=decision.stage.value,
-            book=self._rulebook.present if fired is None else self._rulebook.number_of(fired),
-            tried=place,
-            attempt=self._write_attempt(attempt, asked, is_named=is_named) if attempt and is_apart else None,
-            rule=None if fired is None else fired.id,
-            outcome=None if fired is None else _place(fired, decision.outcome),
-            delay=decision.delay or None,
-            salt=decision.salt,
-            passed=_PASSED.to_plain(decision.passed),
-        )
+        return [
+            decision.stage,
+            self._rulebook.present if fired is None else self._rulebook.number_of(fired),
+            place,
+            self._write_attempt(attempt, asked, is_named=is_named) if attempt and is_apart else None,
+            None if fired is None else fired.id,
+            None if fired is None else _place(fired, decision.outcome),
+            decision.delay,
+            decision.salt,
+            decision.passed,
+        ]
 
-    def _read_decision(self, raw: Any, asked: Asked, result: Result, cards: CardRegistry) -> Decision:
-        if isinstance(raw, str):
-            return SILENCE[Stage(raw)]
-        stage, attempt = Stage(raw["stage"]), None
-        if "tried" in raw:
-            attempt = result.attempts[raw["tried"]]
-        elif "attempt" in raw:
-            attempt = self._read_attempt(raw["attempt"], asked, result, cards)
-        rule, rules = raw.get("rule"), self._rulebook.of(raw["book"])
+    def _read_decision(self, plain: Any, asked: Asked, result: Result, cards: CardRegistry) -> Decision:
+        if isinstance(plain, str):
+            return SILENCE[Stage(plain)]
+        word, book, tried, apart, rule, outcome, delay, salt, passed = plain
+        stage, attempt = Stage(word), None if tried is None else result.attempts[tried]
+        if apart is not None:
+            attempt = self._read_attempt(apart, asked, result, cards)
+        rules = self._rulebook.of(book)
         fired = rules.by_id.get(rule) if rules is not None else None
-        bucket = rules.bucket(stage, attempt.op, attempt.also) if rules is not None and attempt is not None else None
         return Decision(
-            outcome=_outcome(fired, raw["outcome"]) if fired is not None else NOTHING,
+            outcome=_outcome(fired, outcome, cards) if fired is not None else NOTHING,
             rule=rule,
             stage=stage,
-            delay=raw.get("delay", 0),
-            salt=raw.get("salt", ""),
-            bucket=bucket,
+            delay=delay,
+            salt=salt,
+            bucket=rules.bucket(stage, attempt.op, attempt.also) if rules is not None and attempt is not None else None,
             attempt=attempt,
-            passed=_PASSED.to_value(raw.get("passed", [])),
+            passed=_PASSED.read(passed, cards),
             fired=fired,
         )
 
 
-def _present(**members: object) -> dict[str, object]:
-    """The members that are numbers or not empty."""
-    return {name: value for name, value in members.items() if value or isinstance(value, int)}
+def _about(held: Any) -> tuple[str, object]:
+    if isinstance(held, Batch):
+        # It changes in place, so that it is the same as in its table.
+        return "batches", held.batch_id
+    name = TABLE_NAMES.get(type(held))
+    return ("", _ANY.write(held)) if name is None else (name, held)
 
 
 def _place(rule: Rule, outcome: Outcome) -> object:
     """Where an outcome stands in its rule; a decline that the rule made up itself."""
     place = next((place for place, one in enumerate(rule.plan.outcomes) if one is outcome), None)
     if place is None and isinstance(outcome.provider, Decline) and outcome != exhausted(rule):
-        return _DECLINE.to_plain(outcome.provider)
+        return outcome.provider
     return _EXHAUSTED if place is None else place
 
 
-def _outcome(rule: Rule, place: Any) -> Outcome:
-    if isinstance(place, dict):
-        return Outcome(provider=_DECLINE.to_value(place))
+def _outcome(rule: Rule, place: Any, cards: CardRegistry) -> Outcome:
+    if isinstance(place, list):
+        return Outcome(provider=_DECLINE.read(place, cards))
     outcomes = rule.plan.outcomes
     if place == _EXHAUSTED:
         return exhausted(rule)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -23,23 +23,23 @@ from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import Form, row_form, write_plain
 from mockserver.engine.config import Beginning, SandboxConfig
-from mockserver.engine.journal import Change, size_of
+from mockserver.engine.journal import size_of
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.director import Tallies
+from mockserver.scenario.director import Ruleset, Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.store.findings_memory import counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
-from mockserver.store.schema import HEAD, Changes, Commit, Fresh, StoredRows, json_text
+from mockserver.store.row_codec import Record, RowForm, form_of, json_text, json_value
+from mockserver.store.schema import HEAD, Changes, Commit, StoredRows
 from mockserver.store.table_rows import (
     BatchPart,
-    GrowingPart,
+    CardsPart,
+    JournalPart,
     MemoryPart,
     Part,
     PastPart,
@@ -49,6 +49,8 @@ from mockserver.store.table_rows import (
     inbox_part,
     schedule_part,
 )
+
+_TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
 
 DERIVED = frozenset({"holding", "key", "public_key", "totals", "under_way"})
 """Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
@@ -77,28 +79,34 @@ _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
 
 
 @mutable
-class Head:
-    """The small parts of a sandbox. ``plain`` are its attributes ``_PLAIN``, ``books`` the scenarios of the rules that
-    entries of the journal were decided by, by number; ``book`` is the number of those in force. ``lengths`` says how
-    many rows each table has, and how many steps the journal and the stories. ``judged`` are the counters of the judges.
-    """
+class Settled:
+    """What a sandbox was opened with and what seldom changes. ``books`` are the scenarios of the rules that entries of
+    the journal were decided by, by number; ``book`` is the number of those in force."""
 
     seed: Seed
     opened_with: _Assumptions
     clock_plan: ClockPlan
     assumed: _Assumptions
+    own: _Assumptions | None
     clock: Clock
+    is_held: bool
+    opened: tuple[dict[str, int], int] | None
+    warned: list[str]
+    lag: Micros
     book: int
     books: dict[int, list[str]]
+
+
+@mutable
+class Head:
+    """The small parts of a sandbox. ``plain`` are its attributes ``_PLAIN``; ``lengths`` says how many rows each table
+    has, and how many steps the journal and the stories; ``judged`` are the counters of the judges."""
+
+    settled: Settled
     tallies: Tallies
     plain: dict[str, Any]
-    is_held: bool = False
-    own: _Assumptions | None = None
-    opened: tuple[dict[str, int], int] | None = None
-    warned: list[str] = field(default_factory=list)
-    lag: Micros = 0
-    lengths: dict[str, int] = field(default_factory=dict)
-    judged: dict[str, int] = field(default_factory=dict)
+    lengths: dict[str, int]
+    judged: dict[str, int]
 
 
 class DamagedSandbox(ValueError):
@@ -136,49 +144,32 @@ class SandboxPersister:
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
         self._seldom: tuple[object, ...] = ()
-        self._seldom_plain: Mapping[str, Any] = {}
+        self._settled: object = None
         self._judged = counters(sandbox.watch)
-        self._fresh: Fresh = {}
+        # Tables say themselves what is new, and of the memories of judges most stay empty.
         self._news: dict[Part, None] = {}
-        # Tables first, which say themselves what is new; last the memories of judges, of which most stay empty.
-        self.parts = [*self._parts_of(sandbox)]
-        judges = [part for part in self.parts if isinstance(part, MemoryPart) and part.name.startswith("findings.")]
+        tables = [TablePart(name, getattr(sandbox, name), row, self._news) for name, row in _TABLES.items()]
+        findings, judges = ([], []) if sandbox.watch is None else memories(sandbox.watch)
+        self._others = [CardsPart(sandbox.cards), *self._others_of(sandbox), *findings]
+        self._judges = judges
         self._memories = tuple(part.memory for part in judges)
         self._remembers = True
+        self.parts: list[Part] = [*self._others[:1], *tables, *self._others[1:], *judges]
 
-    def _parts_of(self, sandbox: Sandbox) -> Iterator[Part]:
-        for name, row in ROW_CLASSES.items():
-            if row is not Batch:
-                yield TablePart(name, getattr(sandbox, name), row, self._fresh, self._news)
+    def _others_of(self, sandbox: Sandbox) -> Iterator[Part]:
+        rows = JournalRows(sandbox, self._rulebook, self._context)
         yield BatchPart(sandbox.batches)
         yield schedule_part(sandbox)
         yield PastPart(sandbox)
         yield RuleKeysPart(sandbox)
         yield deliveries_part(sandbox)
         yield inbox_part(sandbox)
-        journal, rows = sandbox.journal, JournalRows(sandbox, self._rulebook, self._context, self._fresh)
-        yield MemoryPart("marks", journal, "marks", row_form(tuple[str, int]))
-        yield MemoryPart("scripts", sandbox, "scripts", row_form(tuple[str, dict[int, ProviderOutcome]]))
-        yield MemoryPart("setup", sandbox, "setup", row_form(tuple[str, dict[str, object]]))
-        yield MemoryPart("idempotency", sandbox, "idempotency", _first_form(row_form(First), rows))
-        yield MemoryPart("replays", sandbox, "replays", _first_form(row_form(FirstAnswer), rows))
-        yield GrowingPart(
-            "journal",
-            journal.since,
-            lambda: journal.dropped,
-            rows.write_entry,
-            lambda entries, cards: journal.entries.extend(rows.read_entry(one, cards) for one in entries),
-        )
-        change, stories = row_form(Change), journal.stories
-        yield GrowingPart(
-            "stories",
-            stories.since,
-            lambda: (stories.oldest or journal.last + 1) - 1,
-            change.to_plain,
-            lambda changes, _: stories.take(map(change.to_value, changes)),
-        )
-        if sandbox.watch is not None:
-            yield from memories(sandbox.watch)
+        yield MemoryPart("marks", sandbox.journal, "marks", form_of(tuple[str, int]))
+        yield MemoryPart("scripts", sandbox, "scripts", form_of(tuple[str, dict[int, ProviderOutcome]]))
+        yield MemoryPart("setup", sandbox, "setup", form_of(tuple[str, dict[str, object]]))
+        yield MemoryPart("idempotency", sandbox, "idempotency", _first_form(Record.of(First), rows))
+        yield MemoryPart("replays", sandbox, "replays", _first_form(Record.of(FirstAnswer), rows))
+        yield JournalPart(sandbox.journal, rows)
 
     def close(self) -> None:
         """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
@@ -204,7 +195,6 @@ class SandboxPersister:
         if self.waiting() <= most:
             return False
         max(self.parts, key=len).gather(Changes(commit, self.world), most)
-        self._fresh.clear()
         return True
 
     def gather(self, commit: Commit) -> None:
@@ -212,13 +202,12 @@ class SandboxPersister:
         changes, sandbox = Changes(commit, self.world), self.sandbox
         if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
             self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
-        first, last = len(ROW_CLASSES) - 1, len(self.parts) - len(self._memories)
         is_remembered = any(self._memories)
-        for part in (*self._news, *self.parts[first : None if is_remembered or self._remembers else last]):
+        judges = self._judges if is_remembered or self._remembers else ()
+        for part in (*self._news, *self._others, *judges):
             part.gather(changes)
         self._remembers = is_remembered
         self._news.clear()
-        self._fresh.clear()
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
             if len(table.rows) > length:
@@ -230,48 +219,46 @@ class SandboxPersister:
             self._written = written
             commit.puts.append((self.world, HEAD, 0, text))
 
-    def _head(self) -> dict[str, Any]:
-        """The plain data of the ``Head``. Most of its fields seldom change, and are worked out only then: a charge that
+    def _head(self) -> list[object]:
+        """The fields of the ``Head``. Most of what is in it seldom changes, and is worked out only then: a charge that
         is alone in its commit pays for the whole head."""
-        sandbox, clock = self.sandbox, self.sandbox.clock
-        lag = sandbox.past.longest if sandbox.past is not None else 0
-        config, tallies, journal = sandbox.config, sandbox.director.tallies, sandbox.journal
-        time, warned = (clock.mode, clock.virtual, clock.real, clock.rate, clock.holds > 0), sorted(sandbox.warned)
-        seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._books)
-        steady = self._seldom_plain
-        if seldom != self._seldom:
-            head = Head(
-                seed=Seed(config.seed),
-                opened_with=(config.assumed.profile, config.assumed.overrides),
-                clock_plan=config.clock,
-                assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
-                own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
-                clock=clock,
-                is_held=clock.holds > 0,
-                book=self._rulebook.present,
-                books=self._books,
-                tallies=Tallies(),
-                plain={},
-                opened=sandbox.opened,
-                warned=warned,
-                lag=lag,
-            )
-            steady = row_form(Head).to_plain(head)
-            if self._written is not None:
-                # Many sandboxes are used once.
-                self._seldom, self._seldom_plain = seldom, steady
+        sandbox, tallies, journal = self.sandbox, self.sandbox.director.tallies, self.sandbox.journal
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
         lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
-        return {
-            **steady,
-            "tallies": row_form(Tallies).to_plain(Tallies(tallies.first, counted, tallies.calls)),
-            "plain": {
-                path: value if type(value) in (int, str) else write_plain(value)
-                for path, value in zip(_PLAIN, _plain_of(sandbox), strict=True)
-            },
-            "lengths": {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
-            "judged": {name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
-        }
+        return [
+            self._settled_plain(),
+            Tallies(tallies.first, counted, tallies.calls),
+            dict(zip(_PLAIN, _plain_of(sandbox), strict=True)),
+            {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
+            {name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
+        ]
+
+    def _settled_plain(self) -> object:
+        sandbox, config, clock = self.sandbox, self.sandbox.config, self.sandbox.clock
+        lag = sandbox.past.longest if sandbox.past is not None else 0
+        time, warned = (clock.mode, clock.virtual, clock.real, clock.rate, clock.holds > 0), sorted(sandbox.warned)
+        seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._books)
+        if seldom == self._seldom:
+            return self._settled
+        settled = Settled(
+            seed=Seed(config.seed),
+            opened_with=(config.assumed.profile, config.assumed.overrides),
+            clock_plan=config.clock,
+            assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
+            own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
+            clock=clock,
+            is_held=clock.holds > 0,
+            opened=sandbox.opened,
+            warned=warned,
+            lag=lag,
+            book=self._rulebook.present,
+            books=self._books,
+        )
+        plain: object = json_value(json_text(settled))
+        if self._written is not None:
+            # Many sandboxes are used once.
+            self._seldom, self._settled = seldom, plain
+        return plain
 
     def load(self, stored: StoredRows, head: Head) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
@@ -300,9 +287,9 @@ class SandboxPersister:
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])
         journal.resize(sum(map(size_of, journal.entries)) + journal.stories.size - journal.size)
-        sandbox.opened = head.opened
+        sandbox.opened = head.settled.opened
         sandbox.warned.clear()
-        sandbox.warned.update(head.warned)
+        sandbox.warned.update(head.settled.warned)
         for name, (judge, slot) in self._judged.items():
             setattr(judge, slot, head.judged.get(name, 0))
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
@@ -314,21 +301,20 @@ class SandboxPersister:
             return None
 
 
-def _first_form(form: Form, rows: JournalRows) -> Form:
+def _first_form(record: Record, rows: JournalRows) -> RowForm:
     """The form of a key and its first answer, with the objects that its step was about."""
 
-    def write(pair: Any, secrets: bool) -> list[object]:
+    def write(pair: Any) -> list[object]:
         key, first = pair
-        # Earlier versions keep its characters in the third place.
-        return [key, form.to_plain(first), 0, rows.write_about(first.result)]
+        return [key, first, rows.write_about(first.result)]
 
     def read(raw: Any, cards: CardRegistry) -> Any:
-        key, plain, _, about = raw
-        first = form.to_value(plain)
+        key, plain, about = raw
+        first = record.read(plain, cards)
         first.result = rows.read_about(about, cards)
         return key, first
 
-    return Form(write, read)
+    return RowForm(write, read)
 
 
 def stored_sandbox(
@@ -341,17 +327,18 @@ def stored_sandbox(
     """
     head, config = _read_head(stored, context)
     sandbox = Sandbox(key, config, real)
-    sandbox.clock = head.clock
-    if head.is_held:
+    settled, tallies = head.settled, head.tallies
+    sandbox.clock = settled.clock
+    if settled.is_held:
         # Time stood still for a try of a webhook, which is made again.
         sandbox.clock.real = real
-    sandbox.own = _assumed(head.own)
-    sandbox.assumed = config.assumed.or_else(*head.assumed)
-    by_id, tallies = config.rules.by_id, head.tallies
+    sandbox.own = _assumed(settled.own)
+    sandbox.assumed = config.assumed.or_else(*settled.assumed)
+    by_id = config.rules.by_id
     counted = {name: replace(one, text=by_id[name].text) for name, one in tallies.rules.items() if name in by_id}
     sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
-    sandbox.look_back(head.lag)
-    persister = SandboxPersister(sandbox, world, context, head.book, head.books)
+    sandbox.look_back(settled.lag)
+    persister = SandboxPersister(sandbox, world, context, settled.book, settled.books)
     persister.load(stored, head)
     _release(sandbox)
     return persister
@@ -361,21 +348,21 @@ def stored_beginning(stored: StoredRows, context: PersistenceContext) -> Beginni
     """How a sandbox begins, from its rows of the parts ``BEGINNING``. Raises ``DamagedSandbox``."""
     head, config = _read_head(stored, context)
     with _naming("marks"):
-        return Beginning(config, _assumed(head.own), [str(name) for _, (name, _) in stored.get("marks", ())])
+        return Beginning(config, _assumed(head.settled.own), [str(name) for _, (name, _) in stored.get("marks", ())])
 
 
 def _read_head(stored: StoredRows, context: PersistenceContext) -> tuple[Head, SandboxConfig]:
     with _naming(HEAD):
-        head: Head = row_form(Head).to_value(stored[HEAD][0][1])
-        scenarios = [context.scenario(place) for place in head.books[head.book]]
-    return head, _config(head, context, scenarios)
+        head: Head = Record.of(Head).read(stored[HEAD][0][1], CardRegistry(""))
+        scenarios = [context.scenario(place) for place in head.settled.books[head.settled.book]]
+    return head, _config(head.settled, context, scenarios)
 
 
 def _assumed(own: _Assumptions | None) -> Assumed | None:
     return Assumed(*own) if own is not None else None
 
 
-def _config(head: Head, context: PersistenceContext, scenarios: list[Scenario]) -> SandboxConfig:
+def _config(head: Settled, context: PersistenceContext, scenarios: list[Scenario]) -> SandboxConfig:
     """The config of a sandbox: what it was opened with counts, and the rest is that of the server. Where both are the
     same it is the config of the server itself, so that reloaded files count for the sandbox too."""
     config, seed = context.config(scenarios), int(head.seed)

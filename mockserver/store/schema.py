@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
-
-import orjson
 
 from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable, record
 from mockserver.engine.tables import ROW_CLASSES
+from mockserver.store.row_codec import json_text, json_value
 
-Row: TypeAlias = tuple[str, int, bytes]
-"""A row: its part, its number and its content."""
 
-StoredRows: TypeAlias = Mapping[str, Sequence[tuple[int, Any]]]
-"""The rows of each part of a sandbox, by number, as plain data."""
+class PartRows(Sequence[tuple[int, Any]]):
+    """The rows of one part by their numbers. Their ``texts`` become plain data one by one when they are asked for:
+    together they take ten times the memory. One that is not JSON raises ``ValueError``."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.texts: list[bytes] = []
+
+    def put(self, number: int, text: bytes) -> None:
+        """Add a row."""
+        self.numbers.append(number)
+        self.texts.append(text)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.numbers[place], json_value(self.texts[place])
+
+
+StoredRows: TypeAlias = Mapping[str, PartRows]
+"""The rows of each part of a sandbox."""
 
 SERVER = 0
 """The world of what belongs to no sandbox: scenarios."""
-
-Fresh: TypeAlias = dict[tuple[str, int], tuple[Any, object]]
-"""Rows of a commit by table and place, with their plain data: the journal of the same commit names most of them."""
 
 HEAD = "head"
 """The part that every sandbox has."""
 
 _OTHERS = (
-    "batch_rows chains deliveries findings idempotency inbox journal marks past replays rule_keys scenarios schedule"
+    "batch_rows cards deliveries findings idempotency inbox journal marks past replays rule_keys scenarios schedule"
 )
-# Nothing reads "chains" any more, which older files have.
 _PARTS = frozenset((HEAD, *ROW_CLASSES, *_OTHERS.split(), "scripts", "setup", "stories"))
 _MEMORIES = "findings."
 
@@ -111,7 +121,7 @@ class Changes:
     world: int
 
     def put(self, part: str, number: int, value: object) -> None:
-        """A row with plain data."""
+        """A row with a value."""
         self.commit.puts.append((self.world, part, number, json_text(value)))
 
     def drop(self, part: str, number: int) -> None:
@@ -121,47 +131,3 @@ class Changes:
     def cut(self, part: str, number: int) -> None:
         """The rows of a part up to a number are gone."""
         self.commit.cuts.append((self.world, part, number))
-
-
-def json_text(value: object) -> bytes:
-    """The JSON text of plain data. Raises ``TypeError`` for other data."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        # Halves of surrogate pairs, which header names and queries may hold, and numbers beyond 64 bits.
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
-def json_value(text: bytes) -> Any:
-    """The plain data of a JSON text. Raises ``ValueError``."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(text)
-        except RecursionError:
-            raise ValueError("it is nested too deeply") from None
-
-
-def by_part(rows: Iterable[Row]) -> StoredRows:
-    """The rows of each part. A text that is not JSON raises ``ValueError`` when it is read."""
-    found = {}
-    for part, listed in groupby(rows, itemgetter(0)):
-        _, numbers, texts = zip(*listed, strict=True)
-        found[part] = _Rows(numbers, texts)
-    return found
-
-
-class _Rows(Sequence[tuple[int, Any]]):
-    """Rows of one part, whose texts become plain data one by one when they are asked for: together they take ten times
-    the memory."""
-
-    def __init__(self, numbers: Sequence[int], texts: Sequence[bytes]) -> None:
-        self._numbers = numbers
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._numbers[place], json_value(self._texts[place])

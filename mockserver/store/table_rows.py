@@ -2,7 +2,7 @@
 and bytes, and takes the same rows back.
 
 What may be large reports its changes (tables, the schedule, counters of rules, deliveries, inboxes) or only grows at
-its end (the journal, and the changes of objects that outlive its entries). What is bounded is compared with what was
+its end (the journal, the facts of cards). What is bounded is compared with what was
 written: its values are never changed in place. Batches alone change in place, and may have 100,000 rows: a batch is a
 row without its transactions, which are written by the block.
 """
@@ -12,26 +12,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 from operator import attrgetter
 from typing import Any
 
 from mockserver.domain.batch import Batch, BatchRow
+from mockserver.domain.cards import CardNumber
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import Form, row_form
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.journal import Change, Journal
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.director import Times
-from mockserver.store.schema import Changes, Fresh, StoredRows
+from mockserver.store.journal_rows import JournalRows
+from mockserver.store.row_codec import Record, RowForm, form_of
+from mockserver.store.schema import Changes, StoredRows
 
 BLOCK = 50
-"""Steps of something that only grows of which a row is made, at most."""
+"""Entries of the journal of which a row is made, at most."""
 
 BATCH_BLOCK = 200
 """Transactions of a batch of which a row is made, at most."""
@@ -58,17 +61,36 @@ class Part:
         """Take over what was stored. Raises ``ValueError`` when some is missing."""
 
 
+class CardsPart(Part):
+    """The facts of card numbers, which other rows name: they only become more."""
+
+    name = "cards"
+
+    def __init__(self, cards: CardRegistry) -> None:
+        self._facts = cards.facts
+        self._known = 0
+
+    def gather(self, changes: Changes, most: int = ALL) -> None:
+        for facts in islice(self._facts.values(), self._known, None):
+            changes.put(self.name, self._known, Record.of(CardNumber).write(facts))
+            self._known += 1
+
+    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        for _, raw in stored.get(self.name, ()):
+            cards.remember(Record.of(CardNumber).read(raw, cards))
+        self._known = len(self._facts)
+
+
 class TablePart(Part):
     """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since.
-    ``fresh`` gets what is written of them, for the journal of the same commit; ``news`` has each part with a change."""
+    ``news`` has each part with a change."""
 
-    def __init__(self, name: str, table: Table[Any], row: type, fresh: Fresh, news: dict[Part, None]) -> None:
+    def __init__(self, name: str, table: Table[Any], row: type, news: dict[Part, None]) -> None:
         self.name = name
         self._news = news
         news[self] = None
-        self._fresh = fresh
         self._table = table
-        self._form = row_form(row)
+        self._read = Record.of(row).read
         self._known = 0
         self._changed: dict[int, None] = {}
         table.watch(self._hear)
@@ -86,9 +108,7 @@ class TablePart(Part):
         end = min(self._known + most - len(some), len(self._table.rows))
         for seq in (*some, *range(self._known, end)):
             self._changed.pop(seq, None)
-            row = self._table.rows[seq]
-            self._fresh[self.name, seq] = row, (plain := self._form.to_plain(row))
-            changes.put(self.name, seq, plain)
+            changes.put(self.name, seq, self._table.rows[seq])
         self._known = end
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
@@ -97,7 +117,7 @@ class TablePart(Part):
         for place, (seq, raw) in enumerate(stored.get(self.name, ())):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
-            self._table.add(self._form.to_value(raw, cards))
+            self._table.add(self._read(raw, cards))
         self._table.listeners = heard
         self._known = len(self._table)
 
@@ -111,7 +131,7 @@ class MemoryPart(Part):
 
     __slots__ = ("_form", "_known", "_last", "_owner", "_slot", "name")
 
-    def __init__(self, name: str, owner: object, slot: str, form: Form) -> None:
+    def __init__(self, name: str, owner: object, slot: str, form: RowForm) -> None:
         self.name = name
         self._owner = owner
         self._slot = slot
@@ -135,7 +155,7 @@ class MemoryPart(Part):
                 self._last = number = self._last + 1
             if is_moved or held is not value:
                 known[key] = number, value
-                changes.put(self.name, number, self._form.to_plain((key, value)))
+                changes.put(self.name, number, self._form.write((key, value)))
             before = number
         if len(known) > len(memory):
             for key in [key for key in known if key not in memory]:
@@ -144,25 +164,27 @@ class MemoryPart(Part):
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         memory = getattr(self._owner, self._slot)
         for number, raw in stored.get(self.name, ()):
-            key, value = self._form.to_value(raw, cards)
+            key, value = self._form.read(raw, cards)
             memory[key] = value
             self._known[key] = number, value
             self._last = number
 
 
 class ReportedPart(Part):
-    """What reports which of its rows have changed, by their numbers. ``write`` gives the plain data of a row, ``take``
-    takes all of them over."""
+    """What reports which of its rows have changed, by their numbers. ``take`` takes all of them over."""
 
-    def __init__(self, name: str, write: Callable[[Any], object], take: Callable[..., None]) -> None:
+    def __init__(self, name: str, take: Callable[..., None]) -> None:
         self.name = name
-        self._write = write
         self._take = take
         self._changed: dict[int, Any] = {}
 
     def note(self, number: int, value: object) -> None:
         """A row has this value from now on; it is gone when that is None."""
         self._changed[number] = value
+
+    def written(self, value: Any) -> object:
+        """What is stored of a value."""
+        return value
 
     def __len__(self) -> int:
         return len(self._changed)
@@ -173,51 +195,65 @@ class ReportedPart(Part):
             if value is None:
                 changes.drop(self.name, number)
             else:
-                changes.put(self.name, number, self._write(value))
+                changes.put(self.name, number, self.written(value))
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         self._take(stored.get(self.name, ()), cards)
         self._changed.clear()
 
 
-class GrowingPart(Part):
-    """What only grows at its end: a row has the steps that a commit holds, some at most, under the number of the last.
-    ``since`` gives what was added after a number, ``gone`` the number up to which all is dropped. That goes by the row
-    (``Changes.cut``), so that the oldest row may hold steps which are gone already."""
+class JournalPart(Part):
+    """The journal: a row has the entries that a commit holds, some at most, under the number of the last. What is
+    dropped goes by the row, so that the oldest row may hold entries which are gone already.
 
-    def __init__(
-        self,
-        name: str,
-        since: Callable[[int], Iterable[Any]],
-        gone: Callable[[], int],
-        write: Callable[[Any], object],
-        take: Callable[[Iterable[Any], CardRegistry], None],
-    ) -> None:
-        self.name = name
-        self._since = since
-        self._gone = gone
-        self._write = write
-        self._take = take
+    The changes of objects follow from the entries. Those of dropped entries are kept longer: they are stored as these
+    go, up to the entry ``_cut``.
+    """
+
+    name = "journal"
+    _STORIES = "stories"
+
+    def __init__(self, journal: Journal, rows: JournalRows) -> None:
+        self._journal = journal
+        self._rows = rows
         self._cut = self._written = 0
 
     def __len__(self) -> int:
-        return sum(1 for _ in self._since(self._written))
+        return min(self._journal.last - self._written, len(self._journal.entries))
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        steps = groupby(self._since(self._written), attrgetter("number"))
-        new = [(number, [*map(self._write, step)]) for number, step in islice(steps, most)]
+        gone = self._journal.dropped
+        if gone - self._cut >= BLOCK or (gone > self._written and len(self._journal.stories)):
+            self._put_stories(changes, gone)
+        new = list(islice(self._journal.since(self._written), most))
         for first in range(0, len(new), BLOCK):
             block = new[first : first + BLOCK]
-            self._written = block[-1][0]
-            changes.put(self.name, self._written, block)
-        if (gone := self._gone()) - self._cut >= BLOCK:
-            self._cut = gone
-            changes.cut(self.name, gone)
+            self._written = block[-1].number
+            changes.put(self.name, self._written, [*map(self._rows.write_entry, block)])
+
+    def _put_stories(self, changes: Changes, gone: int) -> None:
+        stories = self._journal.stories
+        late = takewhile(lambda change: change.number <= gone, stories.since(self._cut))
+        steps = [[*step] for _, step in groupby(late, attrgetter("number"))]
+        for first in range(0, len(steps), BLOCK):
+            block = [change for step in steps[first : first + BLOCK] for change in step]
+            changes.put(self._STORIES, block[-1].number, block)
+        self._cut, self._written = gone, max(gone, self._written)
+        changes.cut(self.name, gone)
+        changes.cut(self._STORIES, min(stories.oldest - 1, gone) if stories.oldest else gone)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        rows = stored.get(self.name, ())
-        self._take((one for _, block in rows for _, step in block for one in step), cards)
-        self._written = rows[-1][0] if rows else 0
+        journal, change = self._journal, Record.of(Change)
+        for number, block in stored.get(self._STORIES, ()):
+            journal.stories.take(change.read(one, cards) for one in block)
+            self._cut = self._written = number
+        for number, block in stored.get(self.name, ()):
+            for raw in block:
+                entry = self._rows.read_entry(raw, cards)
+                journal.entries.append(entry)
+                if entry.number > self._cut:
+                    journal.stories.note(entry.number, entry.asked, entry.result)
+            self._written = number
 
 
 class BatchPart(Part):
@@ -246,25 +282,24 @@ class BatchPart(Part):
             stands = _standing(batch)
             if stands != known:
                 self._known[batch.seq] = stands
-                plain = row_form(Batch).to_plain(replace(batch, rows=[]))
-                changes.put(self.name, batch.seq, [plain, len(batch.rows)])
+                changes.put(self.name, batch.seq, [replace(batch, rows=[]), len(batch.rows)])
                 self._put_rows(changes, batch, batch.news_of_rows())
 
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
-        write = row_form(BatchRow).to_plain
         for block in sorted({place // BATCH_BLOCK for place in moved}):
             rows = batch.rows[block * BATCH_BLOCK : (block + 1) * BATCH_BLOCK]
-            changes.put(self._ROWS, batch.seq * _BLOCKS + block, [*map(write, rows)])
+            changes.put(self._ROWS, batch.seq * _BLOCKS + block, rows)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         counts = []
         for place, (seq, (plain, count)) in enumerate(stored.get(self.name, ())):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
-            self._table.add(row_form(Batch).to_value(plain, cards))
+            self._table.add(Record.of(Batch).read(plain, cards))
             counts.append(count)
         for number, block in stored.get(self._ROWS, ()):
-            self._table.rows[number // _BLOCKS].rows.extend(map(row_form(BatchRow).to_value, block))
+            rows = self._table.rows[number // _BLOCKS].rows
+            rows.extend(Record.of(BatchRow).read(raw, cards) for raw in block)
         for batch, count in zip(self._table.rows, counts, strict=True):
             if len(batch.rows) != count:
                 raise ValueError(f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}")
@@ -280,7 +315,7 @@ class RuleKeysPart(ReportedPart):
     """How often the keys of rules were seen, and their rules fired for them."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        super().__init__("rule_keys", self._write_key, self._take_keys)
+        super().__init__("rule_keys", self._take_keys)
         self._director = sandbox.director
         self._numbers: dict[tuple[str, str], int] = {}
         self._last = 0
@@ -312,8 +347,9 @@ class RuleKeysPart(ReportedPart):
             self._note_all()
         super().gather(changes, most)
 
-    def _write_key(self, counted: tuple[str, str]) -> list[object]:
-        rule, key = counted
+    def written(self, value: tuple[str, str]) -> list[object]:
+        """A rule and a key with their counters of now."""
+        rule, key = value
         return [rule, key, *self._tallies.rules[rule].keys[key]]
 
     def _take_keys(self, rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
@@ -326,13 +362,13 @@ class RuleKeysPart(ReportedPart):
 
 def schedule_part(sandbox: Sandbox) -> ReportedPart:
     """What is planned, by its order."""
-    form, entries = row_form(ScheduledWork), sandbox.schedule.entries
+    read, entries = form_of(ScheduledWork).read, sandbox.schedule.entries
 
     def take(rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
-        entries[:] = [form.to_value(raw) for _, raw in rows]
+        entries[:] = [read(raw, cards) for _, raw in rows]
         heapify(entries)
 
-    part = ReportedPart("schedule", form.to_plain, take)
+    part = ReportedPart("schedule", take)
     for entry in entries:
         part.note(entry.order, entry)
     sandbox.schedule.on_change = lambda entry, is_added: part.note(entry.order, entry if is_added else None)
@@ -341,12 +377,12 @@ def schedule_part(sandbox: Sandbox) -> ReportedPart:
 
 def deliveries_part(sandbox: Sandbox) -> ReportedPart:
     """Deliveries, each by the number of its first change: no two have the same."""
-    form, log = row_form(Delivery), sandbox.deliveries
+    read, log = Record.of(Delivery).read, sandbox.deliveries
     # Those that are there keep their order: as many changes have been, so later ones get other numbers.
     numbers = {delivery.delivery_id: number for number, delivery in enumerate(log, 1)}
 
     def take(rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
-        stored = {number: form.to_value(raw) for number, raw in rows}
+        stored = {number: read(raw, cards) for number, raw in rows}
         log.take_over(stored.values())
         numbers.update({delivery.delivery_id: number for number, delivery in stored.items()})
 
@@ -357,7 +393,7 @@ def deliveries_part(sandbox: Sandbox) -> ReportedPart:
         else:
             part.note(numbers.setdefault(delivery_id, delivery.changed), delivery)
 
-    part = ReportedPart("deliveries", form.to_plain, take)
+    part = ReportedPart("deliveries", take)
     for delivery in log:
         note(delivery.delivery_id)
     log.on_change = note
@@ -366,16 +402,16 @@ def deliveries_part(sandbox: Sandbox) -> ReportedPart:
 
 def inbox_part(sandbox: Sandbox) -> ReportedPart:
     """What has arrived at inboxes, by its number."""
-    form, inboxes = row_form(tuple[str, InboxMessage]), sandbox.inboxes
+    read, inboxes = form_of(tuple[str, InboxMessage]).read, sandbox.inboxes
 
     def take(rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
         for _, raw in rows:
-            inboxes.keep(*form.to_value(raw))
+            inboxes.keep(*read(raw, cards))
 
     def note(number: int, name: str, arrival: InboxMessage | None) -> None:
         part.note(number, (name, arrival) if arrival is not None else None)
 
-    part = ReportedPart("inbox", form.to_plain, take)
+    part = ReportedPart("inbox", take)
     for name, arrival in inboxes:
         note(arrival.number, name, arrival)
     inboxes.on_change = note
@@ -401,8 +437,7 @@ class PastPart(Part):
             self._past, self._noted = past, 0
         new = list(past.newest(past.noted - self._noted))
         for number, (at, _, after, before) in enumerate(new, past.noted - len(new) + 1):
-            plain = row_form(type(before)).to_plain(before) if before is not None else None
-            changes.put(self.name, number, [at, TABLE_NAMES[type(after)], after.seq, plain])
+            changes.put(self.name, number, [at, TABLE_NAMES[type(after)], after.seq, before])
         self._noted = past.noted
         begins = past.noted - len(past)
         if begins != self._begins:
@@ -415,7 +450,7 @@ class PastPart(Part):
         if sandbox.past is None:
             return
         changes = [
-            (at, getattr(sandbox, name), seq, row_form(ROW_CLASSES[name]).to_value(plain, cards) if plain else None)
+            (at, getattr(sandbox, name), seq, Record.of(ROW_CLASSES[name]).read(plain, cards) if plain else None)
             for _, (at, name, seq, plain) in reversed(rows)
         ]
         self._noted = rows[-1][0] if rows else 0

@@ -23,7 +23,7 @@ from mockserver.domain.clock import SECOND, Micros, real_due
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
 from mockserver.engine.config import Beginning
-from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
+from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes, SandboxStorage
 from mockserver.store.file import StoreFile
 from mockserver.store.journal_rows import PersistenceContext
@@ -35,7 +35,7 @@ from mockserver.store.persister import (
     stored_beginning,
     stored_sandbox,
 )
-from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable, by_part
+from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable
 
 SLICE = 1_000
 """Rows of a large new sandbox that go into one commit, so that other requests wait for no more than these."""
@@ -91,7 +91,6 @@ class Store(SandboxStorage):
         self._now = now
         self._woken = woken
         self._index = {kept.key: kept for kept in file.sandboxes}
-        self._by_public_key = {public_key_of(key): key for key in self._index}
         self._persisters: dict[str, SandboxPersister] = {}
         self._changed: dict[Sandbox, None] = {}
         self._gone: dict[str, StoredSandbox | None] = {}
@@ -158,7 +157,7 @@ class Store(SandboxStorage):
     def _made(self, kept: StoredSandbox) -> SandboxPersister:
         """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
         with _readable():
-            rows = by_part(self._file.rows(kept.world))
+            rows = self._file.rows(kept.world)
             persister = stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
             persister.sandbox.used = kept.used
             return persister
@@ -167,8 +166,8 @@ class Store(SandboxStorage):
         found = {}
         for kept in some:
             with _readable():
-                rows = chain.from_iterable(self._file.rows(kept.world, part) for part in BEGINNING)
-                found[kept.key] = stored_beginning(by_part(rows), self._context)
+                rows = dict(chain(*(self._file.rows(kept.world, part).items() for part in BEGINNING)))
+                found[kept.key] = stored_beginning(rows, self._context)
         return found
 
     def _placed(self, persister: SandboxPersister) -> Sandbox:
@@ -177,10 +176,6 @@ class Store(SandboxStorage):
         self._sandboxes.put_back(sandbox)
         self._woken(sandbox)
         return sandbox
-
-    def key_of(self, public_key: str) -> str | None:
-        """The key of the sandbox of a public key, if one is kept."""
-        return self._by_public_key.get(public_key)
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
@@ -200,7 +195,6 @@ class Store(SandboxStorage):
         """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is there as before."""
         key = sandbox.key
         self._gone[key] = self._index.pop(key, None)
-        self._by_public_key.pop(sandbox.public_key, None)
         persister = self._persisters.pop(key, None)
         if persister is not None:
             persister.close()
@@ -387,7 +381,6 @@ class Store(SandboxStorage):
                 self.failures += 1
                 for kept in filter(None, self._going.values()):
                     self._index.setdefault(kept.key, kept)
-                    self._by_public_key[public_key_of(kept.key)] = kept.key
                     self._sandboxes.know(kept.key, kept.name)
                 for sandbox in self._batch:
                     self._lose(sandbox)
@@ -445,7 +438,6 @@ class Store(SandboxStorage):
                 persister.close()
             persister = self._persisters[key] = SandboxPersister(sandbox, self._file.next_world, self._context)
             self._file.next_world += 1
-            self._by_public_key[sandbox.public_key] = key
         return persister
 
     def _gather(self, persister: SandboxPersister, commit: Commit) -> bool:

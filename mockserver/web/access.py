@@ -24,14 +24,9 @@ from mockserver.engine.step import Step
 from mockserver.web.request import Scope
 from mockserver.wire.jsonio import dumps
 
-STEP = "mockserver.step"
-"""The scope key under which an endpoint leaves the sandbox and the step that it took."""
-
-STATUS = "mockserver.status"
-"""The scope key of the status, which is set when the answer begins; without it there is no answer."""
-
-OPERATION = "mockserver.op"
-"""The scope key of what a request is counted as."""
+STEP, STATUS, OPERATION = "mockserver.step", "mockserver.status", "mockserver.op"
+"""Scope keys: under which an endpoint leaves the sandbox and the step that it took, the status when the answer begins
+(without it there is none), and what a request is counted as."""
 
 REFUSED = "refused"
 """What requests are counted as that the guard turned away."""
@@ -80,8 +75,8 @@ class Access:
         return "warning" if step is not None and step.result.warnings else "info"
 
     def lines(self, *, as_json: bool) -> list[str]:
-        """The line of the request, and one for each warning that it gave cause for. Time, status, duration, method,
-        path, operation, sandbox, rule; the first four in columns."""
+        """The line of the request, the first four of its parts in columns, and one for each warning that it gave cause
+        for."""
         scope = self.scope
         step: Step | None = scope.get(STEP, _NO_STEP)[1]
         key = _key_of(scope)
@@ -90,10 +85,11 @@ class Access:
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
         op, result = (None, None) if step is None else (step.asked.op, step.result)
         warnings = () if result is None else result.warnings
-        rule = None
-        if result is not None and result.ruled:
-            rule = next((one.rule for one in result.decisions if one.rule), None)
-        path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
+        rule = next((one.rule for one in result.decisions if one.rule), None) if result is not None else None
+        path, query = _masked_path(scope, key), scope["query_string"]
+        if query:
+            shown = [f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()]
+            path += f"?{'&'.join(shown)}"
         sandbox = _shown_key(key) if key else None
         if as_json:
             facts = {"time": time, "method": method, "path": path, "op": op, "status": self.status or None}
@@ -113,12 +109,6 @@ def log_time(at: Micros) -> str:
 
 _second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])
 _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__getitem__
-
-
-def _masked_query(query: bytes, key: str | None) -> str:
-    if not query:
-        return ""
-    return "?" + "&".join([f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()])
 
 
 def shown_path(scope: Scope) -> str:
@@ -145,11 +135,8 @@ BOUNDS: tuple[Micros, ...] = tuple(
 )
 """Upper bounds of the buckets of the histogram."""
 
-BEAT = 0.25
-"""Seconds between two looks at how late the event loop comes."""
-
-WINDOW = 60
-"""Seconds over which the longest lag counts."""
+BEAT, WINDOW = 0.25, 60
+"""Seconds between two looks at how late the event loop comes, and over which the longest lag counts."""
 
 
 class OperationCounts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.store.schema import Row
+    from mockserver.store.schema import StoredRows
     from mockserver.web.store_references import StoreReferences
 
 
@@ -80,7 +80,8 @@ class Application(Starlette):
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""
         routes, _ = routes_at(self.routes, path)
-        return [method for route in routes if _is_public(route.endpoint) for method in sorted(route.methods or ())]
+        public = [one for one in routes if isinstance(one.endpoint, OperationEndpoint) and one.endpoint.route.is_public]
+        return [method for route in public for method in sorted(route.methods or ())]
 
     def path_of(self, method: str, path: str) -> str | None:
         """The path of an operation as its table has it, with placeholders; None where there is no operation."""
@@ -101,7 +102,7 @@ class Application(Starlette):
         sandbox = self.world.sandboxes.open(key, self.world.real_clock())
         return sandbox.director.idle(sandbox.config.scenarios)
 
-    def store_references(self, rows: Iterable[Row]) -> StoreReferences:
+    def store_references(self, rows: StoredRows) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
 
@@ -120,7 +121,8 @@ class Application(Starlette):
     @property
     def tls(self) -> TlsMap | None:
         """What the scenario files want to be wrong with the TLS port; the last one counts."""
-        return next((one.tls for one in reversed(self.world.directory.config.scenarios) if one.tls is not None), None)
+        said = (scenario.said.tls for scenario in reversed(self.world.directory.config.scenarios))
+        return next(filter(None, said), None)
 
     def stopping(self) -> None:
         """End answers that would go on for ever."""
@@ -179,10 +181,6 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
         (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
     ]
-
-
-def _is_public(endpoint: object) -> bool:
-    return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 class _Silence(Response):

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.clock import SECOND, iso
-from mockserver.domain.problem import problem
+from mockserver.domain.errors import problem
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.page import PageCall, html, redirect
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import NO_STORE, Reply, Request
 from mockserver.web.runner import SERVER
 from mockserver.web.shell import Endpoint
 from mockserver.web.unrouted import unknown_path
@@ -24,18 +24,9 @@ from mockserver.wire.jsonio import dumps
 MOST_STREAMS = 128
 """Open streams of one server: more would be a leak, not people looking at pages."""
 
-_PAUSE_SECONDS = 0.2
-"""Time between two pieces of news: a page needs no more."""
-
-_PATIENCE = SECOND
-"""How long the stream waits to be woken before it looks for itself."""
-
-_QUIET_ROUNDS = 10
-"""Rounds without news after which a comment keeps the connection alive."""
-
 _STREAM_HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
+    NO_STORE,
     (b"x-accel-buffering", b"no"),
 )
 
@@ -90,12 +81,14 @@ async def _news(world: World, key: str, look: Callable[[], dict[str, object] | N
             if before is None or {**now, "now": 0} != {**before, "now": 0}:
                 before, quiet = now, 0
                 yield b"event: news\ndata: " + dumps(now) + b"\n\n"
-                await asyncio.sleep(_PAUSE_SECONDS)
+                # A page needs no more news than that.
+                await asyncio.sleep(0.2)
                 continue
-            if quiet >= _QUIET_ROUNDS:
+            if quiet >= 10:
+                # A comment keeps the connection alive.
                 quiet = 0
                 yield b": still here\n\n"
-            await world.runner.activity.wait(key, _PATIENCE)
+            await world.runner.activity.wait(key, SECOND)
     finally:
         world.streams -= 1
 

@@ -19,11 +19,10 @@ from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director, RuleReport
+from mockserver.scenario.director import Director, RuleReport, Ruleset
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
@@ -32,11 +31,9 @@ from mockserver.wire.webhooks import webhook_body
 
 Headers = Mapping[str, str]
 
-MOST_RULES = 20_000
-"""Rules that the scenarios of one sandbox have together."""
-
-MOST_SEARCHES = 1_000
-"""Tests with ``contains`` or ``matches`` that these have together: each goes through a text."""
+MOST_RULES, MOST_SEARCHES = 20_000, 1_000
+"""Rules that the scenarios of one sandbox have together, and tests with ``contains`` or ``matches`` that these have:
+each goes through a text."""
 
 
 class ScenarioReader(Protocol):
@@ -85,7 +82,7 @@ class Directory:
     def config_of(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of the server under some scenarios. Raises ``Invalid`` (90)."""
         if not self._cuts_connections:
-            check_no_cuts(scenarios)
+            _check_no_cuts(scenarios)
         config = self.server_config.config(scenarios)
         self.has_upload_rules = self.has_upload_rules or config.rules.uploads or config.rules.connects
         return config
@@ -93,20 +90,15 @@ class Directory:
     def cut_no_connections(self) -> None:
         """Refuse from now on scenarios that cut connections: another server than ours holds them. Raises ``Invalid``
         (90) when one that is in force does."""
-        check_no_cuts(self.config.scenarios)
+        _check_no_cuts(self.config.scenarios)
         self._cuts_connections = False
-
-    @property
-    def assumed(self) -> Assumed:
-        """The assumptions in force where no sandbox is known."""
-        return self.config.assumed
 
     async def reload(self) -> None:
         """Read the scenario files again, in a thread, and put them in force; once at a time. Bad ones leave the old
         rules in force; ``ready_problems`` say why."""
         before = self.config
         try:
-            self.config = await asyncio.to_thread(self._read_again)
+            self.config = await asyncio.to_thread(lambda: _prepared(self.config_of(self.reader.load())))
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return
@@ -117,18 +109,11 @@ class Directory:
             if sandbox.config is before:
                 sandbox.apply_config(self.config)
 
-    def _read_again(self) -> SandboxConfig:
-        config = self.config_of(self.reader.load())
-        config.rules.prepare()
-        return config
-
     def config_under(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of a sandbox with scenarios of its own, its rules ready to be asked. Touches no sandbox. Raises
         ``Invalid`` (90) as ``brought``."""
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
-        config = self.brought([*scenarios, *builtin])
-        config.rules.prepare()
-        return config
+        return _prepared(self.brought([*scenarios, *builtin]))
 
     def brought(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of a sandbox under scenarios that a client has brought, beside some of the server. Raises
@@ -140,10 +125,8 @@ class Directory:
             raise invalid({"Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in a sandbox"})
         searches = sum(test.searches for one in given for rule in one.rules for test in rule.when.tests)
         if searches > MOST_SEARCHES:
-            words = (
-                f"got {searches} of contains and matches in all scenarios, wanted at most {MOST_SEARCHES} in a sandbox"
-            )
-            raise invalid({"Rules": words})
+            words = f"got {searches} of contains and matches in all scenarios"
+            raise invalid({"Rules": f"{words}, wanted at most {MOST_SEARCHES} in a sandbox"})
         return self.config_of(scenarios)
 
     def put_in_force(self, sandbox: Sandbox, config: SandboxConfig) -> Sandbox:
@@ -184,17 +167,16 @@ class Directory:
             return self.of_public_key(public_key)
         except Unauthorised:
             secret = self.sandboxes.get(headers.get("x-secretkey"))
-            assumed = self.assumed if secret is None else secret.assumed
+            assumed = self.config.assumed if secret is None else secret.assumed
             if "x-secretkey" in headers and assumed["keys.both"] == "either":
                 return self.of_secret_key(headers)
             raise
 
     def of_any_key(self, headers: Headers) -> Sandbox | None:
         """The sandbox of the key that came with a request; None without one that opens any."""
-        if "x-secretkey" not in headers and "x-publickey" not in headers:
-            return None
         try:
-            return self.of_secret_key(headers) if "x-secretkey" in headers else self.of_either_key(headers)
+            is_secret = "x-secretkey" in headers
+            return self.of_secret_key(headers) if is_secret else self.of_public_key(headers.get("x-publickey"))
         except Refused:
             return None
 
@@ -225,11 +207,11 @@ class Directory:
             return known
         if "x-secretkey" in headers:
             return self.of_secret_key(headers)
-        details = {"XSecretkey": "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="}
+        field, reason = "XSecretkey", "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
         if public_key is not None:
+            field = "PublicKey"
             reason = "no sandbox with this public key is open; the first call with its secret key opens it"
-            details = {"PublicKey": reason}
-        raise Unauthorised(Code.INVALID_AUTHENTICATION, details)
+        raise Unauthorised(Code.INVALID_AUTHENTICATION, {field: reason})
 
     async def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
         """The sandbox that holds the object of a table that the address of a page names. Raises
@@ -253,6 +235,11 @@ class Directory:
                     return sandbox
                 copy = copy or sandbox
         return copy if copy is None or sandboxes.is_live(copy) else None
+
+
+def _prepared(config: SandboxConfig) -> SandboxConfig:
+    config.rules.prepare()
+    return config
 
 
 def _server_config(settings: Settings) -> ServerConfig:
@@ -283,8 +270,8 @@ def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
     """Connections and certificates are the server's. Raises ``Invalid`` (90)."""
     for scenario in scenarios:
         why = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
-        if scenario.tls is not None:
-            raise invalid({"Tls": f"got {scenario.tls.words}, and {why}"})
+        if scenario.said.tls is not None:
+            raise invalid({"Tls": f"got {scenario.said.tls.words}, and {why}"})
         for rule in scenario.rules:
             if rule.stage is Stage.CONNECT:
                 raise invalid({"Rules": f"rule '{rule.id}' is at: connect, and {why}"})
@@ -335,14 +322,14 @@ class Connections:
         return decision.outcome.transport is not None
 
 
-def check_no_cuts(scenarios: Iterable[Scenario]) -> None:
+def _check_no_cuts(scenarios: Iterable[Scenario]) -> None:
     """Refuse what only our own server can do: it alone hands a connection over to be cut, and has a certificate to
     spoil. Raises ``Invalid`` (90)."""
     but = "no headers that say another length"
     why = "this is not the server of 'mockserver serve', which alone can do that"
     for scenario in scenarios:
-        if scenario.tls is not None:
-            raise invalid({"Tls": f"got {scenario.tls.words}, allowed: none; {why}"})
+        if scenario.said.tls is not None:
+            raise invalid({"Tls": f"got {scenario.said.tls.words}, allowed: none; {why}"})
         for rule in scenario.rules:
             for outcome in rule.plan.outcomes:
                 if outcome.transport is not None and outcome.transport.cuts:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mockserver.assumptions import ROWS
-from mockserver.domain.batch import Batch, results_text
+from mockserver.domain.batch import results_text
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.customer import Customer
@@ -150,8 +150,7 @@ def _begun(call: OperationCall, charge: Charge) -> bytes | StatusReply:
 
 def refund(call: OperationCall) -> bytes:
     """Give money back."""
-    query = call.query
-    return _charge(call, charges.refund(call.step, call.path["charge_id"], query.amount, query.comment))
+    return _charge(call, charges.refund(call.step, call.path["charge_id"], call.query.amount, call.query.comment))
 
 
 def refund_or_void(call: OperationCall) -> bytes:
@@ -221,43 +220,37 @@ def reference_data(call: OperationCall) -> Members:
     return resources.info_reply()
 
 
+_PLAIN_KINDS = ("Bnpl", "ThreeDs", "GooglePay", "NetworkToken")
+
+
 def offered(call: OperationCall) -> Members:
     """Which ways to pay are offered for an amount and a currency."""
     query, sandbox = call.query, call.sandbox
     offer = providers.offer(call.step, query.amount, query.currency, query.card_provider_id)
     three_ds = providers.known(sandbox, offer.card_provider.three_ds_provider_id) if offer.card_provider else None
-    pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
-    wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
-    host = urlsplit(sandbox.config.public_url).hostname or ""
+    able, host = offer.able, urlsplit(sandbox.config.public_url).hostname or ""
+    pay_to, wallets = able[Capability.PAYTO], able[Capability.WALLET]
+    by_kind = {"Card": able[Capability.CARD], "Paypal": offer.paypal, "PayTo": pay_to, "Bnpl": offer.pay_later}
+    by_kind |= {"ThreeDs": able[Capability.THREE_DS], "GooglePay": wallets, "ApplePay": wallets}
+    by_kind["NetworkToken"] = able[Capability.NETWORK_TOKEN]
+    shown = {kind: [reply_of(f"{kind}Provider", one) for one in by_kind[kind]] for kind in _PLAIN_KINDS}
     return reply_of(
         "InfoProvidersReply",
         offer,
-        hasCardProviders=bool(offer.able[Capability.CARD]),
-        hasPaypalProviders=bool(offer.paypal),
+        **{f"has{kind}Providers": bool(found) for kind, found in by_kind.items()},
         paypalProviders=[provider.provider_id for provider in offer.paypal],
         required3dsProvider=three_ds.provider_id if three_ds else None,
-        hasPayToProviders=bool(pay_to),
         payToProviders=[provider.provider_id for provider in pay_to],
         payToProvidersWithOptions=[reply_of("PayToOption", provider) for provider in pay_to],
-        hasBnplProviders=bool(offer.pay_later),
-        bnplProviders=[reply_of("BnplProvider", provider) for provider in offer.pay_later],
-        hasThreeDsProviders=bool(challengers),
-        threeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
-        allThreeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
-        hasGooglePayProviders=bool(wallets),
-        googlePayProviders=[reply_of("GooglePayProvider", provider) for provider in wallets],
-        hasApplePayProviders=bool(wallets),
+        bnplProviders=shown["Bnpl"],
+        threeDsProviders=shown["ThreeDs"],
+        allThreeDsProviders=shown["ThreeDs"],
+        googlePayProviders=shown["GooglePay"],
         applePayProviders=[
-            reply_of(
-                "ApplePayProvider",
-                provider,
-                merchantIdentifier=f"merchant.{provider.provider_id}",
-                domainName=host,
-            )
-            for provider in wallets
+            reply_of("ApplePayProvider", one, merchantIdentifier=f"merchant.{one.provider_id}", domainName=host)
+            for one in wallets
         ],
-        hasNetworkTokenProviders=bool(tokens),
-        networkTokenProviders=[reply_of("NetworkTokenProvider", provider) for provider in tokens],
+        networkTokenProviders=shown["NetworkToken"],
     )
 
 
@@ -326,10 +319,6 @@ def _link(call: OperationCall, link: PaymentLink) -> Members:
     return resources.payment_link_reply(link, address, sandbox.account_id, sandbox.public_key)
 
 
-def _batch(_: OperationCall, batch: Batch) -> Members:
-    return resources.batch_reply(batch, results_text(batch))
-
-
 def _provider(call: OperationCall, provider: Provider) -> Members:
     """A provider with its fallback."""
     return resources.provider_reply(provider, call.sandbox.providers.get(provider.fallback_provider_id or ""))
@@ -346,7 +335,7 @@ _SHOWN: Mapping[str, Callable[[OperationCall, Any], object]] = {
     "TokenReply": _token,
     "PaymentLinkReply": _link,
     "ProviderReply": _provider,
-    "BatchReply": _batch,
+    "BatchReply": lambda _, batch: resources.batch_reply(batch, results_text(batch)),
     "BatchStatusReply": lambda _, batch: resources.batch_status_reply(batch),
     "VaultReply": lambda call, item: resources.vault_reply(item, call.profile),
     "VaultSecretsReply": lambda call, item: resources.vault_secrets_reply(item, call.profile),

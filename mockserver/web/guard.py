@@ -22,8 +22,7 @@ from starlette.types import ASGIApp
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused
-from mockserver.domain.problem import problem
+from mockserver.domain.errors import Refused, problem
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, STATUS, Access
 from mockserver.web.request import (
@@ -42,16 +41,12 @@ from mockserver.web.request import (
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
 
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_CONTROL = "__admin"
-_INBOX = "__inbox"
+_CONTROL, _INBOX = "__admin", "__inbox"
 _WEBHOOK = b"x-payfurl-signature"
 """A header of each webhook: by a name or a forwarded port that we do not know, one may reach our own control API."""
 
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
-_METRICS = "metrics"
-_AGENTS = "mcp"
-_OWN = (_CONTROL, _METRICS, _INBOX, _AGENTS)
+_OWN = (_CONTROL, "metrics", _INBOX, "mcp")
 _MOST_HOSTS_KNOWN = 1_000
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})
@@ -59,10 +54,9 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mock
 them."""
 
 _RESERVED = (".localhost", ".test")
-"""Ends of names that no name server may answer for (RFC 6761)."""
-
 _NEARBY = (*_RESERVED, ".local", ".internal")
-"""Further ends that public name servers do not answer for: those of the own network, a cluster, a container host."""
+"""Ends of names that no name server may answer for (RFC 6761), or no public one: those of the own network, a cluster, a
+container host."""
 
 _CORS_ANSWER: RawHeaders = [(b"access-control-allow-origin", b"*")]
 _CORS_PREFLIGHT: RawHeaders = [
@@ -166,7 +160,9 @@ class Guard:
         return self.app(scope, receive, send)
 
     def _is_ours(self, raw: bytes) -> bool:
-        name = _name_of(raw)
+        found = _HOST.fullmatch(raw.decode("latin-1"))
+        # Without port and brackets.
+        name = found[1].strip("[]").lower().rstrip(".") if found is not None else ""
         ours = name in self._names or (_is_nearby(name) if self._is_open else name.endswith(_RESERVED))
         if ours and len(self._known) < _MOST_HOSTS_KNOWN:
             self._known[raw] = True
@@ -175,10 +171,12 @@ class Guard:
     def _control_refusal(self, scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         method: str = scope["method"]
-        if self._token and not self._is_page(scope) and not self._carries_token(headers):
+        # The control page itself holds nothing: what it shows it asks for, with the token.
+        is_page = method == "GET" and scope["path"].strip("/") == _CONTROL
+        if self._token and not is_page and not self._carries_token(headers):
             words = "wanted the token of --admin-token, in x-admin-token or as Authorization: Bearer"
             return 401, Code.INVALID_AUTHENTICATION, Code.INVALID_AUTHENTICATION.message, "XAdminToken", words
-        if method in _SAFE:
+        if method in ("GET", "HEAD", "OPTIONS"):
             return None
         refusal = _site_refusal(scope, host, origin)
         if refusal is not None:
@@ -191,11 +189,6 @@ class Guard:
             words = f"wanted {', '.join(_TYPES[:2])}"
             return 415, Code.VALIDATION_ERROR, "Unsupported Media Type", "ContentType", words
         return None
-
-    def _is_page(self, scope: Scope) -> bool:
-        """The control page itself holds nothing: what it shows it asks for, with the token."""
-        path: str = scope["path"]
-        return scope["method"] == "GET" and path.strip("/") == _CONTROL
 
     def _carries_token(self, headers: dict[bytes, bytes]) -> bool:
         scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
@@ -230,12 +223,6 @@ def _is_nearby(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _name_of(raw: bytes) -> str:
-    """The name in a Host header, without port and brackets; empty when it has none, or is malformed."""
-    found = _HOST.fullmatch(raw.decode("latin-1"))
-    return found[1].strip("[]").lower().rstrip(".") if found is not None else ""
 
 
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")

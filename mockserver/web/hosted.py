@@ -27,14 +27,11 @@ from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web import payer
-from mockserver.web.page import NoSuchPage, PageCall, carry_out, holding, html, redirect, web_address, with_query
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect, web_address, with_query
 from mockserver.web.payer import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of
-
-DECLINED_BY_PAYER = "do_not_honour"
-"""The outcome that the button "Decline" of a simulated way to pay asks for, as ``metadata.mock`` (test values)."""
 
 _KEPT = ("amount", "cardholder", "expiryDate")
 """Fields of a refused form that are shown again; number and ccv never are."""
@@ -54,6 +51,10 @@ class _View:
     errors: Mapping[str, str] = field(default_factory=dict)
     alert: str | None = None
     notice: str | None = None
+
+    def begin(self) -> None:
+        """Give it a key; two payers never have the same."""
+        self.key = self.sandbox.ids.hex24("page_view")
 
     def address(self, **query: str) -> str:
         begun = {"view": self.key} if self.key else {}
@@ -76,9 +77,6 @@ class _View:
         return None, key
 
 
-sandbox = holding("payment_links", "payment_link_id")
-
-
 def page(call: PageCall) -> Reply:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
     view = _found(call, call.query.get("view", ""))
@@ -88,7 +86,7 @@ def page(call: PageCall) -> Reply:
         return _result(view, charge, used=False) if stays else redirect(_onward(view, charge))
     if charge is not None and not view.key:
         made_by = [key for key, made in view.link.attempts.items() if made == charge.charge_id]
-        view.key = _view_of(made_by[-1] if made_by else "")
+        view.key = made_by[-1].partition(".")[0] if made_by else ""
     made, _ = view.tries()
     if made is not None:
         waits = made.status is ChargeState.PENDING_CHECKOUT
@@ -96,7 +94,7 @@ def page(call: PageCall) -> Reply:
     if not view.link.has_room:
         return html(200, "closed.html", link=view.link)
     if not view.key:
-        view.key = _new_key(view.sandbox)
+        view.begin()
         return redirect(view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key}))
     if charge is not None:
         view.alert = _alert(charge)
@@ -109,16 +107,15 @@ def pay(call: PageCall) -> Reply:
     """Take the payment and send the payer on; a declined payer may try again at once."""
     form = call.form
     key = form.get("attempt", "")
-    view = _found(call, _view_of(key))
+    view = _found(call, key.partition(".")[0])
     if form.get("result") == "cancel":
         return redirect(view.address(cancelled="1"))
     link = view.link
     made, free = view.tries()
     if made is not None and key not in link.attempts:
         return redirect(_onward(view, made))
-    reply = carry_out(
-        call, FORM_ROUTES["payment_link.pay"], _body(link, form, key if key == free or key in link.attempts else "")
-    )
+    body = _body(link, form, key if key == free or key in link.attempts else "")
+    reply = carry_out(call, FORM_ROUTES["payment_link.pay"], body)
     view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
     made, _ = view.tries()
     if made is not None:
@@ -139,7 +136,7 @@ def _refused(view: _View, reply: Reply) -> Reply:
     errors = payer.faults_of(reply.body) | _faults_of_form(view, kind)
     fields = _CARD_FIELDS if kind == LinkPaymentType.CARD.value else frozenset()
     if "Attempt" in errors:
-        view.key = _new_key(view.sandbox)
+        view.begin()
         view.alert = "This page is out of date. Please pay again."
     elif errors.keys() & (fields | {"Amount"} if view.link.amount is None else fields):
         view.errors = errors
@@ -182,7 +179,8 @@ def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, obj
     if kind == LinkPaymentType.CARD.value:
         body["paymentInformation"] = _card(form)
     elif form.get("result") == "decline":
-        metadata["mock"] = DECLINED_BY_PAYER
+        # The outcome that a test value asks for.
+        metadata["mock"] = "do_not_honour"
     if metadata:
         body["metadata"] = metadata
     return body
@@ -249,30 +247,16 @@ def _found(call: PageCall, view: str) -> _View:
     return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
 
 
-def _view_of(key: str) -> str:
-    return key.partition(".")[0]
-
-
-def _new_key(sandbox: Sandbox) -> str:
-    """A key for one view of the page; two payers never have the same."""
-    return sandbox.ids.hex24("page_view")
-
-
 def _alert(charge: Charge) -> str:
     return f"{payer.failure_of(charge)} Nothing was taken."
 
 
-_NO_ANSWER = "Choose one of the three answers."
 _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
     ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),
     ChallengeAnswer.FAIL: ("Not verified", "You were not verified. Nothing was paid."),
     ChallengeAnswer.CANCEL: ("Cancelled", "You cancelled. Nothing was paid."),
     None: ("Too late", "Your answer is not needed any more. Nothing was paid."),
 }
-
-
-charge_sandbox = holding("charges", "charge_id")
-token_sandbox = holding("tokens", "token_id")
 
 
 def challenge(call: PageCall) -> Reply:
@@ -292,7 +276,7 @@ def answer(call: PageCall) -> Reply:
     if reply.fault is not None:
         return _shown(sandbox, challenged)
     if reply.status is None or reply.status >= 400:
-        return _shown(sandbox, challenged, fault=_NO_ANSWER)
+        return _shown(sandbox, challenged, fault="Choose one of the three answers.")
     back = return_address(sandbox, challenged) if isinstance(challenged, Charge) else None
     return redirect(back or sandbox.page(three_ds.page(challenged)))
 
@@ -300,7 +284,7 @@ def answer(call: PageCall) -> Reply:
 def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
     """Where the shop wants its payer back, the charge's id and status added: its notification address, or the page of
     the payment link."""
-    link = _link_of(sandbox, charge)
+    link = sandbox.payment_links.get(charge.payment_link_id or "")
     address = payment_links.address(unnoted(sandbox), link) if link else web_address(charge.three_ds_notification_url)
     if address is None:
         return None
@@ -308,24 +292,21 @@ def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
 
 
 def _challenged(call: PageCall) -> tuple[Sandbox, Charge | Token]:
-    found: Charge | Token | None = None
-    if call.sandbox is not None and "charge_id" in call.path:
-        found = call.sandbox.charges.get(call.path["charge_id"])
-    elif call.sandbox is not None:
-        found = call.sandbox.tokens.get(call.path["token_id"])
-    if call.sandbox is None or found is None or not found.challenged:
-        raise NoSuchPage("No payment waits here", "The address names no 3-D Secure challenge.")
-    return call.sandbox, found
+    if (sandbox := call.sandbox) is not None:
+        is_charge = "charge_id" in call.path
+        found = sandbox.charges.get(call.path["charge_id"]) if is_charge else sandbox.tokens.get(call.path["token_id"])
+        if found is not None and found.challenged:
+            return sandbox, found
+    raise NoSuchPage("No payment waits here", "The address names no 3-D Secure challenge.")
 
 
 def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = None) -> Reply:
     shown = _of_charge(sandbox, challenged) if isinstance(challenged, Charge) else _of_token(challenged)
-    status = 200 if fault is None else 400
-    return html(status, "three_ds.html", scripts=not shown["waits"], fault=fault, **shown)
+    return html(400 if fault else 200, "three_ds.html", scripts=not shown["waits"], fault=fault, **shown)
 
 
 def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
-    (title, text), link = OUTCOMES[charge.status], _link_of(sandbox, charge)
+    (title, text), link = OUTCOMES[charge.status], sandbox.payment_links.get(charge.payment_link_id or "")
     back = return_address(sandbox, charge)
     return {
         "charge": charge,
@@ -360,7 +341,3 @@ def _answer_of(charge: Charge) -> ChallengeAnswer:
         return ChallengeAnswer.PASS
     code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
     return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
-
-
-def _link_of(sandbox: Sandbox, charge: Charge) -> PaymentLink | None:
-    return sandbox.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None

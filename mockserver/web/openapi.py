@@ -25,9 +25,11 @@ from mockserver.wire.schemas import PLACEHOLDER, Schema, Schemas
 INTERFACE = "1.17.1.0"
 """Version of the interface that is imitated (published facts, 10: the version header of webhooks)."""
 
-_JSON = "application/json"
-_CONSTANT, _INTRODUCTION = (Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".json", ".md"))
-_PROBLEM = {"$ref": "#/components/schemas/Problem"}
+JSON = "application/json"
+_CONSTANT, _CONSTANT_OF_WEBHOOKS, _INTRODUCTION = (
+    Path(__file__).with_name(name).read_text("utf-8") for name in ("openapi.json", "asyncapi.json", "openapi.md")
+)
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
 @record
@@ -77,7 +79,7 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     parts = made["components"]
     parts["schemas"] = {name: schema for name, schema in sorted(schemas.named.items()) if name not in queries}
     parts["responses"] = {
-        status: {"description": text, "content": {_JSON: {"schema": _PROBLEM}}}
+        status: {"description": text, "content": {JSON: {"schema": PROBLEM}}}
         for status, text in parts["responses"].items()
     }
     return made
@@ -102,11 +104,11 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
         "responses": {
             str(status): {
                 "description": "Created" if row.creates else "Done",
-                "content": {_JSON: {"schema": schemas.reply(row.reply)}},
+                "content": {JSON: {"schema": schemas.reply(row.reply)}},
                 **({"links": links} if (links := _links(row)) else {}),
             },
             **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
-            "default": {"description": "Whatever else a scenario answers.", "content": {_JSON: {"schema": {}}}},
+            "default": {"description": "Whatever else a scenario answers.", "content": {JSON: {"schema": {}}}},
         },
     }
     if row.is_public:
@@ -114,7 +116,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
     if row.body is not None:
         schema = schemas.body(row.body)
         required = bool(schemas.named[row.body.__name__].get("required"))
-        content = {_JSON: {"schema": schema, "example": schemas.example(schema)}}
+        content = {JSON: {"schema": schema, "example": schemas.example(schema)}}
         shown["requestBody"] = {"required": required, "content": content}
     return shown
 
@@ -166,7 +168,7 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
     found = {}
     for kind in WEBHOOKS:
         for event_type in kind.event_types:
-            body = {"required": True, "content": {_JSON: {"schema": _envelope(kind, event_type, schemas)}}}
+            body = {"required": True, "content": {JSON: {"schema": _envelope(kind, event_type, schemas)}}}
             post = {"summary": kind.summary, "parameters": headers, "requestBody": body, "responses": responses}
             found[event_type] = {"post": post}
     return found
@@ -182,7 +184,7 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
             messages[event_type] = {
                 "name": event_type,
                 **said,
-                "contentType": _JSON,
+                "contentType": JSON,
                 "headers": {"type": "object", "properties": headers},
                 "payload": _envelope(kind, event_type, schemas),
             }
@@ -197,19 +199,11 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
             "bindings": {"http": {"method": "POST"}},
         }
     _word_statuses(schemas, assumed, "Transaction")
-    return {
-        "asyncapi": "3.0.0",
-        "info": {
-            "title": "Webhooks of the payments service sandbox",
-            "version": INTERFACE,
-            "description": "Posted to the `webhook.url` of an object, and to every webhook subscription of its type.",
-            "license": {"name": "MIT"},
-        },
-        "defaultContentType": _JSON,
-        "channels": channels,
-        "operations": operations,
-        "components": {"messages": messages, "schemas": dict(sorted(schemas.named.items()))},
-    }
+    made: dict[str, Any] = json.loads(_CONSTANT_OF_WEBHOOKS)
+    made["info"]["version"] = INTERFACE
+    made |= {"channels": channels, "operations": operations}
+    made["components"] = {"messages": messages, "schemas": dict(sorted(schemas.named.items()))}
+    return made
 
 
 def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:

@@ -19,18 +19,16 @@ from starlette.routing import BaseRoute
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, ProviderRefused, Refused, invalid
-from mockserver.domain.problem import Problem, problem
+from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
 from mockserver.domain.record import replace
-from mockserver.engine import due, idempotency, step_effects
-from mockserver.engine.past import Past, lag_of
+from mockserver.engine import due, idempotency, later, step_effects
+from mockserver.engine.past import lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.answers import ready, unexpected
-from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
-from mockserver.scenario.edits import unfound
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
@@ -73,12 +71,6 @@ class OperationEndpoint(Endpoint):
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
         return directory.of_either_key(headers) if self.route.is_public else directory.of_secret_key(headers)
-
-    def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
-        """Warn of what the fault could not change in the answer."""
-        if fault.edit or fault.omit:
-            lost = unfound(loads(body), fault.edit or {}, fault.omit)
-            step.result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
@@ -201,12 +193,13 @@ class OperationEndpoint(Endpoint):
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
                 return step, None
-            fault = self._early_fault(step)
+            # Before anything happens.
+            fault = step.ask(Stage.ARRIVAL, step.attempt(self.op, subject=step.asked.named)).outcome.transport
         except Unanswerable as refused:
             step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
             _note_ignored(step, request)
             return step, self._refused(request, step, refused)
-        if fault is None or is_setup:
+        if fault is None or fault.at is not At.RECEIVE or is_setup:
             return step, None
         _note_ignored(step, request)
         return step, fault if fault.goes_on else Reply(None, b"", step, fault)
@@ -225,23 +218,23 @@ class OperationEndpoint(Endpoint):
         request.asked = Fields.of_query(query or Body, request.query, profile.reads_commas)
         return read or request.asked
 
-    def _early_fault(self, step: Step) -> Transport | None:
-        """What the rules of arrival do to the request before anything happens."""
-        attempt = step.attempt(self.op, subject=step.asked.named)
-        fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
-        return fault if fault is not None and fault.at is At.RECEIVE else None
-
     def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """An earlier answer, where a rule or the request's idempotency key wants that, else the reply of ``act``."""
-        if idempotency.HEADER in request.headers:
+        sandbox = step.sandbox
+        by_key = idempotency.HEADER in request.headers and self.route.method != "GET"
+        if by_key and sandbox.assumed["request.idempotency"] == "by_header":
             act = partial(self._once, act, request, step)
-        return _replayed(step, act, _fault_of_answer(step)) if step.sandbox.config.rules.replays else act()
+        if not sandbox.config.rules.replays:
+            return act()
+        if (first := idempotency.replayed(step)) is not None:
+            return _again(step, first.status, first.text, _fault_of_answer(step))
+        reply = act()
+        if reply.status is not None:
+            idempotency.keep_for_replay(step, reply.status, reply.text())
+        return reply
 
     def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
-        sandbox = step.sandbox
-        if sandbox.assumed["request.idempotency"] != "by_header" or self.route.method == "GET":
-            return act()
         step.result.assumed.append("request.idempotency")
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
@@ -256,8 +249,7 @@ class OperationEndpoint(Endpoint):
             return _again(step, first.status, first.answer)
         reply = act()
         if reply.status is not None:
-            text = reply.text()
-            idempotency.keep(step, key, asked, reply.status, text)
+            idempotency.keep(step, key, asked, reply.status, reply.text())
         return reply
 
     def carry_out(self, request: Request, step: Step, ready: object = None, *, is_new: bool = False) -> Reply:
@@ -274,11 +266,13 @@ class OperationEndpoint(Endpoint):
                 body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
-            reply = self.route.handle(call) if sandbox.past is None else _as_of(sandbox.past, self.route, call)
+            handle, past = self.route.handle, sandbox.past
+            is_present = past is None or not lag_of(step.result)
+            reply = handle(call) if past is None or is_present else past.seen(step.result, partial(handle, call))
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):
-                step_effects.plan_declined(step)
+                later.plan(step, is_declined=True)
             step.result.assumed += refusals.shaped_by(refused)
             return self._refused(request, step, refused, _fault_of_answer(step))
         except Unreached as unreached:
@@ -336,31 +330,12 @@ def _fault_of_answer(step: Step) -> Transport | None:
     return None
 
 
-def _as_of(past: Past, route: Route, call: OperationCall) -> object:
-    """What a route answers, as far behind as the rules say."""
-    if not lag_of(call.step.result):
-        return route.handle(call)
-    return past.seen(call.step.result, partial(route.handle, call))
-
-
 def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
     """The reply with the text of an earlier answer."""
     if status >= _REFUSED and step.result.problem is None:
         # Of an answer out of a state document or a store the text alone is known.
         step.result.problem = cast(Problem, loads(text.encode()))
     return Reply(status, text.encode(), step, fault)
-
-
-def _replayed(step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:
-    """The first answer of a key, under ``fault``, when a rule wants that; else that of ``act``, which is kept."""
-    first = idempotency.replayed(step)
-    if first is not None:
-        return _again(step, first.status, first.text, fault)
-    reply = act()
-    if reply.status is not None:
-        text = reply.text()
-        idempotency.keep_for_replay(step, reply.status, text)
-    return reply
 
 
 _ANSWERED = {"content-type": "application/json; charset=utf-8"}
@@ -396,7 +371,7 @@ async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenar
 
 def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
     """The calls of a scenario by their names, each with what it takes of the ``answers`` before it."""
-    for place, call in enumerate(scenario.setup):
+    for place, call in enumerate(scenario.said.setup):
         name = f"Setup.{call.id or place}"
         try:
             yield name, ready(call, answers)

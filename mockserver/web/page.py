@@ -13,11 +13,10 @@ shop hear them first. Source: docs/spec/published-facts.md, 7.1.
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
-from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -48,11 +47,6 @@ TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _EMBEDDABLE = (b"cross-origin-resource-policy", b"cross-origin")
 _EMBEDDED = (_EMBEDDABLE, (b"cross-origin-embedder-policy", b"require-corp"))
 """What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only what allows it."""
-LONGEST_FORM = 65_536
-"""Bytes of a form; the longest honest one has a few hundred."""
-
-Finder = Callable[[World, Request], Sandbox | Awaitable[Sandbox | None] | None]
-"""What finds the sandbox of a page."""
 
 
 class PageCall:
@@ -70,34 +64,32 @@ class PageCall:
         self.fault: Transport | None = None
 
 
-def holding(table: str, parameter: str) -> Finder:
-    """What finds the sandbox with the object of a table whose id is a parameter of the path."""
-
-    async def find(world: World, request: Request) -> Sandbox | None:
-        object_id, named = request.path[parameter], request.parameters.get("sandbox")
-        return await world.directory.holding(table, object_id, named)
-
-    return find
-
-
 class NoSuchPage(Exception):
     """An address that names nothing: what there is not, and a sentence about it."""
 
 
+_FINDER = in_module("mockserver.web", "sandbox")
+
+
 class PageRoute(RouteRow):
-    """One row of the table of pages. ``sandbox`` finds the sandbox that the address names."""
+    """One row of the table of pages. The cell ``sandbox`` says whose it is: the ``table`` with the object that its
+    placeholder names, or the function that ``find`` is."""
 
     method: str
     path: str
     summary: str
     serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
-    sandbox: Finder | None = cell(in_module("mockserver.web", "sandbox"))
+    table: str = cell(lambda row: "" if "." in row["sandbox"] else row["sandbox"])
+    find: Callable[[World, Request], Sandbox | None] | None = cell(
+        lambda row: _FINDER(row) if "." in row["sandbox"] else None
+    )
 
 
 class PageEndpoint(Endpoint):
     op = "page"
     headers = (HTML,)
-    largest = LONGEST_FORM
+    # The longest honest form has a few hundred bytes.
+    largest = 65_536
     searches = True
 
     def __init__(self, route: PageRoute, world: World) -> None:
@@ -107,9 +99,11 @@ class PageEndpoint(Endpoint):
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
-        if self.route.sandbox is not None:
-            found = self.route.sandbox(self.world, request)
-            request.known = await found if isawaitable(found) else found
+        if self.route.table:
+            [object_id], named = request.path.values(), request.parameters.get("sandbox")
+            request.known = await self.world.directory.holding(self.route.table, object_id, named)
+        elif self.route.find is not None:
+            request.known = self.route.find(self.world, request)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         return request.known
@@ -148,7 +142,9 @@ def html(
 ) -> Reply:
     """The whole page of a template, with the values that it names. Nothing comes from outside, nothing is inline.
     ``reaches`` are addresses of others that a form may lead to, step after step; None where forms lead nowhere."""
-    origins = ["'none'"] if reaches is None else ["'self'", *(_origin_of(one) for one in reaches if one)]
+    named = [urlsplit(one) for one in reaches or () if one]
+    others = [f"{one.scheme}://{one.netloc.rpartition('@')[2]}" for one in named]
+    origins = ["'none'"] if reaches is None else ["'self'", *others]
     rules = [
         "default-src 'none'",
         "style-src 'self'",
@@ -212,11 +208,6 @@ def web_address(text: str | None) -> str | None:
     return text if sound else None
 
 
-def _origin_of(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
 def with_query(address: str, /, **more: str) -> str:
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
@@ -224,12 +215,7 @@ def with_query(address: str, /, **more: str) -> str:
 
 PAGE_ROUTES = read_table("pages", PageRoute, Path(__file__).parent)
 
-
-_TYPES: Mapping[str, bytes] = {
-    "css": b"text/css; charset=utf-8",
-    "js": b"text/javascript; charset=utf-8",
-    "svg": b"image/svg+xml",
-}
+_TYPES = {"css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8", "svg": b"image/svg+xml"}
 
 
 @record
@@ -246,11 +232,6 @@ def static_version() -> str:
     """The same for the same files."""
     tags = "".join(f"{name} {found.tag}\n" for name, found in sorted(static_files().items()))
     return blake2b(tags.encode(), digest_size=8).hexdigest()
-
-
-def static_path() -> str:
-    """The folder of the files in the addresses that pages name."""
-    return f"/__static/{static_version()}"
 
 
 @cache
@@ -277,12 +258,6 @@ def clip(text: str | None, most: int) -> str:
     return masked if len(masked) <= most else f"{masked[: most - 1].rstrip()}…"
 
 
-def _shown(value: object) -> object:
-    """What a template prints of a value: a card number in whatever field a merchant put it is masked, a picture is not
-    touched."""
-    return mask_text(value) if type(value) is str and not value.startswith("data:") else value
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -294,10 +269,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        finalize=_shown,
+        # A card number is masked in whatever field a merchant put it; a picture is not touched.
+        finalize=lambda value: mask_text(value) if type(value) is str and not value.startswith("data:") else value,
     )
     made.globals["money"] = money
-    made.globals["static"] = static_path()
+    made.globals["static"] = f"/__static/{static_version()}"
     made.filters["clip"] = clip
     return made
 
@@ -319,7 +295,7 @@ def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
 
 
 def script(call: PageCall) -> Reply:
-    """The script; any shop may load it."""
+    """The client script; any shop may load it."""
     readable = (b"access-control-allow-origin", b"*")
     return _file(call, static_files()["payfurl.js"], (b"cache-control", b"no-cache"), readable, _EMBEDDABLE)
 

@@ -79,7 +79,10 @@ _PLAIN = re.compile(r"\d+(\.\d*)?|\.\d+")
 def plain(text: str) -> str:
     """A text in the usual form of its characters, without blanks and invisible ones at its ends and in its digits."""
     usual = unicodedata.normalize("NFKC", text).strip()
-    return usual if re.search(r"[^\W\d]", usual) else "".join(one for one in usual if not _is_blank(one))
+    if re.search(r"[^\W\d]", usual):
+        return usual
+    # Blanks, line ends, joiners and marks of direction say nothing.
+    return "".join(one for one in usual if not (one.isspace() or unicodedata.category(one) in ("Cf", "Cc", "Zs")))
 
 
 def number_typed(text: str) -> str:
@@ -132,11 +135,6 @@ def amount_faults(amount: str, currency: Currency) -> dict[str, str]:
     elif not Decimal(amount):
         words = f"Please pay at least {currency.unit}."
     return {"Amount": words} if words else {}
-
-
-def _is_blank(one: str) -> bool:
-    """Whether a character takes room or none, and says nothing: blanks, line ends, joiners, marks of direction."""
-    return one.isspace() or unicodedata.category(one) in ("Cf", "Cc", "Zs")
 
 
 def paid_with(instrument: Instrument) -> str:

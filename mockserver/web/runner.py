@@ -19,14 +19,9 @@ from mockserver.engine.step import Step
 SERVER = ""
 """Stands for the list of sandboxes; no sandbox has this key."""
 
-SPELL = 0.00025
-"""How long waiting calls are examined before a rest, in seconds."""
-
-REST = 12
-"""How many times as long as the last looks took there are none: the rest of the machine is for others."""
-
-LONGEST_REST = 1.0
-"""The longest of these rests, in seconds."""
+SPELL, REST, LONGEST_REST = 0.00025, 12, 1.0
+"""How many seconds waiting calls are examined before a rest, how many times as long that is, as the rest of the machine
+is for others, and how many seconds at most."""
 
 Look = Callable[[], bool]
 """Whether a caller has stopped waiting."""
@@ -40,17 +35,15 @@ class Activity:
     def __init__(self) -> None:
         self.watched: dict[str, _Watched] = {}
 
-    def notify(self, key: str | None = None) -> None:
-        """Something has happened in the sandbox of a key; without a key, wake all."""
-        if key is None:
-            for watched in self.watched.values():
-                watched.wake()
-        elif key in self.watched:
+    def notify(self, key: str) -> None:
+        """Something has happened in the sandbox of a key."""
+        if key in self.watched:
             self.watched[key].notify()
 
-    def is_followed(self, key: str) -> bool:
-        """Whether a call waits for something to happen in the sandbox of a key."""
-        return key in self.watched
+    def wake_all(self) -> None:
+        """Let nobody wait any more."""
+        for waiting in [one for watched in self.watched.values() for one in watched.waiting if not one.done()]:
+            waiting.set_result(None)
 
     async def wait(
         self, key: str, within: Micros, look: Look | None = None, leaving: asyncio.Future[Any] | None = None
@@ -82,11 +75,6 @@ class _Watched:
         self.waiting: dict[asyncio.Future[None], Look | None] = {}
         self._stirred = False
         self._looking: asyncio.Task[None] | None = None
-
-    def wake(self) -> None:
-        for waiting in self.waiting:
-            if not waiting.done():
-                waiting.set_result(None)
 
     def notify(self) -> None:
         self._stirred = True
@@ -292,7 +280,7 @@ class Runner:
         self.stopping = True
         if self.dispatcher is not None:
             self.dispatcher.end_soon()
-        self.activity.notify()
+        self.activity.wake_all()
 
 
 SHORTEST_WAIT = 5 * MILLISECOND

@@ -11,13 +11,12 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from mockserver.domain.clock import SECOND
-from mockserver.domain.errors import NotKept
-from mockserver.domain.problem import Problem
+from mockserver.domain.errors import NotKept, Problem
 from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.scenario.transport import Transport
+from mockserver.scenario.transport import unfound
 from mockserver.web import holds, watching
 from mockserver.web.access import OPERATION, STATUS, STEP
 from mockserver.web.request import (
@@ -44,6 +43,7 @@ from mockserver.web.request import (
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import World
 from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import loads
 
 if TYPE_CHECKING:
     from mockserver.store.writer import Store
@@ -92,7 +92,7 @@ class Endpoint:
 
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The reply to a request that is not carried out."""
-        status, problem = refusal(fault, request.resource, self.world.directory.assumed)
+        status, problem = refusal(fault, request.resource, self.world.directory.config.assumed)
         return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,8 +103,7 @@ class Endpoint:
         scope["path"] = scope.get(ASKED_PATH, scope["path"])
         scope[OPERATION] = self.op
         headers, query = headers_by(scope["headers"]), scope["query_string"]
-        request = Request(scope["method"], scope["path"], path, query, headers, receive)
-        request.client = scope.get("client")
+        request = Request(scope["method"], scope["path"], path, query, headers, receive, client=scope.get("client"))
         sandbox: Sandbox | None = None
         try:
             try:
@@ -151,8 +150,11 @@ class Endpoint:
                 scope[STEP] = step.sandbox, step
                 step.result.answered = True
                 step.sandbox.holding.in_flight.pop(id(step), None)
-                if step.result.watched or step.result.webhooks:
-                    self._finish(receive, step)
+                if step.result.watched:
+                    is_gone = getattr(receive, "is_gone", None)
+                    watching.ended(step, world.real_clock(), is_gone=is_gone is not None and is_gone())
+                if step.result.webhooks:
+                    world.runner.answered(step)
 
     async def kept(self, store: Store, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
@@ -160,14 +162,12 @@ class Endpoint:
             store.note(request.known)
             await store.kept(request.known)
 
-    def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
-        """A fault spoils the answer of a step."""
-
     def note(self, request: Request, step: Step, reply: Reply, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
-        sandbox, result = step.sandbox, step.result
-        if reply.fault is not None:
-            self.fault_strikes(reply.fault, step, body)
+        sandbox, result, fault = step.sandbox, step.result, reply.fault
+        if fault is not None and (fault.edit or fault.omit):
+            lost = unfound(loads(body), fault.edit or {}, fault.omit)
+            result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
         if (reply.status or 0) >= _REFUSED and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
         step_effects.note(
@@ -184,7 +184,7 @@ class Endpoint:
                 raw=request.raw,
                 status=reply.status,
                 answer=body,
-                fault=reply.fault,
+                fault=fault,
             ),
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
@@ -232,11 +232,3 @@ class Endpoint:
             if fault.hold is not None and (reply.status is None or not await holds.held(world, request, fault)):
                 return False
         return await holds.released(world, request)
-
-    def _finish(self, receive: Receive, step: Step) -> None:
-        """A step is over, its answer sent or not: its webhooks may go out."""
-        if step.result.watched:
-            is_gone = getattr(receive, "is_gone", None)
-            watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())
-        if step.result.webhooks:
-            self.world.runner.answered(step)

@@ -12,10 +12,11 @@ from mockserver.engine.config import SandboxConfig
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
-from mockserver.store.schema import SERVER, Commit, Row, Unreadable, by_part, json_text
+from mockserver.store.row_codec import json_text
+from mockserver.store.schema import SERVER, Commit, StoredRows, Unreadable
 from mockserver.web.directory import Directory
 from mockserver.web.operation import OperationEndpoint
-from mockserver.wire.fields import Body, Fields, FieldsKind
+from mockserver.wire.fields import Body, Fields
 
 _PART = "scenarios"
 _BUILT_IN = "built-in "
@@ -30,7 +31,7 @@ class StoreReferences:
     Raises ``Unreadable``.
     """
 
-    def __init__(self, rows: Iterable[Row], directory: Directory, operations: Iterable[OperationEndpoint]) -> None:
+    def __init__(self, rows: StoredRows, directory: Directory, operations: Iterable[OperationEndpoint]) -> None:
         self._directory = directory
         self._operations = {_name(operation): operation for operation in operations}
         self._stored = _scenarios(rows)
@@ -51,7 +52,7 @@ class StoreReferences:
     def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
         """The fields of a request: how they are read, where the journal has the text and the name of the operation."""
         if isinstance(request, Fields):
-            return list(request.kind) if is_named else write_plain(dict(request))
+            return [request.is_body, request.commas] if is_named else write_plain(dict(request))
         return write_plain(request)
 
     def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
@@ -61,7 +62,7 @@ class StoreReferences:
         [is_body, commas] = kept if isinstance(kept, list) else (True, False)
         route = endpoint.route if isinstance(endpoint, OperationEndpoint) else None
         model = (route.body if is_body else route.query) if route is not None else None
-        return Fields(model or Body, raw if is_body else query, FieldsKind(is_body, commas))
+        return Fields(model or Body, raw if is_body else query, is_body=is_body, commas=commas)
 
     def place_of(self, scenario: Scenario) -> str:
         """The place of a scenario in the store; the next commit writes a new one."""
@@ -104,10 +105,10 @@ class StoreReferences:
         return present if tuple(scenarios) == present.scenarios else self._directory.config_of(scenarios)
 
 
-def _scenarios(rows: Iterable[Row]) -> dict[str, Any]:
+def _scenarios(rows: StoredRows) -> dict[str, Any]:
     """Name, file and text of the scenarios in a store, by their places. Raises ``Unreadable``."""
     try:
-        listed = list(by_part(rows).get(_PART, ()))
+        listed = list(rows.get(_PART, ()))
     except ValueError as fault:
         raise Unreadable(f"{_PART}: {fault}"[:_LONGEST]) from None
     for number, row in listed:

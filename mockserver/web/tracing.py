@@ -29,7 +29,6 @@ LONGEST = 500
 """Characters of a text of a scenario that an attribute holds."""
 
 _SPAN = "mockserver.span"
-_CHARGE_WEBHOOK = "transaction"
 
 
 class Tracing:
@@ -125,7 +124,7 @@ def _about_try(delivery: Delivery) -> Mapping[str, str | int]:
         found["url.full"] = mask_start(f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}", LONGEST)
     if delivery.tries:
         found["http.request.resend_count"] = len(delivery.tries)
-    if delivery.message.type == _CHARGE_WEBHOOK and delivery.message.subject_id is not None:
+    if delivery.message.type == "transaction" and delivery.message.subject_id is not None:
         found["mockserver.charge.id"] = delivery.message.subject_id
     return found
 

@@ -16,10 +16,9 @@ from typing import Any
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
-from mockserver.scenario.edits import edited
-from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
+from mockserver.scenario.matching import Attempt, Stage
+from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport, edited
 from mockserver.web.access import STATUS, STEP
 from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
@@ -51,7 +50,10 @@ class Conversation:
             case FaultKind.STATUS:
                 await self._status(fault)
             case FaultKind.EDIT:
-                await self._edit(fault)
+                if fault.edit or fault.omit:
+                    self.body = dumps(edited(loads(self.body), fault.edit or {}, fault.omit))
+                self.headers = _under(fault, self.headers)
+                await (self.cut(self.raw()) if fault.breaks_framing else self._answer(self.body))
             case FaultKind.DELAY | FaultKind.HOLD:
                 await self._answer(self.body)
             case FaultKind.MALFORMED_JSON:
@@ -67,8 +69,11 @@ class Conversation:
                 await self.cut(raw[: len(raw) - max(1, len(self.body) // 2)])
             case FaultKind.GARBAGE:
                 await self.cut(_GARBAGE)
+            case FaultKind.HANG if self.connection() is None:
+                raise Cut("scripted fault: no answer ever comes")
             case FaultKind.HANG:
-                await self._hang(fault)
+                left = getattr(self.receive, "left", None)
+                await (self.gone() if left is None or fault.at is not At.UPLOAD else left())
             case FaultKind.SLOW | FaultKind.COPIES:
                 raise ValueError("it is performed before there is an answer")
 
@@ -122,27 +127,14 @@ class Conversation:
             body = scripted(self.status, op, path, body.code, body.message, may_retry=may_retry)
         await self._answer(body.encode() if isinstance(body, str) else b"" if body is None else dumps(body))
 
-    async def _edit(self, fault: Transport) -> None:
-        if fault.edit or fault.omit:
-            self.body = dumps(edited(loads(self.body), fault.edit or {}, fault.omit))
-        self.headers = _under(fault, self.headers)
-        await (self.cut(self.raw()) if fault.breaks_framing else self._answer(self.body))
-
     async def _dribble(self, pieces: Dribble) -> None:
         headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
         self.scope[STATUS] = self.status
         await self.send({"type": "http.response.start", "status": self.status, "headers": headers})
         for start in range(0, len(self.body), pieces.chunk):
             await asyncio.sleep(pieces.every / SECOND)
-            stop = start + pieces.chunk
-            chunk = self.body[start:stop]
-            await self.send({"type": "http.response.body", "body": chunk, "more_body": stop < len(self.body)})
-
-    async def _hang(self, fault: Transport) -> None:
-        if self.connection() is None:
-            raise Cut("scripted fault: no answer ever comes")
-        left = getattr(self.receive, "left", None)
-        await (self.gone() if left is None or fault.at is not At.UPLOAD else left())
+            chunk, has_more = self.body[start : start + pieces.chunk], start + pieces.chunk < len(self.body)
+            await self.send({"type": "http.response.body", "body": chunk, "more_body": has_more})
 
 
 def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader, ...]:

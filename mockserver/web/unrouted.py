@@ -13,8 +13,8 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.websockets import WebSocketClose
 
 from mockserver.domain.codes import Code
+from mockserver.domain.errors import problem
 from mockserver.domain.masking import mask_start, star_key
-from mockserver.domain.problem import problem
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -54,14 +54,11 @@ def routes_at(routes: Iterable[BaseRoute], path: str) -> tuple[list[Route], dict
 
 
 NO_OPERATION = "none"
-"""Operation of such an entry."""
+"""What an entry of the journal has as its operation that is none."""
 
 _OURS = "/__"
 _ASKED_BY_BROWSERS = ("/favicon", "/apple-touch-icon", "/robots.txt", "/.well-known/")
-_LEAST_RATIO = 0.6
-"""How alike the nearest path must be at least, as ``difflib`` says it, from 0 to 1."""
 _LONGEST_PATH = 200
-_MOST_SEGMENTS = 10
 
 
 class Unrouted(Endpoint):
@@ -112,9 +109,10 @@ def unknown_path(request: Request, near: str | None = None) -> Reply:
 def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
     """The path of a route that looks most alike, whatever stands in the place of its ids; None when none does."""
     given = path.lower().split("/")
-    if len(path) > _LONGEST_PATH or len(given) > _MOST_SEGMENTS:
+    if len(path) > _LONGEST_PATH or len(given) > 10:
         return None
-    best, found = _LEAST_RATIO, None
+    # What is less alike was not meant.
+    best, found = 0.6, None
     for template in sorted(templates, key=lambda parts: abs(len(parts) - len(given))):
         if template[1].startswith("__") is not path.startswith(_OURS):
             continue

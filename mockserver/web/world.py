@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.clock import MINUTE, SECOND, Micros, duration_text
 from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
@@ -84,7 +84,7 @@ class World:
             and not sandbox.under_way
             and sandbox not in runner.moving
             and not runner.sending(sandbox)
-            and not runner.activity.is_followed(sandbox.key)
+            and sandbox.key not in runner.activity.watched
         )
 
     def _report(self, sandbox: Sandbox) -> None:
@@ -94,17 +94,14 @@ class World:
                 self.log(finding_line(finding, masked_key(sandbox.key), self.real_clock()))
 
 
-LONGEST_PAUSE = 60 * SECOND
-"""Time between two looks, at most; a quarter of what is waited for when that is less."""
-
 IDLE_IN_STORE = "24h"
 """How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle`` says."""
 
 
 async def drop_idle(world: World, length: Micros) -> None:
-    """Drop now and then what is idle, until cancelled."""
+    """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time waited for."""
     while True:
-        await asyncio.sleep(min(length // 4, LONGEST_PAUSE) / SECOND)
+        await asyncio.sleep(min(length // 4, MINUTE) / SECOND)
         await sweep(world, length)
 
 
@@ -152,7 +149,7 @@ class Freeing:
         """A sandbox has lost its key: it is freed once it is out of use."""
         contents = sandbox.contents()
         if sum(map(len, contents)) >= MANY:
-            finalize(sandbox, self._queue_release, contents).atexit = False
+            finalize(sandbox, self._release, contents).atexit = False
 
     async def run(self) -> None:
         """Free what is gone, in a thread, until cancelled."""
@@ -162,7 +159,7 @@ class Freeing:
             while self._gone:
                 await asyncio.to_thread(_free, self._gone.popleft())
 
-    def _queue_release(self, contents: list[Any]) -> None:
+    def _release(self, contents: list[Any]) -> None:
         self._gone.append(contents)
         self._wake.set()
 

@@ -41,6 +41,12 @@ class Kept:
 
 
 @pytest.fixture
+def api() -> Api:
+    """A caller of an application of its own, whose log is changed."""
+    return Api()
+
+
+@pytest.fixture
 def kept(api: Api) -> Kept:
     log = Kept()
     api.app.world.log = log

@@ -73,8 +73,7 @@ def silent(over: asyncio.Event | None = None) -> Receiver:
     return Receiver(answer=answer)
 
 
-def test_a_wait_lets_a_try_end_before_it_moves_the_clock() -> None:
-    api = Api()
+def test_a_wait_lets_a_try_end_before_it_moves_the_clock(api: Api) -> None:
 
     async def story() -> None:
         async with listening(slow(0.003)) as receiver:
@@ -86,8 +85,7 @@ def test_a_wait_lets_a_try_end_before_it_moves_the_clock() -> None:
     lived(api, story)
 
 
-def test_a_wait_moves_the_clock_from_try_to_try() -> None:
-    api = Api()
+def test_a_wait_moves_the_clock_from_try_to_try(api: Api) -> None:
 
     async def story() -> None:
         async with listening(Receiver(500, 500, 200)) as receiver:
@@ -200,8 +198,7 @@ def test_the_figures_of_a_move_are_the_same_in_every_run() -> None:
     assert first == figures()
 
 
-def test_a_receiver_that_says_nothing_is_left_at_the_time_out_and_time_goes_on() -> None:
-    api = Api()
+def test_a_receiver_that_says_nothing_is_left_at_the_time_out_and_time_goes_on(api: Api) -> None:
 
     async def story() -> None:
         async with listening(silent()) as receiver:
@@ -294,8 +291,7 @@ def test_a_fast_clock_stands_still_while_a_webhook_is_being_sent() -> None:
     lived(api, story)
 
 
-def test_moves_at_the_same_time_follow_one_another() -> None:
-    api = Api()
+def test_moves_at_the_same_time_follow_one_another(api: Api) -> None:
 
     async def story() -> None:
         async with listening(slow(0.01)) as receiver:
@@ -313,8 +309,7 @@ def test_moves_at_the_same_time_follow_one_another() -> None:
         ("/__admin/wait", {"for": {"charge": {"status": "FAILED"}}, "advance": True}),
     ],
 )
-def test_who_hangs_up_moves_the_clock_no_further(path: str, body: object) -> None:
-    api = Api()
+def test_who_hangs_up_moves_the_clock_no_further(api: Api, path: str, body: object) -> None:
 
     async def story() -> None:
         over = asyncio.Event()

@@ -272,8 +272,7 @@ def test_a_served_application_sends_signs_and_tries_again_on_its_clock() -> None
 
 
 @pytest.mark.slow
-def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
-    api = Api()
+def test_a_dead_slow_or_endless_receiver_slows_no_call(api: Api) -> None:
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -296,8 +295,7 @@ def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
 
 
 @pytest.mark.slow
-def test_hundreds_of_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> None:
-    api = Api()
+def test_hundreds_of_webhooks_to_a_silent_receiver_keep_no_other_waiting(api: Api) -> None:
 
     async def story() -> None:
         over = asyncio.Event()
@@ -320,8 +318,7 @@ def test_hundreds_of_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> No
     lived(api, story)
 
 
-def test_webhooks_of_one_object_keep_their_order_though_the_receiver_is_slow() -> None:
-    api = Api()
+def test_webhooks_of_one_object_keep_their_order_though_the_receiver_is_slow(api: Api) -> None:
     seen: list[str] = []
 
     async def story() -> None:
@@ -396,8 +393,7 @@ def test_time_passes_in_a_served_application_without_a_request() -> None:
     lived(api, story)
 
 
-def test_a_stop_reports_what_was_not_sent(caplog: pytest.LogCaptureFixture) -> None:
-    api = Api()
+def test_a_stop_reports_what_was_not_sent(api: Api, caplog: pytest.LogCaptureFixture) -> None:
 
     async def story() -> None:
         # A receiver that answers 500 leaves a try for later.

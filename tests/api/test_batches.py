@@ -160,8 +160,7 @@ def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: s
         "{header}\r{pm},1,AUD,a\r{pm},2,,b\r",
     ],
 )
-def test_every_form_of_csv_is_taken(text: str) -> None:
-    api = Api()
+def test_every_form_of_csv_is_taken(api: Api, text: str) -> None:
     batch_id = taken(api, text.format(header=HEADER, pm=api.method()), 2)
     api.advance("1s")
     assert standing(api, batch_id) == ("SUCCESS", 1, 2, 0)
@@ -223,8 +222,7 @@ def test_every_faulty_line_is_reported_up_to_twenty(api: Api) -> None:
 @pytest.mark.parametrize(
     "fields", [{"description": "d" * 101}, {"description": None}, {"batch": ""}, {"count": None}, {"count": 1.5}]
 )
-def test_fields_are_checked(fields: dict[str, object]) -> None:
-    api = Api()
+def test_fields_are_checked(api: Api, fields: dict[str, object]) -> None:
     body = {"count": 1, "description": "", "batch": lines("pm,1,AUD,a"), **fields}
     assert problem_of(api.post(PATH, body)) == (400, 90)
     assert api.post(PATH, {**body, "count": 1, "description": "", "batch": lines("pm,1,AUD,a")}).status == 201

@@ -226,8 +226,9 @@ def test_a_challenge_waits_for_the_payer(api: Api) -> None:
         ("4000000000000341", 905, "05", False),
     ],
 )
-def test_a_declined_charge_is_refused_and_stored(number: str, code: int, gateway: str, retryable: bool) -> None:
-    api = Api()
+def test_a_declined_charge_is_refused_and_stored(
+    api: Api, number: str, code: int, gateway: str, retryable: bool
+) -> None:
     refused = api.post("/charge/card", card_charge(paymentInformation=card(number), reference="declined"))
     assert problem_of(refused) == (400, code)
     assert (refused["gatewayCode"], refused["isRetryable"]) == (gateway, retryable)

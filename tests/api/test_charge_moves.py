@@ -84,9 +84,8 @@ def test_every_state_can_be_reached_by_a_caller() -> None:
 @pytest.mark.parametrize("state", list(ChargeState))
 @pytest.mark.parametrize(("method", "path", "query", "event"), OPERATIONS)
 def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_changes_nothing(
-    state: ChargeState, method: str, path: str, query: dict[str, object], event: ChargeEvent
+    api: Api, state: ChargeState, method: str, path: str, query: dict[str, object], event: ChargeEvent
 ) -> None:
-    api = Api()
     charge_id = MAKERS[state](api)
     before = api.get(f"/charge/{charge_id}")
     assert before["status"] == SHOWN[state]
@@ -104,8 +103,7 @@ def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_cha
 
 
 @pytest.mark.parametrize("state", list(ChargeState))
-def test_delete_without_query_voids_an_authorised_charge_and_refunds_any_other(state: ChargeState) -> None:
-    api = Api()
+def test_delete_without_query_voids_an_authorised_charge_and_refunds_any_other(api: Api, state: ChargeState) -> None:
     charge_id = MAKERS[state](api)
     reply = api.delete(f"/charge/{charge_id}")
     event = ChargeEvent.VOIDED if state is ChargeState.AUTHORISED else ChargeEvent.FULLY_REFUNDED
@@ -135,8 +133,7 @@ def test_the_meaning_of_delete_is_an_assumption(meaning: str, code: int | None) 
         ({"amount": 0.01}, 0.01),
     ],
 )
-def test_a_capture_takes_the_whole_or_a_part(method: str, path: str, body: object, captured: float) -> None:
-    api = Api()
+def test_a_capture_takes_the_whole_or_a_part(api: Api, method: str, path: str, body: object, captured: float) -> None:
     reply = api.call(method, path.format(_authorised(api)), body)
     assert (reply.status, reply["status"], reply["amount"]) == (200, "SUCCESS", captured)
     assert (reply["authorisationAmount"], reply["successDate"]) == (20, "2031-03-01T00:00:00.0000000Z")
@@ -149,8 +146,7 @@ def test_a_capture_without_any_body_takes_the_whole(api: Api) -> None:
 @pytest.mark.parametrize(
     ("amount", "code"), [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)]
 )
-def test_a_capture_that_is_refused_changes_nothing(amount: object, code: int) -> None:
-    api = Api()
+def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, code: int) -> None:
     charge_id = _authorised(api)
     before = api.get(f"/charge/{charge_id}").raw
     refused = api.post(f"/charge/{charge_id}", {"amount": amount})
@@ -172,8 +168,7 @@ def test_a_capture_that_is_refused_changes_nothing(amount: object, code: int) ->
         ({"amount": "1", "Amount": "2"}, 90),
     ],
 )
-def test_a_refund_that_is_refused_changes_nothing(path: str, query: dict[str, object], code: int) -> None:
-    api = Api()
+def test_a_refund_that_is_refused_changes_nothing(api: Api, path: str, query: dict[str, object], code: int) -> None:
     charge_id = _paid(api)
     before = api.get(f"/charge/{charge_id}").raw
     refused = api.delete(path.format(charge_id), **query)
@@ -224,8 +219,7 @@ def test_a_void_shows_when(api: Api) -> None:
         ("DELETE", "/refund/{}"),
     ],
 )
-def test_an_unknown_charge_is_code_84(method: str, path: str) -> None:
-    api = Api()
+def test_an_unknown_charge_is_code_84(api: Api, method: str, path: str) -> None:
     refused = api.call(method, path.format("0" * 32))
     assert problem_of(refused) == (404, 84)
     assert list(refused["details"]) == ["ChargeId"]

@@ -49,8 +49,7 @@ VARIANTS = ["customer", "token", "network_token", "token/apple", "checkout"]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_takes_the_common_fields(variant: str) -> None:
-    api = Api()
+def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
     fields: dict[str, object] = {
         "Amount": "12.50", "Currency": "aud", "Reference": "r" * 40, "Ip": "203.0.113.9", "Descriptor": "SHOP",
         "Email": "a@example.com", "Phone": "1", "FirstName": "f" * 60, "LastName": "l", "CustomerCode": "c",
@@ -89,8 +88,7 @@ def test_every_variant_refuses_a_bad_field(
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_metadata_decides_in_every_variant(variant: str) -> None:
-    api = Api()
+def test_metadata_decides_in_every_variant(api: Api, variant: str) -> None:
     body = {"amount": 5, **sources(api)[variant], "metadata": {"Mock": "do_not_honour"}}
     assert problem_of(api.post(f"/charge/{variant}", body)) == (400, 905)
     assert api.get("/charge", Status="FAILED")["count"] == 1
@@ -282,8 +280,7 @@ def test_a_wallet_that_names_itself_is_the_type_of_the_payment(api: Api, named: 
         ("pay_by_account", "PAYBYACCOUNT", "Pay by Account"),
     ],
 )
-def test_a_checkout_takes_its_own_payment(provider: str, kind: str, name: str) -> None:
-    api = Api()
+def test_a_checkout_takes_its_own_payment(api: Api, provider: str, kind: str, name: str) -> None:
     made = api.post("/provider", {"type": provider, "name": "Ours"})["providerId"]
     api.key = None
     public = {"x-publickey": "pk_tests"}

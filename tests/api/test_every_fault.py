@@ -21,8 +21,7 @@ def told(reply: Any) -> set[str]:
     return set(reply["details"])
 
 
-def test_a_charge_names_every_fault_of_form_and_then_every_broken_rule() -> None:
-    api = Api()
+def test_a_charge_names_every_fault_of_form_and_then_every_broken_rule(api: Api) -> None:
     sound = {
         "amount": -1,
         "currency": "ZZZ",
@@ -36,8 +35,7 @@ def test_a_charge_names_every_fault_of_form_and_then_every_broken_rule() -> None
     assert api.get("/charge")["count"] == 0
 
 
-def test_a_search_names_every_parameter_that_cannot_be_read_and_then_every_one_that_does_not_fit() -> None:
-    api = Api()
+def test_a_search_names_every_parameter_that_cannot_be_read_and_then_every_one_that_does_not_fit(api: Api) -> None:
     sound = {"Status": "gone", "limit": 0, "skip": -1, "SortBy": "colour", "CardNumber": "41111"}
     assert told(api.get("/charge", **sound, AddedAfter="x", AddedBefore="y")) == {"AddedAfter", "AddedBefore"}
     assert told(api.get("/charge", **sound)) == {"Status", "Limit", "Skip", "SortBy", "CardNumber"}
@@ -278,8 +276,7 @@ def test_nothing_is_reported_of_what_stands_in_for_an_object_that_is_not_there(a
     assert told(refused) == {"PayToAgreement", "FirstName"}
 
 
-def test_a_transfer_is_not_compared_with_an_amount_that_is_not_there() -> None:
-    api = Api()
+def test_a_transfer_is_not_compared_with_an_amount_that_is_not_there(api: Api) -> None:
     transfer = {"account": "a", "amount": 5}
     assert told(api.post("/charge/token", {"token": "t", "transfer": transfer})) == {"Amount"}
     refused = api.post("/charge/token", {"token": "t", "amount": 3, "transfer": transfer})

@@ -33,8 +33,7 @@ def findings(api: Api) -> list[str]:
     return [row["finding"] for row in api.get("/__admin/findings")["findings"]]
 
 
-def test_without_the_assumption_two_requests_make_two_charges() -> None:
-    api = Api()
+def test_without_the_assumption_two_requests_make_two_charges(api: Api) -> None:
     assert charge(api)["chargeId"] != charge(api)["chargeId"]
     assert count(api) == 2
     assert "request.idempotency" not in api.get("/__admin/journal")["entries"][0]["assumptions"]

@@ -149,8 +149,7 @@ def test_set_up_has_always_been_there() -> None:
     assert api.get("/customer")["count"] == 1
 
 
-def test_a_lag_put_in_force_later_counts_from_then() -> None:
-    api = Api()
+def test_a_lag_put_in_force_later_counts_from_then(api: Api) -> None:
     charge_id = charged(api)
     rules = {"version": 1, "rules": [{"id": "r", "when": {"op": "charge.get"}, "then": {"lag": "15s"}}]}
     assert api.put("/__admin/scenarios", rules).status == 200

@@ -33,8 +33,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_one_more_method_in_use_is_refused_and_a_removed_one_makes_room() -> None:
-    api = Api()
+def test_one_more_method_in_use_is_refused_and_a_removed_one_makes_room(api: Api) -> None:
     owner = customer(api, 3)
     methods = [one["paymentMethodId"] for one in listed(api, owner)]
     for path, body in (
@@ -60,8 +59,7 @@ class Looked(list[Any]):
         return super().__getitem__(place)
 
 
-def test_removed_methods_are_not_looked_at_when_those_in_use_are_counted_or_listed() -> None:
-    api = Api()
+def test_removed_methods_are_not_looked_at_when_those_in_use_are_counted_or_listed(api: Api) -> None:
     owner = customer(api, 1)
     for _ in range(100):
         added = api.post(f"/customer/{owner}/payment_method/card", METHOD)

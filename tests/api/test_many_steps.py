@@ -50,8 +50,7 @@ def test_many_subscriptions_lose_their_method(path: str, changed: Counter[Step])
     assert len(api.app.world.sandboxes.open(api.key, 0).deliveries) == 2 * 23
 
 
-def test_many_removed_methods_show_their_customer(changed: Counter[Step]) -> None:
-    api = Api()
+def test_many_removed_methods_show_their_customer(api: Api, changed: Counter[Step]) -> None:
     owner = api.post("/customer/card", {**METHOD, "email": "ann@example.com"})["customerId"]
     methods = [api.post(f"/customer/{owner}/payment_method/card", METHOD)["paymentMethodId"] for _ in range(23)]
     for method in methods:

@@ -130,8 +130,7 @@ def test_an_agreement_becomes_active_on_the_clock(api: Api) -> None:
 
 @pytest.mark.parametrize("prefix", ["declined", "expired", "pending"])
 @pytest.mark.parametrize("path", ["/payment_method/payto", "/customer/payto"])
-def test_the_payid_of_a_test_value_decides(prefix: str, path: str) -> None:
-    api = Api()
+def test_the_payid_of_a_test_value_decides(api: Api, prefix: str, path: str) -> None:
     agreement = {**AGREEMENT, "payerPayIdDetails": {"payId": f"{prefix}@example.com", "payIdType": "EMAIL"}}
     reply = api.post(path, {"payToAgreement": agreement} if path.startswith("/customer") else agreement)
     assert reply.status == 201, reply.raw

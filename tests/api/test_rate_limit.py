@@ -106,8 +106,7 @@ def test_a_refused_call_is_an_entry_of_the_journal_and_no_part_of_a_repetition()
     assert api.call("POST", "/__admin/fork", {"to": "sk_copy", "at": 3}).body["objects"]["charges"] == 2
 
 
-def test_without_the_setting_there_is_no_limit() -> None:
-    api = Api()
+def test_without_the_setting_there_is_no_limit(api: Api) -> None:
     assert {api.call("GET", "/charge").status for _ in range(200)} == {200}
 
 

@@ -64,8 +64,7 @@ def test_a_body_that_says_nothing_is_no_fault(raw: bytes, strict: bool) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"{", b"amount=5", b"\xff\x00", b"[" * 100_000, b'{"a":' * 1_000, b"7"])
-def test_a_body_that_is_no_json_refuses_nothing(raw: bytes) -> None:
-    api = Api()
+def test_a_body_that_is_no_json_refuses_nothing(api: Api, raw: bytes) -> None:
     charge_id = api.charge(reference="order-1")["chargeId"]
     assert api.call("DELETE", f"/refund/{charge_id}", raw=raw)["refundedAmount"] == 20
     assert lines(api) == ["unknown field Body"]
@@ -79,8 +78,7 @@ def test_a_refund_with_its_amount_where_it_belongs_is_no_fault() -> None:
     assert lines(api) == []
 
 
-def test_of_a_body_of_very_many_fields_the_first_are_reported() -> None:
-    api = Api()
+def test_of_a_body_of_very_many_fields_the_first_are_reported(api: Api) -> None:
     charge_id = api.charge(reference="order-1")["chargeId"]
     assert api.call("GET", f"/charge/{charge_id}", {f"field{number}": 1 for number in range(30_000)}).status == 200
     assert len(lines(api)) == 20

@@ -158,8 +158,9 @@ def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
         ("Day", 10, 1930435200000, ["2031-03-05", "2031-03-15", "2031-03-25"]),
     ],
 )
-def test_payments_fall_on_the_calendar(interval: object, frequency: int, start: object, wanted: list[str]) -> None:
-    api = Api()
+def test_payments_fall_on_the_calendar(
+    api: Api, interval: object, frequency: int, start: object, wanted: list[str]
+) -> None:
     made = subscribe(api, interval=interval, frequency=frequency, startDate=start, endAfter={"count": 3})
     api.advance("1200d")
     assert days(api, made) == wanted

@@ -57,8 +57,7 @@ def test_any_letter_case_and_every_form_of_a_number_is_taken(api: Api, body: dic
     "date",
     ["2031-03-01T00:01:00Z", "2031-03-01T11:01:00+11:00", "2031-03-01 00: 01:00", 1930089660000, "2031-03-01T00:01:00"],
 )
-def test_an_expiry_date_is_taken_in_every_published_form(date: object) -> None:
-    api = Api()
+def test_an_expiry_date_is_taken_in_every_published_form(api: Api, date: object) -> None:
     assert item(api, ExpireDate=date)["expireDate"] == "2031-03-01T00:01:00.0000000Z"
 
 

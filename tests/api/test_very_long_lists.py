@@ -7,8 +7,7 @@ from tests.driving import CARD, DUMMY, Api
 NOTE = {"note": "long " * 180_000}
 
 
-def test_a_page_of_over_ten_megabytes_is_refused_and_a_shorter_one_is_not() -> None:
-    api = Api()
+def test_a_page_of_over_ten_megabytes_is_refused_and_a_shorter_one_is_not(api: Api) -> None:
     for _ in range(12):
         api.charge(metadata=NOTE)
     refused = api.get("/charge")
@@ -19,8 +18,7 @@ def test_a_page_of_over_ten_megabytes_is_refused_and_a_shorter_one_is_not() -> N
     assert page["charges"][0]["metadata"] == NOTE
 
 
-def test_an_empty_page_of_such_a_list_is_empty() -> None:
-    api = Api()
+def test_an_empty_page_of_such_a_list_is_empty(api: Api) -> None:
     api.call(
         "POST", "/customer/card", {"firstName": "a", "metadata": NOTE, "providerId": DUMMY, "paymentInformation": CARD}
     )

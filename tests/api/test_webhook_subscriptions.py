@@ -34,8 +34,7 @@ def test_the_trailing_slash_of_one_client_is_taken(api: Api) -> None:
 
 
 @pytest.mark.parametrize("word", [member.value for member in WebhookType])
-def test_every_type_is_taken_in_any_letter_case_and_shown_in_one(word: str) -> None:
-    api = Api()
+def test_every_type_is_taken_in_any_letter_case_and_shown_in_one(api: Api, word: str) -> None:
     for given in (word, word.lower(), word.upper(), word[:1].lower() + word[1:]):
         assert make(api, types=[given])["types"] == [word]
 
@@ -51,8 +50,7 @@ def test_no_types_means_all(api: Api, none: object) -> None:
 
 
 @pytest.mark.parametrize("url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"])
-def test_an_unusable_url_is_refused(url: str) -> None:
-    api = Api()
+def test_an_unusable_url_is_refused(api: Api, url: str) -> None:
     reply = api.post(PATH, {"url": url, "types": ["Batch"]})
     assert (problem_of(reply), list(reply["details"])) == ((400, 109), ["Url"])
     assert api.get(PATH)["count"] == 0
@@ -72,8 +70,7 @@ NEVER = {
 
 
 @pytest.mark.parametrize("url", NEVER)
-def test_an_address_that_is_never_called_is_refused_at_once(url: str) -> None:
-    api = Api()
+def test_an_address_that_is_never_called_is_refused_at_once(api: Api, url: str) -> None:
     subscribed = api.post(PATH, {"url": url})
     assert (problem_of(subscribed), list(subscribed["details"])) == ((400, 109), ["Url"])
     asked = api.post("/charge/card", card_charge(webhook={"url": url}))

@@ -64,16 +64,31 @@ def test_an_interruption_before_the_command_has_begun_ends_it_with_130(
     def interrupted(*_: object, **__: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(main.get_command(click.Context(main), command), "make_context", interrupted)
+    with click.Context(main) as ctx:
+        monkeypatch.setattr(main.get_command(ctx, command), "make_context", interrupted)
     done = run(command)
     assert (done.exit_code, done.output) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize("command", ["explore", "shrink", "drift"])
+def test_a_signal_while_a_command_is_imported_interrupts_it(command: str) -> None:
+    program = (
+        "import os, signal, sys\nfrom mockserver.cli import main\nclass Killed:\n"
+        "    def find_spec(name, *_):\n"
+        f"        if name == 'mockserver.commands.{command}': os.kill(os.getpid(), signal.SIGTERM)\n"
+        f"sys.meta_path.insert(0, Killed)\nmain(['{command}', '--', 'true'])"
+    )
+    root = Path(mockserver.__file__).resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
 def test_output_for_which_there_is_no_space_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(main.get_command(click.Context(main), "routes"), "invoke", full)
+    with click.Context(main) as ctx:
+        monkeypatch.setattr(main.get_command(ctx, "routes"), "invoke", full)
     done = run("routes")
     assert (done.exit_code, done.output) == (
         1,
@@ -85,7 +100,8 @@ def test_every_command_stands_in_one_group_of_the_help_with_its_whole_summary() 
     rows = [row for group in COMMANDS.values() for row in group]
     assert main.commands.keys() <= {row.name for row in rows}
     assert len(rows) == len({row.name for row in rows})
-    found = [main.get_command(click.Context(main), row.name) for row in rows]
+    with click.Context(main) as ctx:
+        found = [main.get_command(ctx, row.name) for row in rows]
     assert [row.summary for row in rows] == [one and one.get_short_help_str(200) for one in found]
     words = run("--help").output
     assert "..." not in words.partition("Run a server")[2].partition("Options of serve")[0]

@@ -139,8 +139,7 @@ CHANGES = [row for row in CONTROL_ROUTES if row.keyed and row.method != "GET"]
 
 
 @pytest.mark.parametrize("row", CHANGES, ids=[f"{row.method} {row.path}" for row in CHANGES])
-def test_a_public_key_changes_nothing(row: ControlRoute) -> None:
-    api = Api()
+def test_a_public_key_changes_nothing(api: Api, row: ControlRoute) -> None:
     api.try_charge()
     before = api.call("GET", "/__admin/state").raw
     bodies = {"/__admin/events": {"type": "transaction"}, "/__admin/wait": {"for": {"charge": {}}}}

@@ -74,8 +74,7 @@ def test_a_reset_opens_it_with_its_set_up_again() -> None:
     assert other.try_charge(reference="a").status == 400
 
 
-def test_secrets_stay_at_home_unless_they_are_asked_for() -> None:
-    api = Api()
+def test_secrets_stay_at_home_unless_they_are_asked_for(api: Api) -> None:
     put(api)
     text = state(api, secrets=False).decode()
     assert not [secret for secret in ("4111111111111111", '"987"', "hush-hush") if secret in text]
@@ -92,8 +91,7 @@ def test_the_scenarios_in_force_go_on_being_those_of_the_server() -> None:
     assert api.call("GET", "/__admin/rules").raw == before
 
 
-def test_a_document_without_scenarios_leaves_those_in_force() -> None:
-    api = Api()
+def test_a_document_without_scenarios_leaves_those_in_force(api: Api) -> None:
     put(api)
     api.try_charge(reference="a")
     document = json.loads(state(api))
@@ -122,8 +120,7 @@ def test_a_document_without_scenarios_leaves_those_in_force() -> None:
         ),
     ],
 )
-def test_a_scenario_that_makes_no_sense_is_refused(scenarios: object, field: str, words: str) -> None:
-    api = Api()
+def test_a_scenario_that_makes_no_sense_is_refused(api: Api, scenarios: object, field: str, words: str) -> None:
     api.try_charge()
     before = state(api)
     refused = api.call("PUT", "/__admin/state", {**json.loads(before), "scenarios": scenarios})

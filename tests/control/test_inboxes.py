@@ -25,8 +25,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
         (json.dumps({"ccv": "123", "a": "1=1"}), {"ccv": "***", "a": "1=1"}),
     ],
 )
-def test_a_form_is_masked_by_its_fields(sent: str, shown: object) -> None:
-    api = Api()
+def test_a_form_is_masked_by_its_fields(api: Api, sent: str, shown: object) -> None:
     assert api.call("POST", "/__inbox/shop", raw=sent.encode(), headers=FORM).status == 200
     assert [one["body"] for one in api.get("/__admin/inbox/shop")["messages"]] == [shown]
 

@@ -155,8 +155,7 @@ def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(api: Api) -> None:
         ("?after=99", []),
     ],
 )
-def test_filters(query: str, ids: list[int]) -> None:
-    api = Api()
+def test_filters(api: Api, query: str, ids: list[int]) -> None:
     api.try_charge()
     api.call("GET", "/charge/nothing")
     api.try_charge()
@@ -166,8 +165,7 @@ def test_filters(query: str, ids: list[int]) -> None:
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"]
 )
-def test_a_senseless_filter_is_refused(query: str) -> None:
-    api = Api()
+def test_a_senseless_filter_is_refused(api: Api, query: str) -> None:
     reply = api.call("GET", f"/__admin/journal?{query}")
     assert reply.status == 400
     assert reply.body["details"]
@@ -359,9 +357,8 @@ def test_masking_twice_is_masking_once() -> None:
     ],
 )
 def test_what_no_route_takes_is_an_entry_that_names_the_nearest_path(
-    method: str, target: str, status: int, told: str
+    api: Api, method: str, target: str, status: int, told: str
 ) -> None:
-    api = Api()
     body = {"amount": 5, "paymentInformation": CARD}
     refused = api.call(method, f"{target}?Reference=a", body)
     assert refused.status == status
@@ -388,16 +385,14 @@ def test_what_no_route_takes_is_nobodys_entry_without_a_key_that_opens_a_sandbox
     assert len(api.call("GET", "/__admin/sandboxes").body["sandboxes"]) == 1
 
 
-def test_a_card_number_is_masked_in_a_path_that_is_encoded_twice() -> None:
-    api = Api()
+def test_a_card_number_is_masked_in_a_path_that_is_encoded_twice(api: Api) -> None:
     answers = [api.call("GET", f"/charge/{path}") for path in ("%2534" + VISA[1:], "50%25")]
     shown = [entry["request"]["path"] for entry in (api.get(f"/__admin/journal/{number}").body for number in (1, 2))]
     assert shown == ["/charge/4111********1111", "/charge/50%"] == [answer["resource"] for answer in answers]
 
 
 @pytest.mark.parametrize("sign", [",", ";", ":", "|", "'", '"', "    ", ", ", '","', "%2C", "%252C"])
-def test_a_card_number_is_masked_whatever_parts_it(sign: str) -> None:
-    api = Api()
+def test_a_card_number_is_masked_whatever_parts_it(api: Api, sign: str) -> None:
     grouped, single = sign.join(["4111", "1111", "1111", "1111"]), sign.join(VISA)
     api.charge(reference="order-1", metadata={"a": grouped, "b": f"paid with {single}, thanks"})
     api.get("/charge", reference=grouped)
@@ -418,8 +413,7 @@ def shown_texts(api: Api) -> list[str]:
     "parts",
     [[int(digit) for digit in VISA], list(VISA), ["4111", "1111", "1111", "1111"], [4111, 1111, 1111, 1111]],
 )
-def test_a_card_number_in_a_list_is_masked(parts: list[object]) -> None:
-    api = Api()
+def test_a_card_number_in_a_list_is_masked(api: Api, parts: list[object]) -> None:
     api.post(
         "/charge/card", {**card_charge(), "colours": ["red", *parts, None], "sizes": [1, 2, 3], "note": "1, 2, 3; 4:5"}
     )

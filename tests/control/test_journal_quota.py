@@ -131,8 +131,7 @@ def test_a_thousand_sandboxes_together_keep_to_the_bound() -> None:
     assert sum(sandbox.journal.dropped for sandbox in sandboxes) == api.app.world.sandboxes.quota.dropped > 200
 
 
-def test_a_reset_gives_the_room_back() -> None:
-    api = Api()
+def test_a_reset_gives_the_room_back(api: Api) -> None:
     for _ in range(3):
         api.try_charge()
     quota = api.app.world.sandboxes.quota

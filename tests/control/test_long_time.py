@@ -18,8 +18,7 @@ from tests.driving import CARD, DUMMY, NOW, Api
 PENDING = 10_000
 
 
-def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work() -> None:
-    api = Api()
+def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work(api: Api) -> None:
     sandbox = api.app.world.sandboxes.open(api.key, NOW)
     card = CardSource(CARD["cardNumber"], CARD["expiryDate"], CARD["ccv"], provider_id=DUMMY)
     for number in range(PENDING):
@@ -37,8 +36,9 @@ def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work
 @pytest.mark.parametrize(
     ("what", "pieces"), [("batch_rows", 1), ("token_expiry", due.SLICE)], ids=["after a batch", "after a whole slice"]
 )
-def test_an_advance_ends_where_it_was_to_go_and_not_with_the_last_thing_on_the_way(what: str, pieces: int) -> None:
-    api = Api()
+def test_an_advance_ends_where_it_was_to_go_and_not_with_the_last_thing_on_the_way(
+    api: Api, what: str, pieces: int
+) -> None:
     sandbox = api.app.world.sandboxes.open(api.key, NOW)
     for _ in range(pieces):
         sandbox.schedule.plan(sandbox.now + MINUTE, due.Due(what), "nothing that is there")
@@ -55,9 +55,8 @@ def test_an_advance_ends_where_it_was_to_go_and_not_with_the_last_thing_on_the_w
     ],
 )
 def test_a_clock_that_cannot_go_there_says_which_field_wanted_it(
-    method: str, path: str, body: object, field: str
+    api: Api, method: str, path: str, body: object, field: str
 ) -> None:
-    api = Api()
     refused = api.call(method, path, body)
     assert (refused.status, list(refused.body["details"])) == (400, [field])
     assert api.call("GET", "/__admin/clock").body["now"] == "2031-03-01T00:00:00.0000000Z"

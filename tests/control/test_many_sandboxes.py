@@ -76,8 +76,7 @@ def test_a_key_that_opens_nothing_is_reported_so_even_then() -> None:
     assert api.call("GET", "/charge", key="sk_live_1").status == 401
 
 
-def test_the_list_comes_in_pages_the_last_used_first() -> None:
-    api = Api()
+def test_the_list_comes_in_pages_the_last_used_first(api: Api) -> None:
     for number in range(1, 6):
         for _ in range(number):
             open_key(api, number)
@@ -88,8 +87,7 @@ def test_the_list_comes_in_pages_the_last_used_first() -> None:
     assert api.call("GET", "/__admin/sandboxes?limit=1", key=None).body["count"] == 5
 
 
-def test_a_page_has_those_that_were_used_last_and_then_those_opened_last() -> None:
-    api = Api()
+def test_a_page_has_those_that_were_used_last_and_then_those_opened_last(api: Api) -> None:
     for number in range(1, 21):
         open_key(api, number)
     for number in (7, 3, 12):
@@ -98,16 +96,14 @@ def test_a_page_has_those_that_were_used_last_and_then_those_opened_last() -> No
     assert shown == [sandbox_id_of(f"sk_{number}") for number in (12, 3, 7, 20)]
 
 
-def test_sandboxes_that_nobody_has_used_are_listed_the_last_opened_first() -> None:
-    api = Api()
+def test_sandboxes_that_nobody_has_used_are_listed_the_last_opened_first(api: Api) -> None:
     for number in range(5):
         api.app.world.sandboxes.open(f"sk_{number}", NOW)
     rows = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
     assert [row["id"] for row in rows] == [sandbox_id_of(f"sk_{number}") for number in (4, 3, 2, 1, 0)]
 
 
-def test_a_sandbox_that_was_emptied_is_listed_before_those_that_nobody_has_used_for_longer() -> None:
-    api = Api()
+def test_a_sandbox_that_was_emptied_is_listed_before_those_that_nobody_has_used_for_longer(api: Api) -> None:
     for number in range(3):
         api.app.world.sandboxes.open(f"sk_{number}", NOW)
     api.call("POST", "/__admin/reset", {}, key="sk_1")
@@ -204,7 +200,7 @@ def test_a_sandbox_in_which_somebody_waits_is_kept() -> None:
         waiting = asyncio.create_task(world.runner.activity.wait("sk_1", 60 * SECOND))
         await asyncio.sleep(0)
         dropped = await worlds.sweep(world, 10 * SECOND)
-        world.runner.activity.notify()
+        world.runner.activity.wake_all()
         await waiting
         return dropped
 

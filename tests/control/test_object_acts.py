@@ -32,9 +32,8 @@ def act(api: Api, charge: Mapping[str, object], **body: object) -> tuple[int, ob
     ],
 )
 def test_a_move_that_the_state_allows_happens_at_once(
-    given: Mapping[str, object], body: Mapping[str, object], state: str
+    api: Api, given: Mapping[str, object], body: Mapping[str, object], state: str
 ) -> None:
-    api = Api()
     charge = api.charge(reference="order-1", **given)
     assert act(api, charge, **body) == (200, state)
     [entry] = [one for one in api.call("GET", "/__admin/journal").body["entries"] if one["op"].startswith("object.")]
@@ -55,9 +54,8 @@ def test_a_move_that_the_state_allows_happens_at_once(
     ],
 )
 def test_what_cannot_happen_is_refused_and_changes_nothing(
-    body: Mapping[str, object], status: int, field: str, words: str
+    api: Api, body: Mapping[str, object], status: int, field: str, words: str
 ) -> None:
-    api = Api()
     charge = api.charge()
     before = api.call("GET", "/__admin/state").body
     reply = api.call("POST", f"/__admin/objects/charge/{charge['chargeId']}", body)

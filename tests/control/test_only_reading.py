@@ -22,8 +22,7 @@ def known(api: Api) -> int:
 
 
 @pytest.mark.parametrize("path", READS)
-def test_nothing_is_left_of_a_look(path: str) -> None:
-    api = Api()
+def test_nothing_is_left_of_a_look(api: Api, path: str) -> None:
     api.call("GET", path, key="sk_looked_at")
     api.call("GET", path, key=None, headers={"x-publickey": "pk_looked_at"})
     assert known(api) == 0
@@ -38,8 +37,7 @@ def test_what_is_seen_is_what_opens() -> None:
     assert api.get("/__admin/state", secrets="true")["tables"] == state["tables"]
 
 
-def test_a_call_that_changes_something_opens() -> None:
-    api = Api()
+def test_a_call_that_changes_something_opens(api: Api) -> None:
     assert api.put("/__admin/assumptions", {}).status == 200
     assert known(api) == 1
 

@@ -89,8 +89,7 @@ def related(api: Api, kind: str, object_id: str) -> dict[str, list[str]]:
     return {one["kind"]: [row["id"] for row in one["objects"]] for one in shown(api, kind, object_id)["related"]}
 
 
-def test_a_customer_shows_its_methods_charges_and_subscriptions_and_a_method_what_it_pays() -> None:
-    api = Api()
+def test_a_customer_shows_its_methods_charges_and_subscriptions_and_a_method_what_it_pays(api: Api) -> None:
     method = api.method()
     customer = api.call(
         "POST", "/customer/card", {"providerId": api.charge()["providerId"], "paymentInformation": CARD}
@@ -113,8 +112,7 @@ def test_a_customer_shows_its_methods_charges_and_subscriptions_and_a_method_wha
     assert shown(api, "customer", customer_id)["rows"] is None
 
 
-def test_a_batch_shows_its_rows_with_what_they_pay_by_and_what_came_of_them() -> None:
-    api = Api()
+def test_a_batch_shows_its_rows_with_what_they_pay_by_and_what_came_of_them(api: Api) -> None:
     method = api.method()
     batch = api.batch(f"{method},10,AUD,row-1", f"{'0' * 32},5,AUD,row-2")
     before = shown(api, "batch", batch)["rows"]
@@ -135,8 +133,7 @@ def entries(api: Api) -> list[Any]:
     return api.call("GET", "/__admin/journal").body["entries"]
 
 
-def test_a_request_is_sent_with_another_amount_and_the_card_as_it_came() -> None:
-    api = Api()
+def test_a_request_is_sent_with_another_amount_and_the_card_as_it_came(api: Api) -> None:
     api.try_charge(number=SOMEBODYS, reference="order-1")
     body = api.call("GET", "/__admin/journal/1/request").body["body"]
     assert body["paymentInformation"]["cardNumber"] == "$CARD_NUMBER"
@@ -150,8 +147,7 @@ def test_a_request_is_sent_with_another_amount_and_the_card_as_it_came() -> None
     assert asked["status"] == 400
 
 
-def test_a_refund_is_sent_with_another_query_and_one_as_it_came_stays_as_it_was() -> None:
-    api = Api()
+def test_a_refund_is_sent_with_another_query_and_one_as_it_came_stays_as_it_was(api: Api) -> None:
     charge = api.charge()["chargeId"]
     api.delete(f"/charge/{charge}?amount=3")
     assert (
@@ -166,8 +162,7 @@ def bars(api: Api, **query: object) -> list[Any]:
     return api.get("/__admin/timeline", bars=4, **query)["bars"]
 
 
-def test_a_histogram_counts_calls_and_failures_in_parts_that_a_search_finds() -> None:
-    api = Api()
+def test_a_histogram_counts_calls_and_failures_in_parts_that_a_search_finds(api: Api) -> None:
     for hour in range(8):
         api.try_charge(amount=20 if hour % 2 else -1)
         api.advance("1h")
@@ -180,8 +175,7 @@ def test_a_histogram_counts_calls_and_failures_in_parts_that_a_search_finds() ->
     assert api.get("/__admin/timeline")["bars"] == []
 
 
-def test_where_no_time_passes_the_parts_are_entries() -> None:
-    api = Api()
+def test_where_no_time_passes_the_parts_are_entries(api: Api) -> None:
     assert bars(api) == []
     for number in range(6):
         api.try_charge(amount=20 if number < 4 else -1)
@@ -192,8 +186,7 @@ def test_where_no_time_passes_the_parts_are_entries() -> None:
     assert api.get("/__admin/timeline", q="since:4 until:6")["count"] == 2
 
 
-def test_a_sandbox_is_named_by_its_id_and_refuses_a_name_with_its_key() -> None:
-    api = Api()
+def test_a_sandbox_is_named_by_its_id_and_refuses_a_name_with_its_key(api: Api) -> None:
     api.try_charge()
     named = api.call(
         "PUT", "/__admin/sandbox", {"name": " Nightly "}, key=None, headers={"x-sandbox": sandbox_id_of(api.key)}
@@ -209,8 +202,7 @@ def sandboxes(api: Api) -> list[tuple[str | None, int]]:
     return [(one["name"], one["requests"]) for one in listed]
 
 
-def test_a_deleted_sandbox_is_gone_with_its_name_and_its_key_opens_a_new_one() -> None:
-    api = Api()
+def test_a_deleted_sandbox_is_gone_with_its_name_and_its_key_opens_a_new_one(api: Api) -> None:
     api.try_charge()
     api.call("PUT", "/__admin/sandbox", {"name": "Nightly"})
     api.call("POST", "/__admin/reset?undo=true")

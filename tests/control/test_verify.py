@@ -42,8 +42,7 @@ def fill(api: Api) -> None:
         {"op": "charge.create", "card": {"last4": "1111"}, "where": {"request.amount": 20}, "count": 1},
     ],
 )
-def test_what_has_happened_holds(request_: dict[str, Any]) -> None:
-    api = Api()
+def test_what_has_happened_holds(api: Api, request_: dict[str, Any]) -> None:
     fill(api)
     reply = verify(api, request_)
     assert (reply.status, reply.body["verified"]) == (200, True), reply.body

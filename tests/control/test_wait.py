@@ -118,7 +118,9 @@ def test_a_waiter_is_woken_by_what_others_do(api: Api) -> None:
     assert waited.body["held"] is True
 
 
-def test_a_wait_ends_when_the_server_stops(api: Api) -> None:
+def test_a_wait_ends_when_the_server_stops() -> None:
+    api = Api()
+
     async def stop_meanwhile() -> Any:
         waiting = asyncio.create_task(api.calling("POST", "/__admin/wait", {"for": {"charge": {}}, "timeout": "10m"}))
         await asyncio.sleep(0)
@@ -190,7 +192,8 @@ async def settled(looks: list[Sandbox]) -> None:
             await asyncio.sleep(0)
 
 
-async def test_nobody_looks_whom_a_change_does_not_concern(api: Api, looks: list[Sandbox]) -> None:
+async def test_nobody_looks_whom_a_change_does_not_concern(looks: list[Sandbox]) -> None:
+    api = Api()
     waiting = await watched(api, {"charge": {"id": "x"}}, 100, looks)
     for _ in range(10):
         assert (await api.calling("POST", "/charge/card", CHARGE, key="sk_neighbour")).status == 201
@@ -205,7 +208,8 @@ async def test_nobody_looks_whom_a_change_does_not_concern(api: Api, looks: list
     assert [reply.body["held"] for reply in await asyncio.gather(*waiting)] == [False] * 100
 
 
-async def test_of_many_who_wait_those_wake_whose_wait_is_over(api: Api, looks: list[Sandbox]) -> None:
+async def test_of_many_who_wait_those_wake_whose_wait_is_over(looks: list[Sandbox]) -> None:
+    api = Api()
     waiting = await watched(api, {"charge": {"reference": "other"}}, 50, looks)
     over = await watched(api, {"charge": {"reference": "this"}}, 3, looks)
     assert (await api.calling("POST", "/charge/card", {**CHARGE, "reference": "this"})).status == 201

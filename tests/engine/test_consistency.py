@@ -7,8 +7,7 @@ from mockserver.engine import consistency
 from tests.driving import Api
 
 
-def test_rows_that_name_nothing_are_looked_at_with_pauses() -> None:
-    api = Api()
+def test_rows_that_name_nothing_are_looked_at_with_pauses(api: Api) -> None:
     api.charge()
     sandbox, count = next(iter(api.app.world.sandboxes)), 100
     for number in range(count):

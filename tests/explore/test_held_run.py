@@ -66,6 +66,18 @@ def test_a_crash_comes_again_by_its_file_and_by_its_name(url: str, tmp_path: Pat
 
 
 @slow
+@pytest.mark.parametrize("given", [(), ("--crash",)])
+def test_a_crash_that_comes_again_is_compared_with_one_restart(
+    url: str, tmp_path: Path, given: tuple[str, ...]
+) -> None:
+    runs = tmp_path / "runs"
+    counts = f"import sys; open({str(runs)!r}, 'a').write('x'); sys.path.append({str(CORPUS)!r}); import commits_late"
+    explore(url, tmp_path, *given, "--replay", "charge.create#1/crash_between", command=("-c", counts))
+    # Twice alike, once with a restart, once killed with a restart.
+    assert runs.read_text() == "x" * 6
+
+
+@slow
 def test_the_restart_may_be_another_command(url: str, tmp_path: Path) -> None:
     restart = f"{sys.executable} {CORPUS / 'commits_late_careful.py'}"
     found = cells(explore(url, tmp_path, "--faults", "lost_request", "--restart", restart), tmp_path)

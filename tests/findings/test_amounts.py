@@ -45,8 +45,7 @@ def told(api: Api) -> list[tuple[str, str]]:
         ({"amount": -5, "order": {"items": [{"amount": 3.3333}]}}, False),
     ],
 )
-def test_a_charge(fields: dict[str, Any], is_told: bool) -> None:
-    api = Api()
+def test_a_charge(api: Api, fields: dict[str, Any], is_told: bool) -> None:
     api.post("/charge/card", card_charge(**fields))
     assert told(api) == ([("charge.create", "the amount is not exact")] if is_told else [])
 
@@ -120,8 +119,7 @@ def passed_on(api: Api, amount: object) -> Reply:
         (passed_on, "charge.create", "transfer.amount is not exact"),
     ],
 )
-def test_wherever_an_amount_is_sent(send: Any, op: str, words: str) -> None:
-    api = Api()
+def test_wherever_an_amount_is_sent(api: Api, send: Any, op: str, words: str) -> None:
     send(api, "5.00")
     send(api, "1.10")
     assert told(api) == []
@@ -150,8 +148,7 @@ def batch(api: Api, *rows: str) -> Reply:
         ("x,AUD", 400, False),
     ],
 )
-def test_a_row_of_a_batch(row: str, status: int, is_told: bool) -> None:
-    api = Api()
+def test_a_row_of_a_batch(api: Api, row: str, status: int, is_told: bool) -> None:
     assert batch(api, "5.00,AUD", row).status == status
     assert told(api) == ([("batch.create", "the amount of line 3 is not exact")] if is_told else [])
 

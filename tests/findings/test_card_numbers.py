@@ -63,8 +63,7 @@ def shown(api: Api, entry: int = -1) -> dict[str, Any]:
         (f"+{BY_CHANCE} {BY_CHANCE}", True, True),
     ],
 )
-def test_a_phone_number(phone: str, is_told: bool, is_masked: bool) -> None:
-    api = Api()
+def test_a_phone_number(api: Api, phone: str, is_told: bool, is_masked: bool) -> None:
     api.post("/charge/card", card_charge(phone=phone, reference="r"))
     assert told(api) == (["phone"] if is_told else [])
     assert (shown(api)["phone"] != phone) is is_masked
@@ -85,8 +84,7 @@ def test_a_phone_number_is_read_wherever_its_field_is_known() -> None:
     assert api.get(f"/customer/{customer}")["phone"] == phone
 
 
-def test_where_no_field_for_phones_is_known_a_phone_number_is_masked_and_not_told() -> None:
-    api = Api()
+def test_where_no_field_for_phones_is_known_a_phone_number_is_masked_and_not_told(api: Api) -> None:
     api.post("/charge/card", card_charge(reference=f"+{BY_CHANCE}"))
     api.get(f"/customer?Search=%2B{BY_CHANCE}")
     assert told(api) == []
@@ -188,8 +186,7 @@ def test_the_first_ten_thousand_characters_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize("text", MASKED_ONLY)
-def test_what_may_be_a_number_is_masked_and_not_told(text: str) -> None:
-    api = Api()
+def test_what_may_be_a_number_is_masked_and_not_told(api: Api, text: str) -> None:
     api.post("/charge/card", card_charge(metadata={"note": text}))
     assert told(api) == []
     assert shown(api)["metadata"]["note"] != text
@@ -203,8 +200,7 @@ INNOCENT = [
 
 
 @pytest.mark.parametrize("text", INNOCENT)
-def test_other_texts_are_neither_told_nor_masked(text: str) -> None:
-    api = Api()
+def test_other_texts_are_neither_told_nor_masked(api: Api, text: str) -> None:
     api.post("/charge/card", card_charge(metadata={"note": text}))
     assert told(api) == []
     assert shown(api)["metadata"]["note"] == text

@@ -383,8 +383,7 @@ def test_a_capture_repeated_blindly_is_a_warning_and_no_wrong_state() -> None:
     assert list(found(api)) == ["blind-retry"]
 
 
-def test_a_card_declined_for_good_is_charged_again() -> None:
-    api = Api()
+def test_a_card_declined_for_good_is_charged_again(api: Api) -> None:
     for _ in range(2):
         charge(api, paymentInformation=card(DEAD))
     row = found(api, finding="hard-decline-retried")["hard-decline-retried"]
@@ -392,8 +391,7 @@ def test_a_card_declined_for_good_is_charged_again() -> None:
     assert [line["entry"] for line in row["evidence"]] == [1, 2]
 
 
-def test_an_authorisation_that_expires_was_forgotten() -> None:
-    api = Api()
+def test_an_authorisation_that_expires_was_forgotten(api: Api) -> None:
     charge_id = api.charge(capture=False, **ORDER)["chargeId"]
     api.advance("7d")
     row = found(api, finding="authorisation-forgotten")["authorisation-forgotten"]
@@ -416,8 +414,7 @@ def test_an_authorisation_that_the_scenario_made_is_not_the_clients() -> None:
 
 
 @pytest.mark.parametrize("end", ["capture", "void"])
-def test_an_authorisation_that_was_ended_is_not_forgotten(end: str) -> None:
-    api = Api()
+def test_an_authorisation_that_was_ended_is_not_forgotten(api: Api, end: str) -> None:
     charge_id = api.charge(capture=False, **ORDER)["chargeId"]
     if end == "capture":
         api.post(f"/charge/{charge_id}", {})
@@ -428,8 +425,7 @@ def test_an_authorisation_that_was_ended_is_not_forgotten(end: str) -> None:
 
 
 @pytest.mark.parametrize(("after", "names"), [("0s", ["authorisation-forgotten"]), ("7d", ["authorisation-forgotten"])])
-def test_an_authorisation_that_the_payer_confirmed_was_forgotten(after: str, names: list[str]) -> None:
-    api = Api()
+def test_an_authorisation_that_the_payer_confirmed_was_forgotten(api: Api, after: str, names: list[str]) -> None:
     reply = charge(api, paymentInformation=card(CHALLENGED), capture=False)
     assert reply is not None
     page = reply["threeDsRedirectUrl"].partition(":4111")[2]
@@ -451,8 +447,7 @@ def test_an_authorisation_that_the_payer_confirmed_was_forgotten(after: str, nam
         ("DELETE", "/charge/{}/void", ["wrong-state"]),
     ],
 )
-def test_a_move_of_a_charge_that_waits_for_its_challenge(method: str, path: str, names: list[str]) -> None:
-    api = Api()
+def test_a_move_of_a_charge_that_waits_for_its_challenge(api: Api, method: str, path: str, names: list[str]) -> None:
     reply = charge(api, paymentInformation=card(CHALLENGED))
     assert reply is not None
     api.call(method, path.format(reply["chargeId"]), {} if method == "POST" else None)
@@ -461,16 +456,14 @@ def test_a_move_of_a_charge_that_waits_for_its_challenge(method: str, path: str,
     assert rows["wrong-state"]["evidence"][0]["line"].endswith(": refused with code 54")
 
 
-def test_a_payer_who_came_to_the_page_was_sent_there() -> None:
-    api = Api()
+def test_a_payer_who_came_to_the_page_was_sent_there(api: Api) -> None:
     reply = charge(api, paymentInformation=card(CHALLENGED))
     assert reply is not None
     assert api.get(f"/3ds/{reply['chargeId']}").status == 200
     assert finished(api) == {}
 
 
-def test_a_capture_of_a_paid_charge_does_not_fit_its_state() -> None:
-    api = Api()
+def test_a_capture_of_a_paid_charge_does_not_fit_its_state(api: Api) -> None:
     charge_id = api.charge(**ORDER)["chargeId"]
     api.post(f"/charge/{charge_id}", {})
     row = found(api)["wrong-state"]
@@ -509,8 +502,7 @@ def test_a_partial_approval_that_the_provider_cancelled_is_over(later: str, name
     assert list(finished(api)) == names
 
 
-def test_evidence_shows_no_object_that_stands_where_a_text_should() -> None:
-    api = Api()
+def test_evidence_shows_no_object_that_stands_where_a_text_should(api: Api) -> None:
     hidden = {"ccv": "987", "expiryDate": "11/39"}
     for name in ("amount", "currency", "reference"):
         charge(api, colour="red", **{name: hidden})
@@ -532,8 +524,9 @@ def test_evidence_shows_no_object_that_stands_where_a_text_should() -> None:
     ],
 )
 @pytest.mark.parametrize("source", [{"providerId": DUMMY, "paymentInformation": card()}, {"paymentMethodId": "4"}])
-def test_a_card_number_outside_its_field(fields: dict[str, object], place: str, source: dict[str, object]) -> None:
-    api = Api()
+def test_a_card_number_outside_its_field(
+    api: Api, fields: dict[str, object], place: str, source: dict[str, object]
+) -> None:
     path = "/charge/payment_method" if "paymentMethodId" in source else "/charge/card"
     # What comes before the card's own field is not taken for it.
     api.post(path, {**fields, "amount": 20, **source})
@@ -564,9 +557,8 @@ def test_a_card_number_outside_its_field(fields: dict[str, object], place: str, 
     ],
 )
 def test_a_card_number_wherever_it_is(
-    method: str, path: str, body: object, headers: dict[str, str], fields: list[str]
+    api: Api, method: str, path: str, body: object, headers: dict[str, str], fields: list[str]
 ) -> None:
-    api = Api()
     api.call(method, path, body, headers=headers)
     rows = api.get("/__admin/findings", finding="card-number-outside-its-field")["findings"]
     assert [row["about"]["field"] for row in rows] == fields
@@ -585,8 +577,7 @@ def test_a_secret_in_a_path_is_not_what_a_finding_is_about(secret: str) -> None:
     assert secret.encode() not in rows.raw
 
 
-def test_evidence_is_masked_before_it_is_cut() -> None:
-    api = Api()
+def test_evidence_is_masked_before_it_is_cut(api: Api) -> None:
     charge(api, reference="a long reference of thirty si 4111111111111111")
     reply = api.get("/__admin/findings")
     assert reply["count"] == 1
@@ -594,16 +585,14 @@ def test_evidence_is_masked_before_it_is_cut() -> None:
 
 
 @pytest.mark.parametrize("headers", [{"origin": "https://shop.example"}, {"sec-fetch-site": "cross-site"}])
-def test_a_browser_with_the_secret_key(headers: dict[str, str]) -> None:
-    api = Api()
+def test_a_browser_with_the_secret_key(api: Api, headers: dict[str, str]) -> None:
     api.call("GET", "/charge", headers=headers)
     (row,) = found(api, finding="secret-key-in-browser").values()
     assert row["evidence"][0]["line"] == "charge.search: sent by a browser with the secret key"
     assert api.get("/__admin/findings")["count"] == 1
 
 
-def test_a_field_that_nobody_reads() -> None:
-    api = Api()
+def test_a_field_that_nobody_reads(api: Api) -> None:
     charge(api, refrence="x")
     row = found(api)["unknown-field"]
     assert row["about"] == {"operation": "charge.create", "field": "refrence"}
@@ -612,14 +601,12 @@ def test_a_field_that_nobody_reads() -> None:
     assert "unknown field zzz" in [row["evidence"][0]["line"][-17:] for row in api.get("/__admin/findings")["findings"]]
 
 
-def test_of_many_fields_that_nobody_reads_the_first_are_reported() -> None:
-    api = Api()
+def test_of_many_fields_that_nobody_reads_the_first_are_reported(api: Api) -> None:
     charge(api, **{f"field{number}": 1 for number in range(500)})
     assert api.get("/__admin/findings")["count"] == 20
 
 
-def test_a_charge_without_a_reference() -> None:
-    api = Api()
+def test_a_charge_without_a_reference(api: Api) -> None:
     charge(api, reference=None, paymentInformation=card(SOFT))
     assert found(api) == {}
     charge(api, reference=None)
@@ -630,8 +617,7 @@ def test_a_charge_without_a_reference() -> None:
     assert (row["severity"], row["count"]) == ("note", 2)
 
 
-def test_evidence_of_many_repeats_is_the_oldest_and_the_newest() -> None:
-    api = Api()
+def test_evidence_of_many_repeats_is_the_oldest_and_the_newest(api: Api) -> None:
     for number in range(12):
         api.advance("1s")
         known = api.get("/__admin/findings")["raised"]
@@ -681,8 +667,7 @@ def test_many_objects_may_be_read_in_a_second() -> None:
     ("method", "path", "near"),
     [("GET", "/chrge", "/charge"), ("PATCH", "/charge", "GET, HEAD /charge"), ("GET", "/zzz", None)],
 )
-def test_a_path_or_verb_that_does_not_exist(method: str, path: str, near: str | None) -> None:
-    api = Api()
+def test_a_path_or_verb_that_does_not_exist(api: Api, method: str, path: str, near: str | None) -> None:
     api.call(method, path)
     row = found(api)["no-such-operation"]
     assert row["about"] == {"request": f"{method} {path}"}
@@ -748,8 +733,7 @@ def test_an_error_after_a_payment_does_not_say_that_it_may_be_repeated(status: i
 
 
 @pytest.mark.parametrize("fields", [{"reference": None}, {"reference": "order-1"}])
-def test_a_card_that_is_entered_again_without_another_reference_is_judged(fields: dict[str, object]) -> None:
-    api = Api()
+def test_a_card_that_is_entered_again_without_another_reference_is_judged(api: Api, fields: dict[str, object]) -> None:
     for _ in range(2):
         charge(api, paymentInformation=card(DEAD), **fields)
     assert "hard-decline-retried" in found(api)

@@ -189,8 +189,7 @@ def test_a_batch_whose_request_was_lost_is_known_by_its_text() -> None:
     assert list(found(api)) == ["blind-retry"]
 
 
-def test_a_card_declined_for_good_in_a_batch_is_sent_again() -> None:
-    api = Api()
+def test_a_card_declined_for_good_in_a_batch_is_sent_again(api: Api) -> None:
     good, dead = api.method(), api.method(DEAD)
     rows = f"{good},1,AUD,a", f"{dead},2,AUD,b"
     hand_in(api, *rows)
@@ -215,8 +214,7 @@ def test_a_card_declined_for_good_in_a_batch_is_sent_again() -> None:
         ("other", []),
     ],
 )
-def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(then: str, names: list[str]) -> None:
-    api = Api()
+def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(api: Api, then: str, names: list[str]) -> None:
     dead = api.method(DEAD)
     hand_in(api, f"{dead},2,AUD,b")
     match then:
@@ -234,15 +232,13 @@ def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(then: str
     assert list(found(api)) == names
 
 
-def test_a_card_that_a_batch_has_twice_was_decided_on_once() -> None:
-    api = Api()
+def test_a_card_that_a_batch_has_twice_was_decided_on_once(api: Api) -> None:
     dead = api.method(DEAD)
     hand_in(api, f"{dead},1,AUD,a", f"{dead},2,AUD,b")
     assert found(api) == {}
 
 
-def test_a_batch_that_was_sent_before_the_decline_was_known_is_no_retry() -> None:
-    api = Api()
+def test_a_batch_that_was_sent_before_the_decline_was_known_is_no_retry(api: Api) -> None:
     dead = api.method(DEAD)
     for _ in range(2):
         api.batch(f"{dead},1,AUD,a")
@@ -259,16 +255,14 @@ def test_a_batch_whose_answer_was_lost_tells_of_no_decline() -> None:
     assert found(api) == {}
 
 
-def test_a_card_that_was_declined_by_a_charge_is_put_into_a_batch() -> None:
-    api = Api()
+def test_a_card_that_was_declined_by_a_charge_is_put_into_a_batch(api: Api) -> None:
     charge(api, paymentInformation=card(DEAD))
     hand_in(api, f"{api.method(DEAD)},1,AUD,a")
     row = found(api)["hard-decline-retried"]
     assert [line["line"].partition(" ")[0] for line in row["evidence"]] == ["charge.create", "batch.row"]
 
 
-def test_a_batch_cannot_pass_a_challenge_and_its_payer_can() -> None:
-    api = Api()
+def test_a_batch_cannot_pass_a_challenge_and_its_payer_can(api: Api) -> None:
     payer = api.method(CHALLENGED)
     hand_in(api, f"{payer},1,AUD,a")
     assert api.get("/charge", Status="FAILED")["charges"][0]["failedAttempts"][0]["errorCode"] == "113"
@@ -297,8 +291,7 @@ def test_a_batch_that_has_not_ended_tells_of_a_decline_when_it_is_read() -> None
         assert list(found(api)) == (["hard-decline-retried"] if reads else [])
 
 
-def test_a_subscription_that_still_goes_on_tells_of_nothing_final() -> None:
-    api = Api()
+def test_a_subscription_that_still_goes_on_tells_of_nothing_final(api: Api) -> None:
     dead = api.method(DEAD)
     made = subscribe(api, dead, **RETRIES)["subscriptionId"]
     api.advance("90m")
@@ -311,8 +304,7 @@ def test_a_subscription_that_still_goes_on_tells_of_nothing_final() -> None:
 RETRIES = {"retry": {"maximum": 30, "interval": "Hour", "frequency": 1}}
 
 
-def test_tries_that_the_service_makes_by_itself_are_not_the_clients() -> None:
-    api = Api()
+def test_tries_that_the_service_makes_by_itself_are_not_the_clients(api: Api) -> None:
     subscribe(api, api.method(DEAD), **RETRIES)
     subscribe(api, api.method(SOFT), **RETRIES)
     api.advance("40h")
@@ -331,8 +323,9 @@ def test_tries_that_the_service_makes_by_itself_are_not_the_clients() -> None:
     ],
 )
 @pytest.mark.parametrize("then", ["resume", "charge"])
-def test_a_subscription_declined_for_good_goes_on_with_the_same_card(told: str, names: list[str], then: str) -> None:
-    api = Api()
+def test_a_subscription_declined_for_good_goes_on_with_the_same_card(
+    api: Api, told: str, names: list[str], then: str
+) -> None:
     dead = api.method(DEAD)
     other = subscribe(api, api.method())["subscriptionId"]
     made = subscribe(api, dead)["subscriptionId"]
@@ -362,8 +355,7 @@ def test_a_subscription_declined_for_good_goes_on_with_the_same_card(told: str, 
     assert all(row["count"] == 1 for row in rows.values())
 
 
-def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decision() -> None:
-    api = Api()
+def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decision(api: Api) -> None:
     charge(api, paymentInformation=card(DEAD))
     subscribe(api, api.method(DEAD), **RETRIES)
     api.advance("40h")
@@ -384,9 +376,8 @@ def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decisi
     ],
 )
 def test_tries_of_the_service_count_and_the_clients_own_is_one_too_many(
-    by_service: int, then: str, names: list[str]
+    api: Api, by_service: int, then: str, names: list[str]
 ) -> None:
-    api = Api()
     soft = api.method(SOFT)
     subscribe(api, soft, retry={"maximum": by_service - 1, "interval": "Hour", "frequency": 1})
     api.advance("20h")
@@ -404,8 +395,7 @@ def test_tries_of_the_service_count_and_the_clients_own_is_one_too_many(
     assert list(found(api)) == names
 
 
-def test_a_batch_may_be_sent_fifteen_times_with_a_card_that_is_declined_for_now() -> None:
-    api = Api()
+def test_a_batch_may_be_sent_fifteen_times_with_a_card_that_is_declined_for_now(api: Api) -> None:
     soft = api.method(SOFT)
     for number in range(15):
         hand_in(api, f"{soft},{number + 1},AUD,a")
@@ -414,8 +404,7 @@ def test_a_batch_may_be_sent_fifteen_times_with_a_card_that_is_declined_for_now(
     assert list(found(api)) == ["too-many-retries"]
 
 
-def test_sixteen_rows_of_one_batch_are_one_decision() -> None:
-    api = Api()
+def test_sixteen_rows_of_one_batch_are_one_decision(api: Api) -> None:
     soft = api.method(SOFT)
     hand_in(api, *(f"{soft},{number + 1},AUD,a" for number in range(20)))
     assert found(api) == {}
@@ -432,8 +421,7 @@ def test_a_card_that_pays_in_a_batch_is_no_longer_declined() -> None:
     assert found(api) == {}
 
 
-def test_a_story_that_has_ended_says_nothing_of_what_the_next_hands_over() -> None:
-    api = Api()
+def test_a_story_that_has_ended_says_nothing_of_what_the_next_hands_over(api: Api) -> None:
     dead = api.method(DEAD)
     hand_in(api, f"{dead},1,AUD,a")
     assert finished(api) == {}

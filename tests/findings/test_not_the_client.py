@@ -12,8 +12,7 @@ OWN = {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"}
 
 
 @pytest.mark.parametrize(("headers", "by"), [(OWN, "control page"), ({}, "repeat")])
-def test_what_is_sent_again_accuses_nobody_and_is_marked(headers: dict[str, str], by: str) -> None:
-    api = Api()
+def test_what_is_sent_again_accuses_nobody_and_is_marked(api: Api, headers: dict[str, str], by: str) -> None:
     charge(api, paymentInformation=card(DEAD))
     charge(api, reference="order-6", capture=False)
     for entry in (1, 2):
@@ -26,8 +25,7 @@ def test_what_is_sent_again_accuses_nobody_and_is_marked(headers: dict[str, str]
     assert (captured.status, finished(api)) == (200, {})
 
 
-def test_what_the_client_sends_again_is_judged() -> None:
-    api = Api()
+def test_what_the_client_sends_again_is_judged(api: Api) -> None:
     for _ in range(2):
         charge(api, paymentInformation=card(DEAD))
     assert list(found(api)) == ["hard-decline-retried"]
@@ -44,8 +42,7 @@ def test_a_capture_from_the_page_ends_the_authorisation_of_the_client() -> None:
     assert finished(api) == {}
 
 
-def test_the_client_script_has_no_reference_to_give() -> None:
-    api = Api()
+def test_the_client_script_has_no_reference_to_give(api: Api) -> None:
     body = {"amount": 20, "providerId": DUMMY, "token": {"paymentMethod": {"type": "googlepay"}}}
     api.call("POST", "/charge/token/apple", body, key=None, headers={"x-publickey": "pk_tests"})
     assert found(api) == {}

@@ -42,8 +42,7 @@ def test_a_scenario_sets_a_limit_of_a_used_sandbox() -> None:
         ("findings: {timeout: soon}", "line 3, column 12"),
     ],
 )
-def test_a_bad_policy_is_refused_with_its_place(text: str, words: str) -> None:
-    api = Api()
+def test_a_bad_policy_is_refused_with_its_place(api: Api, text: str, words: str) -> None:
     reply = api.send("PUT", "/__admin/scenarios", (HEAD + text).encode(), {"content-type": "application/yaml"})
     assert problem_of(reply)[0] == 400
     assert words in reply.raw.decode()
@@ -58,8 +57,7 @@ def test_nothing_is_judged_when_findings_are_off() -> None:
         assert "--findings off" in reply["details"]["Findings"]
 
 
-def test_a_mark_parts_one_story_from_the_next() -> None:
-    api = Api()
+def test_a_mark_parts_one_story_from_the_next(api: Api) -> None:
     api.charge()
     assert api.post("/__admin/marks", {"name": "checkout"}).status == 201
     assert found(api) == ["no-reference"]
@@ -83,8 +81,7 @@ def test_a_mark_parts_one_story_from_the_next() -> None:
         ({"finding": "blind-retrie"}, "Finding", "did you mean 'blind-retry'?"),
     ],
 )
-def test_unknown_names_are_refused_with_the_nearest(query: dict[str, str], field: str, words: str) -> None:
-    api = Api()
+def test_unknown_names_are_refused_with_the_nearest(api: Api, query: dict[str, str], field: str, words: str) -> None:
     api.post("/__admin/marks", {"name": "checkout"})
     reply = api.get("/__admin/findings", **query)
     assert problem_of(reply) == (400, 90)
@@ -97,16 +94,14 @@ def test_a_mark_needs_a_name(name: object) -> None:
 
 
 @pytest.mark.parametrize(("least", "status"), [("none", 409), ("warning", 200), ("error", 200)])
-def test_verification_takes_findings(least: str, status: int) -> None:
-    api = Api()
+def test_verification_takes_findings(api: Api, least: str, status: int) -> None:
     api.charge()
     reply = api.post("/__admin/verify", {"findings": least})
     assert reply.status == status
     assert [row["finding"] for row in reply["findings"]] == (["no-reference"] if status == 409 else [])
 
 
-def test_findings_are_forgotten_and_judged_anew() -> None:
-    api = Api()
+def test_findings_are_forgotten_and_judged_anew(api: Api) -> None:
     api.charge()
     assert api.delete("/__admin/findings")["cleared"] == 1
     assert found(api) == []
@@ -126,8 +121,7 @@ def test_the_same_requests_give_the_same_findings() -> None:
 
 
 @pytest.mark.parametrize("begin", ["reset", "scenario"])
-def test_a_mark_outlives_a_sandbox_that_begins_anew(begin: str) -> None:
-    api = Api()
+def test_a_mark_outlives_a_sandbox_that_begins_anew(api: Api, begin: str) -> None:
     api.post("/__admin/marks", {"name": "checkout"})
     if begin == "reset":
         api.charge()

@@ -84,8 +84,7 @@ def test_sixteen_clients_at_once_leave_what_each_would_have_left_alone() -> None
 
 
 @pytest.mark.slow
-def test_hundreds_of_sandboxes_see_nothing_of_each_other() -> None:
-    api = Api()
+def test_hundreds_of_sandboxes_see_nothing_of_each_other(api: Api) -> None:
     made = {}
     for number in range(SANDBOXES):
         key = f"sk_{number}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.scenario.attempt import Stage
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import ABOUT_ONE, OPERATIONS, PROVIDER_OPERATIONS
 from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, Api, card, card_charge

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.domain.clock import DAY, HOUR, SECOND, parse_instant
-from mockserver.scenario.attempt import Stage
-from mockserver.scenario.director import Director
+from mockserver.scenario.director import Director, Ruleset
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.outcome import NOTHING
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.transport import Transport
 from tests.depth import tries
 from tests.scenario.telling import NOW, ask, attempt, card, directing, fault, one, said, stored, told

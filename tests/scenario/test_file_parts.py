@@ -15,7 +15,7 @@ from mockserver.scenario.operations import FOREIGN_DECLINES, FOREIGN_OPERATIONS,
 from mockserver.scenario.provider_outcome import DECLINES
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, CostMap, WaitMap
-from tests.scenario.telling import faults
+from tests.scenario.telling import NOW, faults, open_app
 
 FULL = """
 version: 1
@@ -48,19 +48,21 @@ examples:
 
 def test_a_whole_file() -> None:
     scenario = read_text(FULL, "evening.yaml")
-    assert (scenario.name, scenario.seed) == ("evening-peak", 20310301)
+    assert (scenario.name, scenario.said.seed) == ("evening-peak", 20310301)
     assert scenario.clock == ClockPlan(parse_instant("2031-03-01T18:00:00Z"), ClockMode.MANUAL)
-    assert scenario.assumptions == {"vault.ccv_delay": "10s"}
-    main, backup = scenario.providers
-    assert (main.id, main.currency, main.fallback, main.name) == ("acq_main", "AUD", "acq_backup", "Main")
+    assert scenario.said.assumptions == {"vault.ccv_delay": "10s"}
+    main, backup = scenario.said.providers
+    assert (main.id, main.currency, main.fallback, main.name) == ("acq_main", "aud", "acq_backup", "Main")
+    opened = open_app([scenario]).world.directory.config.providers(NOW, lambda _: None)
+    assert [provider.currency for provider in opened] == ["AUD", "AUD"]
     assert main.latency is not None
     assert main.latency.high == 60 * MILLISECOND
     assert main.cost is not None
     assert str(main.cost.fixed) == "0.30"
     assert (backup.type, backup.currency, backup.cost) == ("dummy", "AUD", None)
-    assert [call.path for call in scenario.setup] == ["/customer/card", "/customer/{ann.customerId}"]
+    assert [call.path for call in scenario.said.setup] == ["/customer/card", "/customer/{ann.customerId}"]
     assert [rule.id for rule in scenario.rules] == ["down"]
-    paid, advance, got, wait, info = scenario.examples[0].calls
+    paid, advance, got, wait, info = scenario.said.examples[0].calls
     assert isinstance(paid, CallMap)
     assert (paid.method, paid.path, paid.id) == ("POST", "/charge/customer", "paid")
     assert isinstance(advance, AdvanceMap)
@@ -78,8 +80,9 @@ def test_a_whole_file() -> None:
 
 def test_defaults() -> None:
     scenario = read_text("version: 1", "dir/my story.yaml")
-    assert (scenario.name, scenario.description, scenario.seed, scenario.clock) == ("my-story", "", None, None)
-    assert (scenario.rules, scenario.setup, scenario.examples, scenario.providers) == ((), (), (), ())
+    said = scenario.said
+    assert (scenario.name, said.description, said.seed, scenario.clock) == ("my-story", "", None, None)
+    assert (scenario.rules, said.setup, said.examples, said.providers) == ((), [], [], [])
     assert CostMap().fixed == 0
 
 

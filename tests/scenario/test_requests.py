@@ -9,8 +9,7 @@ from mockserver.scenario.paths import STORED, parts_of
 from tests.driving import DUMMY, Api, card
 
 
-def test_the_fields_of_a_delivery_are_what_webhooks_say() -> None:
-    api = Api()
+def test_the_fields_of_a_delivery_are_what_webhooks_say(api: Api) -> None:
     hook = "http://127.0.0.1:4111/__inbox/shop"
     api.post("/webhook/subscription", {"url": hook})
     api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
@@ -36,8 +35,7 @@ def test_the_fields_of_a_delivery_are_what_webhooks_say() -> None:
     assert {name for one in told for name in one["meta"]} - {"messageId"} == parts_of("meta").keys()
 
 
-def test_stored_kinds_are_those_that_are_kept() -> None:
-    api = Api()
+def test_stored_kinds_are_those_that_are_kept(api: Api) -> None:
     api.get("/charge")
     (sandbox,) = api.app.world.sandboxes
     assert isinstance(sandbox, Sandbox)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from functools import cache
@@ -14,10 +15,9 @@ from mockserver.adapters.scenario_files import load, read_file, read_text
 from mockserver.adapters.strict_yaml import read, scenario_text
 from mockserver.commands.scenario_check import check
 from mockserver.domain.cards import TEST_CARDS, read_number
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director
+from mockserver.scenario.director import Director, Ruleset
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import CATALOGUE, Challenge, Decline
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ExampleMap, Scenario
 from mockserver.scenario.shadowed_rules import warnings
 from tests.driving import Api
@@ -54,16 +54,16 @@ def the(path: Path) -> Scenario:
 EXAMPLES = [
     pytest.param(path, number, id=f"{path.stem}-{number}")
     for path in FILES
-    for number in range(len(the(path).examples))
+    for number in range(len(the(path).said.examples))
 ]
 
 
 @pytest.mark.parametrize(("path", "number"), EXAMPLES)
 def test_story(path: Path, number: int) -> None:
     scenario = the(path)
-    example = scenario.examples[number]
+    example = scenario.said.examples[number]
     behind = [] if scenario.builtin else [the(TEST_VALUES)]
-    reports = check(one_example(scenario, example), behind, open_app)
+    reports = asyncio.run(check(one_example(scenario, example), behind, open_app))
     assert [str(report) for report in reports if report.failure] == []
 
 
@@ -104,7 +104,7 @@ def test_every_file_is_served_for_real() -> None:
 
 
 def one_example(scenario: Scenario, example: ExampleMap) -> Scenario:
-    return replace(scenario, examples=(example,))
+    return replace(scenario, said=replace(scenario.said, examples=[example]))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -113,8 +113,8 @@ def test_file_is_complete(path: Path) -> None:
     text = path.read_text("utf-8")
     assert text.startswith("# yaml-language-server: $schema=scenario.schema.json\nversion: 1\nname: ")
     assert scenario.name == path.stem
-    assert scenario.description
-    assert scenario.examples
+    assert scenario.said.description
+    assert scenario.said.examples
     assert path == TEST_VALUES or untold(scenario) == []
     assert [str(error) for error in validator().iter_errors(plain(path))] == [], "editors accept what is taken"
     assert [str(one) for one in warnings(scenario)] == []
@@ -135,7 +135,7 @@ def untold(scenario: Scenario) -> list[str]:
         for _, words in test.operators
     ]
     wanted = [words.split("'")[1] if "'" in words else words.rpartition(" ")[2] for words in looked_at]
-    return [word for word in wanted if word not in scenario.description and word not in ("true", "false")]
+    return [word for word in wanted if word not in scenario.said.description and word not in ("true", "false")]
 
 
 def test_all_stories_are_there() -> None:
@@ -199,4 +199,5 @@ def test_editors_refuse_what_the_sandbox_refuses(rule: dict[str, object]) -> Non
 def test_the_test_values_mean_the_same_without_the_models_of_the_language() -> None:
     (started,), checked = load([], test_values=True), read_file(TEST_VALUES)
     assert started.rules == checked.rules
-    assert replace(started, builtin=False, examples=checked.examples) == checked
+    said = replace(checked.said, rules=[], examples=[])
+    assert replace(started, builtin=False) == replace(checked, said=said)

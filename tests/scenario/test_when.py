@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.clock import DAY, EARLIEST, HOUR, LATEST, MINUTE, parse_instant
-from mockserver.scenario.attempt import Stage
-from mockserver.scenario.matching import canonical
+from mockserver.scenario.matching import Stage, canonical
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.problems import ScenarioRefused
 from tests.scenario.telling import NOW, ask, card, directing, fault, fires, one, stored, told

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.clock import parse_instant
-from mockserver.scenario.attempt import Stage
+from mockserver.scenario.matching import Stage
 from tests.driving import Api, card_charge
 from tests.scenario.telling import NOW, ask, directing, fault, faults, one, said, told
 
@@ -152,8 +152,7 @@ def test_a_span_over_midnight_belongs_to_the_day_on_which_it_begins() -> None:
     assert hours == [None, "r", "r", None, None]
 
 
-def test_a_file_that_is_refused_keeps_none_of_its_rules() -> None:
-    api = Api()
+def test_a_file_that_is_refused_keeps_none_of_its_rules(api: Api) -> None:
     reply = api.put("/__admin/scenarios", {"version": 1, "rules": [{"id": "r", "then": {"approve": {"copies": 0}}}]})
     assert (reply.status, reply["code"]) == (400, 90)
     assert "r" not in {rule["id"] for rule in api.get("/__admin/rules")["rules"]}

@@ -11,17 +11,16 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from click.testing import CliRunner
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.cli import main
-from mockserver.store.file import PAGE, StoreFile, StoreRefused
+from mockserver.store.file import PAGE, StoreFile, StoreRefused, row_sum
 from mockserver.store.schema import SERVER
 from tests.depth import tries
-from tests.store.twins import Kept
+from tests.store.twins import Kept, listed
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +65,8 @@ def content_or_refusal(path: Path) -> Any:
         return refused if after == before else AssertionError(f"changed, and {refused}")
     try:
         pages = file._db.execute("SELECT * FROM pages").fetchall()
-        return pages, [(kept, file.rows(kept.world)) for kept in file.sandboxes], file.rows(SERVER)
+        rows = [(kept, listed(file.rows(kept.world))) for kept in file.sandboxes]
+        return pages, rows, listed(file.rows(SERVER))
     finally:
         file.close()
 
@@ -211,9 +211,7 @@ def test_rows_that_were_edited_by_hand_are_damage(
 ) -> None:
     path = put(tmp_path / "f", whole[1])
     with sqlite3.connect(path) as db:
-        db.create_function(
-            "sum", 4, lambda world, part, number, value: crc32(value, crc32(f"{world}.{part}.{number}".encode()))
-        )
+        db.create_function("sum", 4, row_sum)
         db.execute(statement)
     db.close()
     with pytest.raises(StoreRefused, match="is damaged") as told:
@@ -236,8 +234,8 @@ def test_sound_rows_of_nonsense_spoil_their_sandbox_alone(
     path = put(tmp_path / "f", whole[1])
     file = StoreFile(path)
     world = next(kept.world for kept in file.sandboxes if kept.key == "sk_tests")
-    parts = {part: number for part, number, _ in file.rows(world)}
-    stood = {(part, number): raw for part, number, raw in file.rows(world)}
+    parts = {part: number for part, number, _ in listed(file.rows(world))}
+    stood = {(part, number): raw for part, number, raw in listed(file.rows(world))}
     file.close()
     for part, number in parts.items():
         with sqlite3.connect(path) as db:
@@ -270,7 +268,7 @@ def test_what_is_said_of_damage_shows_no_key_and_no_card(whole: tuple[Files, Fil
     with sqlite3.connect(path) as db:
         [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
         put_row(db, world, "scripts", 0, b"{}")
-        put_row(db, world, "charges", 0, b'{"state":"4111111111111111","chargeId":"4111111111111111"}')
+        put_row(db, world, "charges", 0, b'["4111111111111111","4111111111111111","4111111111111111 AUD"]')
     db.close()
     done = CliRunner().invoke(main, ["store", "check", str(path)])
     assert (done.exit_code, "4111111111111111" in done.output) == (4, False), done.output
@@ -307,8 +305,7 @@ def test_a_second_server_leaves_the_lock_of_the_first(whole: tuple[Files, Files]
 
 
 def put_row(db: sqlite3.Connection, world: int, part: str, number: int, value: bytes) -> None:
-    told = crc32(value, crc32(f"{world}.{part}.{number}".encode()))
-    row = (value, told, world, part, number)
+    row = (value, row_sum(world, part, number, value), world, part, number)
     db.execute("UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = ? AND number = ?", row)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from mockserver.store.schema import StoredRows
 from tests.driving import Api, Reply
 
 VIEWS = (
@@ -24,6 +25,11 @@ VIEWS = (
     "/__admin/timeline",
 )
 """What a sandbox is, as far as anybody can see."""
+
+
+def listed(rows: StoredRows) -> list[tuple[str, int, bytes]]:
+    """Rows as a list: part, number and content."""
+    return [(part, *row) for part, some in rows.items() for row in zip(some.numbers, some.texts, strict=True)]
 
 
 class Kept(Api):

@@ -58,7 +58,7 @@ def test_every_file_that_the_page_names_is_there(api: Api) -> None:
         waiting += [folder + "/" + part.split('"')[0] for part in text.split('from "./')[1:]]
         kept = "immutable" in reply.headers.get("cache-control", "")
         assert kept == path.startswith("/__static/"), path
-    folder = pages.static_path()
+    folder = f"/__static/{pages.static_version()}"
     assert {f"{folder}/admin.js", f"{folder}/admin-dom.js", f"{folder}/admin.css"} <= seen
 
 
@@ -230,13 +230,15 @@ def test_the_stream_ends_when_the_sandbox_is_deleted(api: Api) -> None:
     assert (start["status"], len(pieces)) == (200, 1)
 
 
-def test_the_stream_ends_when_the_server_stops(api: Api) -> None:
+def test_the_stream_ends_when_the_server_stops() -> None:
+    api = Api()
     api.get("/__admin/clock")
     api.app.stopping()
     assert news_of(api)[1] == []
 
 
-def test_too_many_streams_are_refused(api: Api) -> None:
+def test_too_many_streams_are_refused() -> None:
+    api = Api()
     api.app.world.streams = MOST_STREAMS
     assert problem_of(api.get("/__admin/events-stream"))[0] == 503
 

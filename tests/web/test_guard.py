@@ -18,8 +18,7 @@ OWN = {"host": "127.0.0.1:4111", "origin": "http://127.0.0.1:4111"}
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost:4111", "[::1]:4111", "LOCALHOST", "shop.test", "pay.localhost:80", "testserver"]
 )
-def test_names_of_this_machine_are_answered(host: str) -> None:
-    api = Api()
+def test_names_of_this_machine_are_answered(api: Api, host: str) -> None:
     assert api.call("GET", "/charge", headers={"host": host}).status == 200
 
 
@@ -65,8 +64,7 @@ def test_an_open_address_answers_to_no_name_of_a_stranger(host: str) -> None:
 
 @pytest.mark.parametrize("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}])
 @pytest.mark.parametrize("path", ["/__admin/reset", "//__admin/reset", "/__admin/reset/"])
-def test_another_site_changes_nothing(headers: dict[str, str], path: str) -> None:
-    api = Api()
+def test_another_site_changes_nothing(api: Api, headers: dict[str, str], path: str) -> None:
     api.try_charge()
     reply = api.call("POST", path, headers=headers)
     assert (reply.status, list(reply.body["details"])) == (403, ["Origin"])
@@ -77,8 +75,7 @@ def test_another_site_changes_nothing(headers: dict[str, str], path: str) -> Non
     "headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}]
 )
 @pytest.mark.parametrize("method", ["POST", "GET", "PUT"])
-def test_an_inbox_takes_nothing_from_a_page_of_another_site(headers: dict[str, str], method: str) -> None:
-    api = Api()
+def test_an_inbox_takes_nothing_from_a_page_of_another_site(api: Api, headers: dict[str, str], method: str) -> None:
     api.try_charge()
     for path in ("/__inbox/x?publicKey=pk_tests", "//__inbox/x?publicKey=pk_tests"):
         reply = api.call(method, path, key=None, raw=b"x", headers={**headers, "content-type": "text/plain"})
@@ -132,8 +129,7 @@ def test_a_webhook_that_reaches_the_control_api_by_a_detour_changes_nothing(api:
         ("multipart/form-data", 415),
     ],
 )
-def test_control_calls_that_change_need_json_or_yaml(given: str, status: int) -> None:
-    api = Api()
+def test_control_calls_that_change_need_json_or_yaml(api: Api, given: str, status: int) -> None:
     headers = {"content-type": given, "content-length": "13"}
     assert api.call("POST", "/__admin/clock/advance", {"by": "1h"}, headers=headers).status == status
 
@@ -220,8 +216,7 @@ def test_a_second_host_header_is_refused_whatever_it_says(second: str, address: 
         assert reply.body["details"] == {"Host": "got 2 Host headers, wanted one"}
 
 
-def test_long_headers_of_many_requests_do_not_fill_the_memory() -> None:
-    api = Api()
+def test_long_headers_of_many_requests_do_not_fill_the_memory(api: Api) -> None:
 
     def ask(number: int) -> None:
         assert api.call("GET", "/__admin/clock", headers={"x-trace": f"{number:050000}"}).status == 200

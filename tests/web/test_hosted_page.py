@@ -182,8 +182,7 @@ def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -
         ("cardholder", " ", "Please fill this in."),
     ],
 )
-def test_a_fault_is_reported_beside_its_field(field: str, value: str, told: str) -> None:
-    api = Api()
+def test_a_fault_is_reported_beside_its_field(api: Api, field: str, value: str, told: str) -> None:
     path = link(api)
     refused = pay(api, path, **{field: value})
     shown = document(refused)
@@ -224,8 +223,7 @@ def test_a_link_without_amount_lets_the_payer_choose(api: Api, amount: str, paid
 @pytest.mark.parametrize(
     "amount", ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5,5", "\u0665"]
 )
-def test_an_amount_that_is_none_is_refused_beside_its_field(amount: str) -> None:
-    api = Api()
+def test_an_amount_that_is_none_is_refused_beside_its_field(api: Api, amount: str) -> None:
     path = link(api, amount=None)
     refused = pay(api, path, amount=amount)
     assert refused.status == 400
@@ -400,8 +398,7 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
         ("amount", "1.234", "AUD has 2 digits after the point."),
     ],
 )
-def test_a_fault_is_reported_in_the_words_of_a_payer(name: str, value: str, words: str) -> None:
-    api = Api()
+def test_a_fault_is_reported_in_the_words_of_a_payer(api: Api, name: str, value: str, words: str) -> None:
     path = link(api, amount=None)
     refused = document(pay(api, path, **{"amount": "5", name: value}))
     assert refused.texts[f"{name}-error"] == words
@@ -422,8 +419,7 @@ def test_a_fault_is_reported_in_the_words_of_a_payer(name: str, value: str, word
         ("amount", "\uff15"),
     ],
 )
-def test_what_can_be_meant_in_one_way_only_is_taken(name: str, value: str) -> None:
-    api = Api()
+def test_what_can_be_meant_in_one_way_only_is_taken(api: Api, name: str, value: str) -> None:
     path = link(api, amount=None)
     assert pay(api, path, **{"amount": "5", name: value}).status == 303
     (charge,) = charges(api)
@@ -432,8 +428,7 @@ def test_what_can_be_meant_in_one_way_only_is_taken(name: str, value: str) -> No
 
 
 @pytest.mark.parametrize(("amount", "paid"), [("1,234.50", 1234.5), ("1,234,567", 1234567), ("0,5", 0.5)])
-def test_an_amount_with_commas_is_read(amount: str, paid: float) -> None:
-    api = Api()
+def test_an_amount_with_commas_is_read(api: Api, amount: str, paid: float) -> None:
     assert pay(api, link(api, amount=None), amount=amount).status == 303
     assert [charge["amount"] for charge in charges(api)] == [paid]
 
@@ -456,8 +451,7 @@ def test_all_faults_of_a_form_are_reported_at_once(api: Api) -> None:
         ("provider_down", "The payment could not be made just now. Try again in a moment."),
     ],
 )
-def test_a_payer_reads_no_more_of_a_decline_than_a_bank_would_say(outcome: str, words: str) -> None:
-    api = Api()
+def test_a_payer_reads_no_more_of_a_decline_than_a_bank_would_say(api: Api, outcome: str, words: str) -> None:
     declined = document(pay(api, link(api, metadata={"mock": outcome})))
     assert declined.texts["alert"] == f"{words} Nothing was taken."
 
@@ -502,8 +496,7 @@ def test_a_payment_that_the_bank_returned_is_reported_so_and_may_be_made_again()
     assert [charge["status"] for charge in charges(api)] == ["PENDING", "FAILED"]
 
 
-def test_a_refunded_payment_is_not_thanked_for() -> None:
-    api = Api()
+def test_a_refunded_payment_is_not_thanked_for(api: Api) -> None:
     path = link(api, confirmationMessage="Paid, thank you")
     there = pay(api, path).headers["location"]
     api.delete(f"/refund/{charges(api)[0]['chargeId']}")

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver.engine.counts import MOST_RULES, OTHER, Counts
@@ -32,6 +33,12 @@ BROKEN = {
 }
 
 
+@pytest.fixture
+def api() -> Api:
+    """A caller of an application that has counted nothing yet."""
+    return Api()
+
+
 def samples(api: Api, **headers: str) -> dict[str, float]:
     """Every sample of the server by its name and the values of its labels."""
     reply = api.call("GET", "/metrics", key=None, headers=headers)
@@ -43,8 +50,7 @@ def samples(api: Api, **headers: str) -> dict[str, float]:
     }
 
 
-def test_requests_are_counted_by_operation_and_status() -> None:
-    api = Api()
+def test_requests_are_counted_by_operation_and_status(api: Api) -> None:
     api.try_charge()
     api.try_charge()
     api.call("GET", "/charge/unknown")
@@ -77,8 +83,7 @@ def test_the_histogram_counts_each_request_up_to_its_duration() -> None:
     assert found["mockserver_request_seconds_sum charge.create"] > 0.003
 
 
-def test_sandboxes_and_objects_are_counted() -> None:
-    api = Api()
+def test_sandboxes_and_objects_are_counted(api: Api) -> None:
     api.try_charge()
     api.call("GET", "/charge", key="sk_other")
     found = samples(api)
@@ -92,8 +97,7 @@ def test_a_rule_of_the_servers_files_counts_by_its_id() -> None:
     assert samples(api)["mockserver_rules_fired_total storm"] == 1
 
 
-def test_a_rule_of_a_sandbox_counts_without_its_id_and_its_fault_by_kind() -> None:
-    api = Api()
+def test_a_rule_of_a_sandbox_counts_without_its_id_and_its_fault_by_kind(api: Api) -> None:
     assert api.call("PUT", "/__admin/scenarios", BROKEN).status == 200
     assert api.try_charge().status == 503
     found = samples(api)
@@ -112,8 +116,7 @@ def test_no_more_rules_than_the_bound_count_by_id_and_none_that_holds_a_card_num
     assert (counts.rules, counts._named) == ({OTHER: 2}, frozenset())
 
 
-def test_webhooks_are_counted_by_what_they_are_after_a_try() -> None:
-    api = Api()
+def test_webhooks_are_counted_by_what_they_are_after_a_try(api: Api) -> None:
     for name in ("shop", "ledger"):
         api.post("/webhook/subscription", {"url": f"http://127.0.0.1:4111/__inbox/{name}", "types": ["Transaction"]})
     api.try_charge()

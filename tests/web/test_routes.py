@@ -12,7 +12,7 @@ def test_every_row_names_functions() -> None:
     named = [route.handle for route in ROUTES] + [route.ahead for route in ROUTES if route.ahead is not None]
     named += [route.handle for route in CONTROL_ROUTES]
     named += [route.serve for route in PAGE_ROUTES]
-    named += [route.sandbox for route in PAGE_ROUTES if route.sandbox is not None]
+    named += [route.find for route in PAGE_ROUTES if route.find is not None]
     assert all(map(callable, named))
 
 

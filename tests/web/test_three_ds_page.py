@@ -191,8 +191,7 @@ def test_the_journal_keeps_what_the_payer_did(api: Api) -> None:
     assert [(event["before"], event["after"]) for event in entry["events"]] == [("PENDING_CHECKOUT", "FAILED")]
 
 
-def test_the_page_belongs_to_the_sandbox_that_has_the_charge() -> None:
-    api = Api()
+def test_the_page_belongs_to_the_sandbox_that_has_the_charge(api: Api) -> None:
     charge = challenged(api)
     other = {"x-secretkey": "sk_other"}
     assert api.send("POST", page_of(charge), b"result=pass", other).status == 303

@@ -126,7 +126,8 @@ def test_what_the_guard_or_no_route_takes_has_a_span_and_probes_have_none(api: A
     assert spans.taken() == []
 
 
-def test_an_error_that_nobody_foresaw_is_one_of_its_span(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_nobody_foresaw_is_one_of_its_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Api()
     spans = Spans(api)
     monkeypatch.setattr(api.app.world.directory, "of_secret_key", None)
     with pytest.raises(TypeError):

@@ -33,8 +33,7 @@ def _cards(charge: Charge, profile: WireProfile) -> list[object]:
     return [shown[name] for name in ("card", "cardData") if name in shown]
 
 
-def test_a_card_is_shown_as_its_reply_says_under_every_profile() -> None:
-    api = Api()
+def test_a_card_is_shown_as_its_reply_says_under_every_profile(api: Api) -> None:
     assert api.try_charge(10).status == 201
     (sandbox,) = api.app.world.sandboxes
     (charge,) = sandbox.charges.rows
@@ -50,8 +49,7 @@ def test_a_card_is_shown_as_its_reply_says_under_every_profile() -> None:
             assert _cards(other, profile) == [plain, plain][: 1 + profile.card_data]
 
 
-def test_no_field_of_a_charge_is_forgotten_where_it_is_known() -> None:
-    api = Api()
+def test_no_field_of_a_charge_is_forgotten_where_it_is_known(api: Api) -> None:
     assert api.try_charge(10, FirstName="Ada", Metadata={"a": "b"}).status == 201
     (sandbox,) = api.app.world.sandboxes
     (charge,) = sandbox.charges.rows

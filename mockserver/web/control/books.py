@@ -25,7 +25,7 @@ from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.runner import for_each, in_steps
 from mockserver.wire.body_tables import ControlBody, read_exactly
-from mockserver.wire.long_json import loads_in_slices
+from mockserver.wire.jsonio import loads_in_slices
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 
@@ -42,7 +42,10 @@ async def read(call: ControlCall) -> object:
         first = [found for found in looked if found is not None]
         orders = await _orders(sandbox, [key for _, key in first[: query.limit]])
         end = first[-1][0] if len(first) > query.limit else None
-        totals = await _totals(sandbox)
+        if sandbox.totals is None:
+            sandbox.totals = Totals((sandbox.charges, sandbox.transfers))
+        await for_each(sandbox.totals.unknown(), bool)
+        totals: Mapping[str, Figures] = sandbox.totals.at(sandbox.now)
     else:
         await _ready(sandbox)
         keys = [("reference", query.reference)]
@@ -104,8 +107,7 @@ async def compare(call: ControlCall) -> object:
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
     """What the scenarios in force say of the money."""
-    told: Iterable[Any] = (scenario.source.get("money", ()) for scenario in sandbox.config.scenarios)
-    return list(map(Invariant, chain.from_iterable(told)))
+    return [Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money]
 
 
 async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:
@@ -195,13 +197,6 @@ async def _ready(sandbox: Sandbox) -> None:
         (sandbox.transfers, "charge"),
     ):
         await in_steps(table.look_ahead(Query(limit=1, equal=[(index, ("",))])))
-
-
-async def _totals(sandbox: Sandbox) -> Mapping[str, Figures]:
-    if sandbox.totals is None:
-        sandbox.totals = Totals((sandbox.charges, sandbox.transfers))
-    await for_each(sandbox.totals.unknown(), bool)
-    return sandbox.totals.at(sandbox.now)
 
 
 def _order(

@@ -67,7 +67,7 @@ class ControlCall:
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
-        return self.sandbox().assumed if named else self.world.directory.assumed
+        return self.sandbox().assumed if named else self.world.directory.config.assumed
 
     @cached_property
     def query(self) -> Any:
@@ -98,6 +98,22 @@ class ControlCall:
             raise invalid({"Body": "wanted a JSON object"})
         return value
 
+    @cached_property
+    def leaving(self) -> asyncio.Task[None]:
+        """A task that ends when the caller hangs up."""
+
+        async def leave() -> None:
+            while (await self.request.receive())["type"] != "http.disconnect":
+                await asyncio.sleep(1)
+
+        return asyncio.create_task(leave())
+
+    def stays(self) -> bool:
+        """True, or raises ``HungUp`` when the caller has left since the first look: the work for the call stops."""
+        if self.leaving.done():
+            raise HungUp
+        return True
+
     def since(self, sandbox: Sandbox) -> int:
         """The journal entry of the query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
         return 0 if self.query.since is None else self.entry_of(sandbox, self.query.since)
@@ -113,36 +129,6 @@ class ControlCall:
             wanted = f"wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
             raise invalid({field: f"got '{shown}', {wanted}"})
         return marks[given]
-
-
-class Caller:
-    """The caller, who may hang up before the answer: then the work for the call stops."""
-
-    def __init__(self, call: ControlCall) -> None:
-        self._receive = call.request.receive
-
-    def __enter__(self) -> Caller:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # The task holds where it was cancelled, and by that this.
-        if (leaving := vars(self).pop("leaving", None)) is not None:
-            leaving.cancel()
-
-    @cached_property
-    def leaving(self) -> asyncio.Task[None]:
-        """A task that ends when the caller hangs up."""
-        return asyncio.create_task(self._leave())
-
-    def stays(self) -> bool:
-        """True, or raises ``HungUp`` when the caller has left since the first look."""
-        if self.leaving.done():
-            raise HungUp
-        return True
-
-    async def _leave(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            await asyncio.sleep(1)
 
 
 class ControlRoute(RouteRow):
@@ -219,8 +205,13 @@ class ControlEndpoint(Endpoint):
             if self.route.body is None:
                 _ = call.body
         await self._released(request)
-        made = self.route.handle(call)
-        status, body = self.route.success, await made if isawaitable(made) else made
+        try:
+            made = self.route.handle(call)
+            status, body = self.route.success, await made if isawaitable(made) else made
+        finally:
+            # The task holds where it was cancelled, and by that the call.
+            if (leaving := vars(call).pop("leaving", None)) is not None:
+                leaving.cancel()
         if isinstance(body, StatusReply):
             status, body = body.status, body.body
         await self._released(request)

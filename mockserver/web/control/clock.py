@@ -30,7 +30,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import KINDS
 from mockserver.web import holds
-from mockserver.web.control.call import Caller, ControlCall
+from mockserver.web.control.call import ControlCall
+from mockserver.web.runner import SHORTEST_WAIT
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.replies import reply_of
@@ -46,24 +47,23 @@ def read(call: ControlCall) -> object:
 async def change(call: ControlCall) -> object:
     """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
     sandbox, body = call.sandbox(), call.body
-    mode, now = body.mode or sandbox.clock.mode, body.now
+    mode = body.mode or sandbox.clock.mode
     rate = body.rate or (sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
 
     def arrive() -> None:
         sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock())
 
-    return await _move(call, sandbox, "clock.set", "Now", None if now is None else lambda: now, arrive)
+    return await _move(call, "clock.set", "Now", body.now, arrive=arrive)
 
 
 async def advance(call: ControlCall) -> object:
     """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
     time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
-    sandbox, body = call.sandbox(), call.body
-    if (body.by is None) == (body.to is None):
+    call.sandbox()
+    to, by = call.body.to, call.body.by
+    if (by is None) == (to is None):
         raise invalid({"By": "give one of by (such as 1h) and to (an ISO date-time)"})
-    if body.to is not None:
-        return await _move(call, sandbox, "clock.advance", "To", lambda: body.to)
-    return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + body.by)
+    return await _move(call, "clock.advance", "To" if by is None else "By", to, by)
 
 
 def due(call: ControlCall) -> object:
@@ -79,24 +79,24 @@ def due(call: ControlCall) -> object:
 
 async def _move(
     call: ControlCall,
-    sandbox: Sandbox,
     op: str,
     field: str,
-    destination: Callable[[], Micros] | None,
+    to: Micros | None,
+    by: Micros | None = None,
     arrive: Callable[[], None] = lambda: None,
 ) -> object:
-    world, until = call.world, call.world.real_clock() + within_longest(call.body.timeout)
-    with Caller(call) as caller:
-        async with standing(world, sandbox):
-            to = sandbox.now if destination is None else destination()
-            sandbox.clock.check(to, world.real_clock(), field)
-            mover = Mover(world, caller, until)
-            arrived = destination is None or await mover.advance(sandbox, to)
-            arrive()
-            answer = {**_shown(sandbox), "ran": mover.ran}
-            if not arrived:
-                answer["hint"] = _why_it_ended(world, sandbox, to)
-            journal_move(call, sandbox, op, answer)
+    """Go to an instant, so much further, or nowhere, and be there."""
+    sandbox, world = call.sandbox(), call.world
+    mover = Mover(call, world.real_clock() + within_longest(call.body.timeout))
+    async with standing(world, sandbox):
+        end = to if by is None else sandbox.now + by
+        sandbox.clock.check(sandbox.now if end is None else end, world.real_clock(), field)
+        arrived = end is None or await mover.advance(sandbox, end)
+        arrive()
+        answer = {**_shown(sandbox), "ran": mover.ran}
+        if end is not None and not arrived:
+            answer["hint"] = _why_it_ended(world, sandbox, end)
+        journal_move(call, sandbox, op, answer)
     world.runner.used(sandbox)
     return answer
 
@@ -162,21 +162,20 @@ _UNWATCHED = 100
 class Mover:
     """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has come due."""
 
-    world: World
-    caller: Caller
+    call: ControlCall
     until: Micros
     ran: int = 0
 
     @property
     def is_over(self) -> bool:
         """Whether there is no time left, or the server stops."""
-        return self.world.runner.stopping or self.world.real_clock() >= self.until
+        return self.call.world.runner.stopping or self.call.world.real_clock() >= self.until
 
     async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
         stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
-        steps, goes_on, is_live = 0, True, self.world.sandboxes.is_live
-        while goes_on and is_live(sandbox) and (steps < _UNWATCHED or self.caller.stays()):
+        steps, goes_on, is_live = 0, True, self.call.world.sandboxes.is_live
+        while goes_on and is_live(sandbox) and (steps < _UNWATCHED or self.call.stays()):
             goes_on = await self._go(sandbox, to)
             if sandbox.now >= to and not (is_behind(sandbox) or self._waits(sandbox)):
                 return is_live(sandbox)
@@ -186,29 +185,29 @@ class Mover:
     async def step(self, sandbox: Sandbox, end: Micros) -> bool:
         """Let one of the tries end that are being made, or else go to the next instant up to ``end`` at which something
         is due; False when there is neither, or no time. Raises ``HungUp``."""
-        async with standing(self.world, sandbox):
+        async with standing(self.call.world, sandbox):
             entries = sandbox.schedule.entries
             if not self._waits(sandbox) and (not entries or entries[0].at > end or self.is_over):
                 return False
             goes_on = await self._go(sandbox, max(entries[0].at, sandbox.now) if entries else end)
-        return self.caller.stays() and goes_on
+        return self.call.stays() and goes_on
 
     def _waits(self, sandbox: Sandbox) -> bool:
-        return sandbox.holding.is_all or bool(self.world.runner.sending(sandbox))
+        return sandbox.holding.is_all or bool(self.call.world.runner.sending(sandbox))
 
     async def _go(self, sandbox: Sandbox, to: Micros) -> bool:
         """Let something go that is held, or a try end, or else run a slice of what is due up to an instant; False when
         there is no time left. Raises ``HungUp``."""
-        before, runner, holding = sandbox.schedule.ran, self.world.runner, sandbox.holding
+        before, runner, holding = sandbox.schedule.ran, self.call.world.runner, sandbox.holding
         if holding.is_all:
-            left = self.until - self.world.real_clock()
-            await holds.passed(self.world, sandbox, lambda: not holding.is_all, left, self.caller.leaving)
-            goes_on = self.caller.stays() and not (sandbox.holding.is_all and self.world.sandboxes.is_live(sandbox))
+            left = self.until - self.call.world.real_clock()
+            await holds.passed(self.call.world, sandbox, lambda: not holding.is_all, left, self.call.leaving)
+            goes_on = self.call.stays() and not (sandbox.holding.is_all and self.call.world.sandboxes.is_live(sandbox))
         elif runner.sending(sandbox):
-            goes_on = await runner.try_ends(sandbox, self.until, self.caller.leaving) and self.caller.stays()
+            goes_on = await runner.try_ends(sandbox, self.until, self.call.leaving) and self.call.stays()
         else:
             run_slice(sandbox, to)
-            sandbox.clock.move_to(sandbox.now, self.world.real_clock())
+            sandbox.clock.move_to(sandbox.now, self.call.world.real_clock())
             runner.changed(sandbox)
             goes_on = not self.is_over
         self.ran += sandbox.schedule.ran - before
@@ -235,15 +234,6 @@ async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
         world.runner.changed(sandbox)
 
 
-WITHIN = 31 * DAY
-"""How far a wait moves the clock when it does not say: long enough for a monthly renewal."""
-
-_TIMEOUT = 5 * SECOND
-_TIMEOUT_OF_MOVE = 30 * SECOND
-_SHORTEST_WAIT = 5_000
-"""The shortest wait, in real time: work that comes due in quick succession is looked at together."""
-
-
 async def wait(call: ControlCall) -> object:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
     With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
@@ -253,22 +243,22 @@ async def wait(call: ControlCall) -> object:
         raise invalid({"Within": "it limits how far advance: true moves the clock, and that is not given"})
     if (body.timeout or 0) > LONGEST and not advance:
         raise invalid({"Timeout": f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"})
-    timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
-    within = WITHIN if body.within is None else body.within
-    wanted = conditions.read(sandbox, body.for_)
+    timeout = within_longest(body.timeout, 30 * SECOND if advance else 5 * SECOND)
+    # Long enough for a monthly renewal.
+    within = 31 * DAY if body.within is None else body.within
+    wanted = conditions.read(body.for_)
     begun = sandbox.now
-    with Caller(call) as caller:
-        mover = Mover(call.world, caller, call.world.real_clock() + timeout)
-        if advance:
-            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
-        else:
-            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout)
+    mover = Mover(call, call.world.real_clock() + timeout)
+    if advance:
+        sandbox, why = await _moving(mover, sandbox, wanted, within)
+    else:
+        sandbox, why = await _watching(call, sandbox, wanted, timeout)
     waited = duration_text(max(sandbox.now - begun, 0))
     answer = reply_of("WaitAnswer", sandbox, held=not why, waited=waited, why=why)
     if advance:
         answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
         if why:
-            answer["hint"] = _why_it_waits(call.world, mover, sandbox, timeout, within)
+            answer["hint"] = _why_it_waits(mover, sandbox, timeout, within)
         if sandbox.now > begun or mover.ran:
             journal_move(call, sandbox, "clock.advance", answer)
             call.world.runner.used(sandbox)
@@ -278,10 +268,11 @@ async def wait(call: ControlCall) -> object:
 
 
 async def _watching(
-    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
+    call: ControlCall, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
     ``HungUp``."""
+    world = call.world
 
     def look() -> bool:
         present = world.sandboxes.present(sandbox)
@@ -292,28 +283,28 @@ async def _watching(
         left = round((end - perf_counter()) * SECOND)
         if left <= 0 or world.runner.stopping:
             break
-        await world.runner.activity.wait(sandbox.key, min(left, _until_due(world, sandbox)), look, caller.leaving)
-        caller.stays()
+        await world.runner.activity.wait(sandbox.key, min(left, _until_due(world, sandbox)), look, call.leaving)
+        call.stays()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
     return sandbox, why
 
 
 async def _moving(
-    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros
+    mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
     end = sandbox.now + within
     while (why := _unmet(sandbox, wanted)) and await mover.step(sandbox, end):
-        present = world.sandboxes.present(sandbox)
+        present = mover.call.world.sandboxes.present(sandbox)
         if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
             sandbox, end = present, present.now + end - sandbox.now
     return sandbox, why
 
 
-def _why_it_waits(world: World, mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
-    if world.runner.stopping:
+def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
+    if mover.call.world.runner.stopping:
         return "the server was asked to stop, and the clock stays where it was then"
     if mover.is_over:
         return f"the timeout of {duration_text(timeout)} of real time has passed, and the clock stays where it was then"
@@ -334,10 +325,7 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
     if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return LONGEST
     left = entries[0].at - clock.read(world.real_clock())
-    return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _SHORTEST_WAIT)
-
-
-_LOOK_SECONDS = 0.005
+    return max(left // clock.rate if clock.mode is ClockMode.FAST else left, SHORTEST_WAIT)
 
 
 async def held(call: ControlCall) -> object:
@@ -366,7 +354,7 @@ async def _until(call: ControlCall, sandbox: Sandbox) -> None:
     if call.query.until == "gone":
         while _under_way(call, sandbox) and loop.time() < end:
             # Nobody says that a client has left.
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(0.005)
         return
     while not is_held() and loop.time() < end and not world.runner.stopping:
         await holds.passed(world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND))

@@ -19,13 +19,12 @@ from mockserver.scenario.failures import TRIED, Coverage, met
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.paths import CARD_FACTS, fields_of, testable
 from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
-from mockserver.web.openapi import WEBHOOKS
+from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
 from mockserver.web.routes import ROUTES
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
-_JSON = "application/json"
-_INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
+_CONSTANT, _INTRODUCTION = (Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".json", ".md"))
 _REFUSED: dict[str, str] = {
     "400": "The call is wrong: `details` says what was got and what is allowed.",
     "401": "No key or one that opens nothing (code 40), or no admin token.",
@@ -37,15 +36,11 @@ _REFUSED: dict[str, str] = {
 
 def payments(call: ControlCall) -> bytes:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
-    from mockserver.web.openapi import document
-
     return _text(document, call.assumed(), call.world.directory.config.public_url)
 
 
 def webhooks(call: ControlCall) -> bytes:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
-    from mockserver.web.openapi import asyncapi
-
     return _text(asyncapi, call.assumed())
 
 
@@ -67,24 +62,11 @@ def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
     for row in routes:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas)
     queries = {row.query.__name__ for row in routes if row.query is not None}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Sandbox control", "version": "1", "description": _INTRODUCTION},
-        "servers": [{"url": url}],
-        "paths": paths,
-        "components": {
-            "schemas": {name: schema for name, schema in schemas.named.items() if name not in queries},
-            "securitySchemes": {
-                "secretKey": {"type": "apiKey", "in": "header", "name": "x-secretkey"},
-                "sandbox": {"type": "apiKey", "in": "header", "name": "x-sandbox"},
-                "adminToken": {"type": "apiKey", "in": "header", "name": "x-admin-token"},
-                "adminBearer": {"type": "http", "scheme": "bearer"},
-            },
-        },
-    }
-
-
-_PROBLEM = {"$ref": "#/components/schemas/Problem"}
+    made: dict[str, Any] = json.loads(_CONSTANT)
+    made["info"]["description"] = _INTRODUCTION
+    made |= {"servers": [{"url": url}], "paths": paths}
+    made["components"]["schemas"] = {name: one for name, one in schemas.named.items() if name not in queries}
+    return made
 
 
 @cache
@@ -100,11 +82,11 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
     content = {"schema": schemas.reply(row.reply), "example": shown.get("answer")}
     responses: dict[str, Any] = {str(row.success): {"description": "Done", "content": {row.media: content}}}
     for status, words in row.answers.items():
-        schema = _PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), _PROBLEM]}
-        responses[str(status)] = {"description": words, "content": {_JSON: {"schema": schema}}}
+        schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
+        responses[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
     for refused, words in _REFUSED.items():
         if changes or refused not in ("413", "415"):
-            responses[refused] = {"description": words, "content": {_JSON: {"schema": _PROBLEM}}}
+            responses[refused] = {"description": words, "content": {JSON: {"schema": PROBLEM}}}
     operation: dict[str, Any] = {
         "operationId": _name(row),
         "summary": row.summary,
@@ -120,7 +102,7 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
     if row.body is not None:
         required = bool(schemas.named[row.body.__name__].get("required"))
         sent = {"schema": schemas.body(row.body), "example": shown.get("body", {})}
-        kinds = [_JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [_JSON]
+        kinds = [JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [JSON]
         operation["requestBody"] = {"required": required, "content": dict.fromkeys(kinds, sent)}
     return operation
 

@@ -15,22 +15,20 @@ from fnmatch import fnmatchcase
 from itertools import compress, pairwise
 from operator import attrgetter
 from sys import getsizeof
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
 from mockserver.domain.clock import iso, parse_duration, parse_instant
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import invalid, nearest
-from mockserver.domain.events import Event
+from mockserver.domain.errors import Problem, invalid, nearest
 from mockserver.domain.masking import mask_field, mask_headers, mask_query, mask_start, mask_text, sendable_field
 from mockserver.domain.money import number_text
-from mockserver.domain.problem import Problem
 from mockserver.domain.reading import number_of, whole_of
 from mockserver.domain.record import record
+from mockserver.domain.states import Event
 from mockserver.engine.journal import Journal, JournalEntry, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.scenario.director import Decision
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.transport import FaultKind
 from mockserver.web.control.call import ControlCall, missing
@@ -44,8 +42,6 @@ from mockserver.wire.masked_bodies import ShownField, mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 from mockserver.wire.replies import reply_of
 
-T = TypeVar("T")
-
 _MOST_NAMES = 1_000
 _LONGEST = 200
 _LONGEST_PATH = 500
@@ -58,8 +54,7 @@ async def listing(call: ControlCall) -> object:
     sandbox, query = call.sandbox(), call.query
     tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox)))
-    page = found.page(query.limit, from_oldest=query.after is not None)
-    entries = await for_each(page, lambda entry: shown(entry, profile))
+    entries = await for_each(found.page(query.limit, query.after is not None), lambda entry: shown(entry, profile))
     return {"count": len(found.entries), "last": found.last, "dropped": found.dropped, "entries": entries}
 
 
@@ -70,7 +65,7 @@ async def lines(call: ControlCall) -> object:
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
     tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, after, query.before)
-    page = found.page(min(query.limit, MOST_LINES), from_oldest=after >= 0)
+    page = found.page(min(query.limit, MOST_LINES), after >= 0)
     shown = await for_each(page, lambda entry: _line(entry, profile))
     meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
     summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
@@ -114,7 +109,8 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
     or ``proxy``: it was sent again from there, and the findings pass over it. ``request``, ``status`` and ``answer``
     are null for work that came due without a request, ``call`` for a request that is no operation of the service: it
     counts those of the operation, from 1. ``fault`` is what spoiled the answer, or stopped the request before anything
-    happened (at ``receive``)."""
+    happened (at ``receive``). A decision names the rules that came before the one that fired, each with the first of
+    its tests that failed; its ``rule`` is null when none fired, ``choice`` the place of its outcome, from 1."""
     asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
     return reply_of(
         "JournalEntryAnswer",
@@ -123,7 +119,12 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
         status=status_of(entry),
         request=_request(entry, asked.headers) if entry.method else None,
         answer=answer,
-        decisions=[_decision(one) for one in result.decisions],
+        decisions=[
+            reply_of(
+                "JournalDecisionAnswer", one, lost=[{"rule": name, "why": mask_text(why)} for name, why in one.lost()]
+            )
+            for one in result.decisions
+        ],
         events=[reply_of("JournalEventAnswer", event, **moved(event, profile)) for event in result.events],
         assumptions=sorted({*result.assumed, *assumptions_used(answer)}),
         ignored=[mask_start(name, _LONGEST) for name in result.ignored[:_MOST_NAMES]],
@@ -156,14 +157,6 @@ def _request(entry: JournalEntry, headers: Mapping[str, str], field: ShownField 
         headers=mask_headers(headers),
         body=mask_body(entry.raw, field=field),
     )
-
-
-def _decision(one: Decision) -> dict[str, object]:
-    """A decision of the scenario with the rules that came before the one that fired, each with the first of its tests
-    that failed. ``rule`` is null when none fired, ``choice`` the place of its outcome in a sequence or chance, from 1.
-    """
-    lost = [{"rule": name, "why": mask_text(why)} for name, why in one.lost()]
-    return reply_of("JournalDecisionAnswer", one, lost=lost)
 
 
 def moved(event: Event, profile: WireProfile) -> dict[str, object]:
@@ -239,8 +232,7 @@ def request(call: ControlCall) -> object:
 def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
     sandbox, number = call.sandbox(), call.path["entry_id"]
     journal = sandbox.journal
-    entry = journal.get(whole_of(number) or 0)
-    if entry is None:
+    if (entry := journal.get(whole_of(number) or 0)) is None:
         kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
         raise missing("Id", f"got '{number[:20]}', kept entries: {kept}")
     return sandbox, entry
@@ -317,15 +309,11 @@ def _by_rule(_: Sandbox, wanted: str) -> Test:
 def _by_id(_: Sandbox, wanted: str) -> Test:
     """An id, or a part of it, of what changed or is named in the path; or the number of the entry."""
     number = whole_of(wanted)
-
-    def passes(entry: JournalEntry) -> bool:
-        return (
-            entry.number == number
-            or any(wanted in event.subject_id for event in entry.result.events)
-            or any(wanted in mask_text(part) for part in entry.asked.path.values())
-        )
-
-    return passes
+    return lambda entry: (
+        entry.number == number
+        or any(wanted in event.subject_id for event in entry.result.events)
+        or any(wanted in mask_text(part) for part in entry.asked.path.values())
+    )
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Test:
@@ -346,24 +334,24 @@ def _by_card(sandbox: Sandbox, wanted: str) -> Test:
     return _by_text(sandbox, f"*{wanted}")
 
 
+def _by_code(_: Sandbox, wanted: str) -> Test:
+    code = whole_of(wanted)
+    if code is None:
+        raise ValueError(f"got '{wanted[:20]}', wanted the number of an error code, such as 15")
+    return lambda entry: facts_of(entry).get("code") == code
+
+
 def amount_in(wanted: str) -> Decimal:
     """The amount of a search. Raises ``ValueError``."""
-    return _sure(number_of(wanted), wanted, "an amount such as 12.50")
+    amount = number_of(wanted)
+    if amount is None:
+        raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
+    return amount
 
 
-def _sure(read: T | None, given: str, wanted: str) -> T:
-    if read is None:
-        raise ValueError(f"got '{given[:20]}', wanted {wanted}")
-    return read
-
-
-def _is_same(read: Callable[[JournalEntry], object], wanted: object) -> Test:
-    return lambda entry: read(entry) == wanted
-
-
-def _by_code(_: Sandbox, wanted: str) -> Test:
-    code = _sure(whole_of(wanted), wanted, "the number of an error code, such as 15")
-    return _is_same(lambda entry: facts_of(entry).get("code"), code)
+def _by_amount(_: Sandbox, wanted: str) -> Test:
+    amount = amount_in(wanted)
+    return lambda entry: number_of(_given(entry).get("amount")) == amount
 
 
 def _since(sandbox: Sandbox, wanted: str) -> Test:
@@ -378,12 +366,6 @@ def _since(sandbox: Sandbox, wanted: str) -> Test:
             return lambda entry: entry.at >= begin
     words = "wanted a duration such as 10m, a date or date-time, a mark or a number"
     raise ValueError(f"got '{mask_start(wanted, 40)}', {words}{nearest(wanted, marks)}")
-
-
-def _until(sandbox: Sandbox, wanted: str) -> Test:
-    """What ``since:`` with the same place leaves out."""
-    later = _since(sandbox, wanted)
-    return lambda entry: not later(entry)
 
 
 def _is(sandbox: Sandbox, wanted: str) -> Test:
@@ -419,8 +401,8 @@ FILTERS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     "op": _by_operation,
     "status": _by_status,
     "rule": _by_rule,
-    "method": lambda _, wanted: _is_same(lambda entry: entry.method, wanted.upper()),
-    "path": lambda _, wanted: _is_same(lambda entry: entry.path, wanted),
+    "method": lambda _, wanted: lambda entry: entry.method == wanted.upper(),
+    "path": lambda _, wanted: lambda entry: entry.path == wanted,
     "subject": lambda _, wanted: lambda entry: wanted in [event.subject_id for event in entry.result.events],
 }
 """Filters of the query: the parameter, and what makes a test of an entry of its value. They raise ``ValueError`` for
@@ -431,11 +413,11 @@ OPERATORS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     "id": _by_id,
     "code": _by_code,
     "ref": _by_reference,
-    "amount": lambda _, wanted: _is_same(lambda entry: number_of(_given(entry).get("amount")), amount_in(wanted)),
-    "currency": lambda _, wanted: _is_same(lambda entry: facts_of(entry).get("currency", "").upper(), wanted.upper()),
+    "amount": _by_amount,
+    "currency": lambda _, wanted: lambda entry: facts_of(entry).get("currency", "").upper() == wanted.upper(),
     "is": _is,
     "since": _since,
-    "until": _until,
+    "until": lambda sandbox, wanted: _but(_since(sandbox, wanted)),
     "card": _by_card,
     **dict.fromkeys(("email", "customer"), lambda sandbox, wanted: _by_text(sandbox, wanted.lower())),
 }
@@ -476,7 +458,7 @@ class Found:
     last: int
     dropped: int
 
-    def page(self, limit: int, *, from_oldest: bool) -> list[JournalEntry]:
+    def page(self, limit: int, from_oldest: bool) -> list[JournalEntry]:
         """At most ``limit`` entries: the oldest, or the newest."""
         return self.entries[:limit] if from_oldest else self.entries[max(len(self.entries) - limit, 0) :]
 
@@ -491,7 +473,12 @@ async def look_through(journal: Journal, tests: Sequence[Test], after: int, befo
 
 def _test(sandbox: Sandbox, word: Word) -> Test:
     found = OPERATORS[word.operator](sandbox, word.value) if word.operator else _by_text(sandbox, word.value)
-    return (lambda entry: not found(entry)) if word.excludes else found
+    return _but(found) if word.excludes else found
+
+
+def _but(test: Test) -> Test:
+    """All that a test leaves out."""
+    return lambda entry: not test(entry)
 
 
 def _by_text(sandbox: Sandbox, wanted: str) -> Test:
@@ -548,7 +535,9 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
     ``refused`` says by field what was wrong."""
     result, given = entry.result, _given(entry)
     # Of what the request leaves open the answer tells what it has shown.
-    shown = _shown(entry) if result.problem is None and given.get("amount") is None else None
+    kind, _, verb = entry.asked.op.partition(".")
+    is_open = result.problem is None and given.get("amount") is None and verb not in _LISTS
+    shown = (result.about.get("charge") or result.about.get(kind)) if is_open else None
     amount = number_of(given.get("amount")) if shown is None else getattr(shown, "amount", None)
     currency = _text(given.get("currency")) or getattr(shown or result.about.get("charge"), "currency", None)
     facts = {
@@ -560,11 +549,6 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
         "warnings": len(result.warnings) or None,
     }
     return {name: value for name, value in facts.items() if value is not None}
-
-
-def _shown(entry: JournalEntry) -> object:
-    about, (kind, _, verb) = entry.result.about, entry.asked.op.partition(".")
-    return None if verb in _LISTS else about.get("charge") or about.get(kind)
 
 
 def _refusal(refused: Problem) -> dict[str, Any]:

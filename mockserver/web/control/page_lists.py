@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from operator import eq
+from operator import contains, eq
 from typing import Any
 
 from mockserver.domain.batch import Batch
@@ -16,7 +16,7 @@ from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
-from mockserver.engine.indexed_table import Among, Check, Contains, Query
+from mockserver.engine.indexed_table import Check, Holds, Query
 from mockserver.engine.journal import Change
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
@@ -30,7 +30,7 @@ from mockserver.web.control.journal import (
     words_of,
 )
 from mockserver.web.request import Reply
-from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
+from mockserver.web.routes import ROUTES, OperationCall, Route
 from mockserver.web.runner import search
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
@@ -163,17 +163,14 @@ def states(call: ControlCall) -> object:
 
 
 def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
-    """One change of an object's story; ``kept`` says whether the journal still has its entry."""
     is_kept = sandbox.journal.get(change.number) is not None
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
 
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
-    step, profile = unnoted(sandbox, path), profile_of(sandbox.assumed)
-    call = OperationCall(step, profile, None, None, "")
-    reply = route.handle(call)
-    return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
+    call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
+    return mask_body(Reply(200, route.handle(call)).text())
 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
@@ -248,8 +245,7 @@ class _Says:
 
 def _card_of(row: Any) -> object:
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
-    number = getattr(card, "number", None)
-    return getattr(number, "last4", None)
+    return getattr(getattr(card, "number", None), "last4", None)
 
 
 def _code_of(row: Any) -> object:
@@ -268,11 +264,15 @@ def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Chec
 def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
     present = not word.excludes
     if word.operator is None:
-        return Contains(reader.text, word.value, present)
+        return Holds(reader.text, contains, word.value, present)
     if word.operator == _IS:
-        return Among(reader.id_of, _with_findings(word.value, sandbox), present)
+        return Holds(reader.id_of, _is_among, _with_findings(word.value, sandbox), present)
     wanted = number_text(amount_in(word.value)) if word.operator == "amount" else word.value.lower()
     return _Says(reader, word.operator, wanted, present)
+
+
+def _is_among(object_id: str, ids: frozenset[str]) -> bool:
+    return object_id in ids
 
 
 def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:

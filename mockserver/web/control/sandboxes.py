@@ -36,7 +36,7 @@ from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
 from mockserver.wire.fields import MOST_NAMED
-from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
+from mockserver.wire.jsonio import dumps_in_slices, loads_in_slices
 from mockserver.wire.replies import reply_of
 
 _PUBLIC = "a name is shown to all: it must not contain the key or a card number"
@@ -355,9 +355,6 @@ def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
     return {"key": masked_key(sandbox.key), "publicKey": public_key, "objects": object_counts(sandbox)}
 
 
-_EARLIEST_SHOWN = 10**15
-"""Whole numbers from here on are instants, in microseconds."""
-
 _MOST = 200
 """Objects that are named of each kind and each way of differing; all are counted."""
 
@@ -440,4 +437,5 @@ def _fields(path: str, mine: Any, theirs: Any) -> Iterator[tuple[str, dict[str, 
 
 
 def _value(value: object) -> object:
-    return iso(value) if type(value) is int and value >= _EARLIEST_SHOWN else value
+    # Whole numbers as great as that are instants, in microseconds.
+    return iso(value) if type(value) is int and value >= 10**15 else value

@@ -7,7 +7,6 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TypeVar
 
 from mockserver.domain.errors import invalid, nearest
@@ -25,9 +24,6 @@ from mockserver.wire.jsonio import dumps
 from mockserver.wire.replies import reply_of
 
 T = TypeVar("T")
-
-_OPENING = ("seed", "setup")
-"""Parts of a scenario that count when a sandbox opens; its clock does too, and is refused in a used one."""
 
 _NAMED = re.compile(r'\s*\{\s*"shipped"\s*:\s*"([\w.-]{1,100})"\s*\}\s*')
 """A body that names a shipped scenario."""
@@ -61,7 +57,7 @@ async def set_up(call: ControlCall) -> object:
     """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90) naming the first whose
     answer is not as expected: those before it have happened."""
     scenario, _ = await _read(call)
-    if not scenario.setup:
+    if not scenario.said.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
     by = "control page" if is_own_page(call.headers) else "control API"
     return {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
@@ -69,9 +65,9 @@ async def set_up(call: ControlCall) -> object:
 
 def clear(call: ControlCall) -> object:
     """Remove all scenarios but the built-in test values; ``name`` removes one only."""
-    name, own = call.query.name, _own(call.sandbox())
-    left = [] if name is None else _own(call.sandbox(), name)
-    if name is not None and len(left) == len(own):
+    name, sandbox = call.query.name, call.sandbox()
+    left = [] if name is None else _own(sandbox, name)
+    if name is not None and len(left) == len(_own(sandbox)):
         raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
     _put(call, left)
     return listing(call)
@@ -81,7 +77,7 @@ def rules(call: ControlCall) -> object:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
     sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
     sandbox, met = call.sandbox(), call.world.directory.connections.reports()
-    reports = [met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now)]
+    reports = (met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now))
     rules = [reply_of("RuleReportAnswer", one) for one in reports]
     return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
@@ -92,9 +88,10 @@ def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
     sandbox, directory = call.sandbox(), call.world.directory
     config = directory.config_under(scenarios)
     late = []
-    for name in () if sandbox.is_untouched() else _OPENING:
-        known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
-        if any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios):
+    # These count when a sandbox opens; a clock does too, and is refused in a used one.
+    for name in () if sandbox.is_untouched() else ("seed", "setup"):
+        known = [getattr(scenario.said, name) for scenario in sandbox.config.scenarios]
+        if any(getattr(scenario.said, name) not in (*known, None, []) for scenario in scenarios):
             late.append(name)
     directory.put_in_force(sandbox, config)
     return {**listing(call), "notApplied": late} if late else listing(call)
@@ -110,12 +107,11 @@ async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
     line and column of every fault."""
     # A request without a valid key is refused before its body is read.
     call.sandbox()
-
     return await _sound(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
 
 
 async def _sound(call: ControlCall, read: Callable[[], T]) -> T:
-    """The same as ``_in_time``. Raises ``Invalid`` (90) with line and column of every fault of a text."""
+    """As ``_in_time``. Raises ``Invalid`` (90) with line and column of every fault of a text."""
     try:
         return await _in_time(call, read)
     except ScenarioRefused as refused:
@@ -164,10 +160,10 @@ async def try_out(call: ControlCall) -> object:
 
     def shown(one: DryRule) -> dict[str, object]:
         near = [
-            (entry, [mask_text(str(difference)) for difference in differences]) for entry, differences in one.near()
+            reply_of("DryNearMissAnswer", entry, mismatches=[mask_text(str(difference)) for difference in differences])
+            for entry, differences in one.near()
         ]
-        misses = [reply_of("DryNearMissAnswer", entry, mismatches=mismatches) for entry, mismatches in near]
-        return reply_of("DryRuleAnswer", one, near=misses)
+        return reply_of("DryRuleAnswer", one, near=near)
 
     # Others are served between one entry and the next, and one rule and the next.
     await for_each(trial.entries, trial.ask)
@@ -186,14 +182,9 @@ def text(call: ControlCall) -> object:
     return {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
 
 
-def shipped(call: ControlCall) -> bytes:
-    return _shipped(call.world.directory.reader.shipped)
-
-
-@cache
-def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
-    rows = ({"name": name, "description": description, "text": whole} for name, description, whole in read())
-    return dumps({"scenarios": list(rows)})
+def shipped(call: ControlCall) -> object:
+    rows = call.world.directory.reader.shipped()
+    return {"scenarios": [{"name": name, "description": told, "text": whole} for name, told, whole in rows]}
 
 
 def schema(call: ControlCall) -> bytes:

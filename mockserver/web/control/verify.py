@@ -15,8 +15,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.findings.catalogue import Severity, kind_of
-from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.matching import Difference, shown
+from mockserver.scenario.matching import Attempt, Difference, shown
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.rule import Expectation
 from mockserver.scenario.when import When, compile_when, is_test, operations_of

@@ -62,8 +62,7 @@ async def listing(call: ControlCall) -> object:
 def one(call: ControlCall) -> object:
     """One delivery. Raises ``NotFound`` (61)."""
     delivery_id = call.path["delivery_id"]
-    found = call.sandbox().deliveries.get(delivery_id)
-    if found is None:
+    if (found := call.sandbox().deliveries.get(delivery_id)) is None:
         reason = f"no webhook '{mask_start(delivery_id, 64)}' is kept in this sandbox"
         raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": reason})
     return delivery_reply(found)
@@ -195,8 +194,7 @@ def _line(arrival: InboxMessage) -> dict[str, object]:
         body = None
     meta = body.get("meta") if isinstance(body, dict) else None
     kind = meta.get("eventType") if isinstance(meta, dict) else None
-    event_type = mask_start(kind, 100) if isinstance(kind, str) else None
-    return reply_of("InboxMessageAnswer", arrival, eventType=event_type)
+    return reply_of("InboxMessageAnswer", arrival, eventType=mask_start(kind, 100) if isinstance(kind, str) else None)
 
 
 def _body(arrival: InboxMessage) -> object:
@@ -211,8 +209,7 @@ def _body(arrival: InboxMessage) -> object:
 
 def _shown(arrival: InboxMessage) -> dict[str, object]:
     """An arrival, keys and card numbers masked; ``Authorization`` is what the test came to see, so it is shown."""
-    headers = mask_headers(arrival.headers)
+    headers, query = mask_headers(arrival.headers), mask_query(arrival.query.encode())
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
-    query = mask_query(arrival.query.encode())
     return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=_body(arrival))
