@@ -16,7 +16,7 @@ from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.scenario.edits import unfound
+from mockserver.scenario.transport import unfound
 from mockserver.web import holds, watching
 from mockserver.web.access import OPERATION, STATUS, STEP
 from mockserver.web.request import (
