@@ -97,7 +97,7 @@ class Store(SandboxStorage):
         for one in self._index.values():
             self._note_use(one)
         self._expected, self._ended = 0, 0.0
-        self._is_planned = self._is_writing = self._has_written = False
+        self._is_writing = self._has_written = False
         self._is_slow = False
         self._threaded_until = 0.0
         self._task: asyncio.Task[None] | None = None
@@ -179,7 +179,7 @@ class Store(SandboxStorage):
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox may have changed: the next commit holds what has."""
         self._changed[sandbox] = None
-        self._plan_turn()
+        self._begin()
 
     def delete(self, sandbox: Sandbox) -> None:
         """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is there as before."""
@@ -189,24 +189,16 @@ class Store(SandboxStorage):
         if persister is not None:
             persister.close()
         self._changed.pop(sandbox, None)
-        self._plan_turn()
-
-    def _plan_turn(self) -> None:
-        """Let a commit begin once all that is ready has had its turn, unless what has changed is written by then."""
-        if not self._is_planned:
-            with contextlib.suppress(RuntimeError):
-                # The server may not run yet: a sandbox is opened ahead.
-                asyncio.get_running_loop().call_soon(self._take_turn)
-                self._is_planned = True
-
-    def _take_turn(self) -> None:
-        self._is_planned = self._has_written = False
-        if self._changed or self._gone:
-            self._begin()
+        self._begin()
 
     def _begin(self) -> None:
+        """Let a commit begin once all that is ready has had its turn."""
         if not self._is_writing and (self._task is None or self._task.done()):
-            self._task = asyncio.get_running_loop().create_task(self._commit_all())
+            try:
+                self._task = asyncio.get_running_loop().create_task(self._commit_all())
+            except RuntimeError:
+                # The server does not run yet: a sandbox is opened ahead.
+                return
 
     async def kept(self, sandbox: Sandbox | None) -> None:
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
@@ -305,6 +297,7 @@ class Store(SandboxStorage):
 
     async def _commit_all(self) -> None:
         """Write commits until nothing has changed since the last."""
+        self._has_written = False
         if self._is_writing:
             # A request writes its own, and looks for more afterwards.
             return
