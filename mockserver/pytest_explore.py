@@ -3,9 +3,7 @@ Every failure in every test).
 
 The tests that use a sandbox are first run twice, in a process of their own, with the arguments of the session. The
 session then knows every failure to try before it collects a single test, what each test does with the money, and so do
-all workers of xdist. Options
-``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker argument
-``survives``. Only imported when the first is given.
+all workers of xdist. Only imported when failures are to be tried.
 """
 
 from __future__ import annotations
