@@ -176,9 +176,9 @@ class Application(Starlette):
 
 def _rows(world: World) -> list[PathRow]:
     return [
-        *((row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES),
-        *((row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES),
-        *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
+        *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
+        *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),
+        *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
         (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
     ]
 

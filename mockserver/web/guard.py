@@ -25,7 +25,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.domain.problem import problem
 from mockserver.settings import Settings
-from mockserver.web.access import QUIET_PATHS, STATUS, Access
+from mockserver.web.access import OPERATION, QUIET_PATHS, REFUSED, STATUS, Access
 from mockserver.web.request import (
     ASKED_PATH,
     Message,
@@ -108,7 +108,7 @@ class Guard:
                 status = 0 if getattr(receive, "is_unanswered", False) else scope.get(STATUS, 0)
                 name = type(fault).__name__ if fault is not None else None
                 access = Access(scope, began, world.real_clock(), status, name)
-                world.requests.note(access)
+                world.requests[scope.get(OPERATION, REFUSED)].note(access)
                 if world.log is not None:
                     world.log(access)
                 if world.tracing is not None:
