@@ -16,11 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
-from mockserver.scenario.scenario import TlsMap
+from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
-from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint

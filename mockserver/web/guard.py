@@ -48,7 +48,7 @@ _WEBHOOK = b"x-payfurl-signature"
 
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
 _OWN = (_CONTROL, "metrics", _INBOX, "mcp")
-_MOST_HOSTS_KNOWN = 1_000
+_LONGEST_NAME = 300
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})
 """Names of this machine, and names without a dot that in-process clients use: no public name server answers for
@@ -84,7 +84,7 @@ class Guard:
         self._is_open = not world.settings.is_loopback
         self._names = _names(world.settings)
         self._token = (world.settings.admin_token or "").encode()
-        self._known: dict[bytes, bool] = {}
+        self._ours = BoundedCache(1_000, self._is_ours, lambda raw: len(raw) <= _LONGEST_NAME)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -139,7 +139,7 @@ class Guard:
         if coding not in (b"", b"chunked"):
             words = "wanted chunked alone: no other coding of a body is read"
             return _refuse(scope, send, (501, Code.VALIDATION_ERROR, "Not Implemented", "TransferEncoding", words))
-        if host and not self._known.get(host) and not self._is_ours(host):
+        if host and not self._ours[host]:
             further = f", an address, a name without a dot or with {', '.join(_NEARBY)}" if self._is_open else ""
             words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
             return _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
@@ -164,10 +164,7 @@ class Guard:
         found = _HOST.fullmatch(raw.decode("latin-1"))
         # Without port and brackets.
         name = found[1].strip("[]").lower().rstrip(".") if found is not None else ""
-        ours = name in self._names or (_is_nearby(name) if self._is_open else name.endswith(_RESERVED))
-        if ours and len(self._known) < _MOST_HOSTS_KNOWN:
-            self._known[raw] = True
-        return ours
+        return name in self._names or (_is_nearby(name) if self._is_open else name.endswith(_RESERVED))
 
     def _control_refusal(self, scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
         headers: dict[bytes, bytes] = dict(scope["headers"])

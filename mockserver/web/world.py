@@ -15,10 +15,10 @@ from mockserver.domain.clock import MINUTE, SECOND, Micros, duration_text
 from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.scenario import Scenario, ScenarioReader
 from mockserver.settings import LogRecord, Settings
 from mockserver.web.access import Lag, LogLine, OperationCounts, log_time
-from mockserver.web.directory import Directory, ScenarioReader
+from mockserver.web.directory import Directory
 from mockserver.web.runner import SERVER, Runner, for_each
 from mockserver.web.watching import finding_line
 
