@@ -14,10 +14,9 @@ from contextlib import suppress
 from hmac import compare_digest
 from ipaddress import ip_address
 from socket import gethostname
-from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.bounded_cache import BoundedCache
@@ -26,19 +25,7 @@ from mockserver.domain.errors import Refused
 from mockserver.domain.problem import problem
 from mockserver.settings import Settings
 from mockserver.web.access import OPERATION, QUIET_PATHS, REFUSED, STATUS, Access
-from mockserver.web.request import (
-    ASKED_PATH,
-    Message,
-    RawHeader,
-    RawHeaders,
-    Receive,
-    Scope,
-    Send,
-    are_usual,
-    is_foreign,
-    send_json,
-    tidied,
-)
+from mockserver.web.request import ASKED_PATH, RawHeader, are_usual, is_foreign, send_json, tidied
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
 
@@ -59,8 +46,8 @@ _NEARBY = (*_RESERVED, ".local", ".internal")
 """Ends of names that no name server may answer for (RFC 6761), or no public one: those of the own network, a cluster, a
 container host."""
 
-_CORS_ANSWER: RawHeaders = [(b"access-control-allow-origin", b"*")]
-_CORS_PREFLIGHT: RawHeaders = [
+_CORS_ANSWER: list[RawHeader] = [(b"access-control-allow-origin", b"*")]
+_CORS_PREFLIGHT: list[RawHeader] = [
     (b"access-control-allow-headers", b"content-type, providerid, x-publickey"),
     (b"access-control-max-age", b"600"),
     (b"vary", b"origin"),
@@ -257,8 +244,8 @@ def _readable_anywhere(send: Send) -> Send:
 async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     status, code, message, field, words = refusal
     scope[STATUS] = status
-    extra: Any = [(b"www-authenticate", b"Bearer")] if status == 401 else None
-    await send_json(send, status, problem(status, code, message, scope["path"], {field: words}), extra)
+    extra = [(b"www-authenticate", b"Bearer")] if status == 401 else []
+    await send_json(send, status, problem(status, code, message, scope["path"], {field: words}), *extra)
 
 
 async def last_resort(scope: Scope, send: Send) -> None:
@@ -267,4 +254,4 @@ async def last_resort(scope: Scope, send: Send) -> None:
     with suppress(RuntimeError):
         body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, scope["path"])
         # The server hangs up after an error: clients that keep connections learn it from a header.
-        await send_json(send, 500, body, [(b"connection", b"close")])
+        await send_json(send, 500, body, (b"connection", b"close"))
