@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -92,15 +92,6 @@ class Application(Starlette):
         """Why the server is not ready; empty when it is."""
         return self.world.directory.ready_problems
 
-    def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
-        """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
-        return self.world.sandboxes.open(key, self.world.real_clock()).setup
-
-    def idle(self, key: str) -> list[str]:
-        """A sentence on each scenario of which no rule has fired in the sandbox of a secret key."""
-        sandbox = self.world.sandboxes.open(key, self.world.real_clock())
-        return sandbox.director.idle(sandbox.config.scenarios)
-
     def store_references(self, rows: StoredRows) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
@@ -108,10 +99,6 @@ class Application(Starlette):
         endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))
         operations = (one for one in endpoints if isinstance(one, OperationEndpoint))
         return StoreReferences(rows, self.world.directory, operations)
-
-    async def reload(self) -> None:
-        """Read the scenario files again; bad ones leave the old rules in force."""
-        await self.world.directory.reload()
 
     def refuses_connection(self) -> bool:
         """Whether the connection that is being made is to be reset: a scenario says so."""
