@@ -317,7 +317,7 @@ def error_codes() -> str:
     for name, row in CATALOGUE.items():
         names.setdefault(row.error_code or 0, []).append(name)
     rows = []
-    for number in Code:
+    for number in sorted(Code):
         found = names.get(number, [])
         retryable = {_YES[CATALOGUE[name].is_retryable] for name in found}
         rows.append([str(int(number)), number.message, " or ".join(sorted(retryable)), ", ".join(map(code, found))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -12,7 +13,7 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.adapters.scenario_files import Files, bounded, load, shipped, shipped_file
+from mockserver.adapters.scenario_files import Files, bounded, load, schema_text, shipped, shipped_file
 from mockserver.commands import reports
 from mockserver.commands.completion import offered
 from mockserver.commands.ending import stop
@@ -26,7 +27,6 @@ from mockserver.domain.reading import camel
 from mockserver.scenario.explain import explain as explained
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.provider_outcome import CATALOGUE
-from mockserver.scenario.reference import SCHEMA_ID, json_schema
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings
 from mockserver.settings import Settings
@@ -71,7 +71,7 @@ def scenarios(name: str | None, as_json: bool) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of a scenario file, for editors."""
-    click.echo(json.dumps(json_schema(), indent=2))
+    click.echo(json.dumps(json.loads(schema_text()), indent=2))
 
 
 @click.command()
@@ -98,16 +98,18 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
     behind = load([], test_values=True)
     checked, open_app = reports.unread(unread), _opening()
-    for scenario in loaded:
-        warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
-        try:
-            found = reports.Checked(scenario.file, warned, tuple(run(scenario, behind, open_app)))
-        except Refused as refused:
-            found = reports.Checked(scenario.file, warned, refusal=str(refused))
-        if form == "text":
-            for line, is_fault in reports.checks_lines(found, is_verbose=verbose):
-                click.echo(line, err=is_fault)
-        checked.append(found)
+    with asyncio.Runner() as runner:
+        for scenario in loaded:
+            warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
+            try:
+                examples = runner.run(run(scenario, behind, open_app))
+                found = reports.Checked(scenario.file, warned, tuple(examples))
+            except Refused as refused:
+                found = reports.Checked(scenario.file, warned, refusal=str(refused))
+            if form == "text":
+                for line, is_fault in reports.checks_lines(found, is_verbose=verbose):
+                    click.echo(line, err=is_fault)
+            checked.append(found)
     if form != "text":
         click.echo(documents[form](checked))
     if any(one.refusal is not None for one in checked):
@@ -180,13 +182,13 @@ def init(name: str, agents: bool) -> None:
     except ScenarioRefused:
         hint = nearest(stem, (known for known, _, _ in shipped()))
         text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
-    path, schema = Path(f"{stem}.yaml"), Path(SCHEMA)
-    if schema.exists() and SCHEMA_ID not in schema.read_text("utf-8", errors="replace"):
+    path, schema, current = Path(f"{stem}.yaml"), Path(SCHEMA), schema_text()
+    if schema.exists() and json.loads(current)["$id"] not in schema.read_text("utf-8", errors="replace"):
         raise click.UsageError(f"{schema} exists and is not a scenario schema; move it away first")
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
-        schema.write_text(json.dumps(json_schema(), indent=1) + "\n", encoding="utf-8")
+        schema.write_text(current, encoding="utf-8")
     except FileExistsError:
         raise click.UsageError(f"{path} exists; choose another NAME") from None
     except OSError as problem:

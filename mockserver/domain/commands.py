@@ -106,17 +106,6 @@ class NewVaultItem:
 
 
 @record
-class VaultRequest:
-    """Whether a card shall also be vaulted, and for how long."""
-
-    wanted: bool = False
-    expiry: Expiry = NEVER
-
-
-NO_VAULT = VaultRequest()
-
-
-@record
 class NewPaymentLink:
     """Make a page that takes payments; every part of it can be left out."""
 
@@ -145,9 +134,6 @@ class LinkPayment:
     attempt_key: str
     payment_type: LinkPaymentType = LinkPaymentType.CARD
     amount: Decimal | None = None
-    payer: Payer | None = None
-    email: str | None = None
-    ip: str | None = None
 
 
 @record
@@ -227,12 +213,13 @@ class MethodTerms:
 
 @record
 class NewCardMethod:
-    """Store a card with a provider as a payment method."""
+    """Store a card with a provider as a payment method, and in the vault (``vault_card``) until its ``expiry``."""
 
     details: CardDetails
     provider_id: str
     terms: MethodTerms
-    vault: VaultRequest = NO_VAULT
+    vault_card: bool = False
+    expiry: Expiry = NEVER
     skip_expiry_check: bool = False
     create_network_token: bool = False
 
@@ -313,11 +300,13 @@ class NewCustomer:
 
 @record
 class NewCardToken:
-    """Make a payment token from a card; without a provider the cheapest one takes it."""
+    """Make a payment token from a card, vaulted as that of ``NewCardMethod``; without a provider the cheapest one takes
+    it."""
 
     details: CardDetails | None
     provider_id: str | None
-    vault: VaultRequest = NO_VAULT
+    vault_card: bool = False
+    expiry: Expiry = NEVER
     ip: str | None = None
     amount: Decimal | None = None
     currency: str | None = None

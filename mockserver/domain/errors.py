@@ -1,14 +1,14 @@
-"""The one tree of refusals. A refused command has changed nothing; every rule that it breaks is collected first, so
-that a caller can put them all right at once.
+"""The one tree of refusals, and the one shape of an error. A refused command has changed nothing; every rule that it
+breaks is collected first, so that a caller can put them all right at once.
 
-The domain knows no HTTP: ``wire`` maps each class to a status, ``codes`` holds the numbers.
+``wire`` maps each class to a status, ``codes`` holds the numbers.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypedDict, TypeVar
 
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
@@ -176,3 +176,45 @@ class Faults(list[tuple[Code, str, str]]):
         if checked is None:
             raise RuntimeError("a check gave nothing and found no fault")
         return checked
+
+
+_ANCHOR = "https://docs.payfurl.com/errorcodes#"
+
+
+class Problem(TypedDict):
+    """An error as it is sent: integer code, boolean isRetryable, flat details (published facts, 4.1)."""
+
+    message: str
+    code: int
+    isRetryable: bool
+    type: str
+    resource: str | None
+    details: dict[str, str] | None
+    gatewayCode: str | None
+    gatewayMessage: str | None
+    httpStatus: int
+
+
+def problem(
+    status: int,
+    code: int,
+    message: str,
+    resource: str | None,
+    details: Mapping[str, str] | None = None,
+    *,
+    is_retryable: bool = False,
+    gateway_code: str | None = None,
+    gateway_message: str | None = None,
+) -> Problem:
+    """An error body. Whatever in the details could be a card number is masked."""
+    return {
+        "message": message,
+        "code": code,
+        "isRetryable": is_retryable,
+        "type": f"{_ANCHOR}{code}",
+        "resource": mask_text(resource) if resource else resource,
+        "details": {mask_text(name): mask_text(text) for name, text in details.items()} if details else None,
+        "gatewayCode": gateway_code,
+        "gatewayMessage": gateway_message,
+        "httpStatus": status,
+    }

@@ -36,13 +36,13 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     details = command.details
     found = card_entry.check(step, details, faults)
     provider = faults.attempt(_card_provider, step, command, found[0] if found else None, faults)
-    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
+    expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
     outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     known: dict[str, Any] = {"ip": command.ip, "metadata": command.metadata, "verified": verified}
-    if command.vault.wanted:
+    if command.vault_card:
         known["vault_id"] = vault.store(step, card.number, details.number or "", details.ccv, expires).vault_id
     challenged = isinstance(outcome.provider, Challenge) and not verified
     return _store(step, instrument, provider, challenged=challenged, **known)

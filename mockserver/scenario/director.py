@@ -276,17 +276,15 @@ class Director:
         passing: tuple[Decision, ...] = ()
         for rule in bucket.candidates(attempt):
             found = _kept_out(rule, passing) or self._ask(rule, attempt)
-            if not isinstance(found, Difference):
-                silent = Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
-                decision = self._fired(replace(silent, passing=passing), rule, *found)
-                if not decision.outcome.passes:
-                    return decision
-                passing += (decision,)
-            else:
+            if isinstance(found, Difference):
                 passed.append((rule.id, found))
-        if passing:
-            return passing[-1]
-        return Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
+                continue
+            silent = Decision(NOTHING, None, stage, bucket, attempt, tuple(passed), passing=passing)
+            decision = self._fired(silent, rule, *found)
+            if not decision.outcome.passes:
+                return decision
+            passing += (decision,)
+        return passing[-1] if passing else Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""

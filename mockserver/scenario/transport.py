@@ -1,22 +1,24 @@
-"""Faults of the network and of the service's front door, as a file says them and as they run.
+"""Faults of the network and of the service's front door, as a file says them and as they run; and ``edit`` and
+``omit``, which change single members of a JSON text: of an answer, or of a webhook.
 
-Source: docs/scenario-language.md, transport. ``web.transport_faults`` performs them.
+A path names members from the outside in, ``paymentInformation.card``; a number names an element of a list from 0, ``*``
+each of them. Source: docs/scenario-language.md, transport. ``web.transport_faults`` performs the faults.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.findings.facts import UncertainResult
-from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
 from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import DURATION_SCHEMA, PERIOD_SCHEMA, Duration, Switch, Text, read_duration, whole
@@ -159,6 +161,24 @@ def _pause(value: object) -> object:
         raise ValueError(f"got {shown(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s")
     return value
 
+
+_LONGEST_PATH = 200
+_EACH = "*"
+
+
+def _path(text: str) -> str:
+    if len(text) > _LONGEST_PATH or not all(text.split(".")):
+        raise ValueError(f"got '{text[:60]}', wanted the path of a member, such as paymentInformation.card")
+    return text
+
+
+EditPath = Annotated[
+    Text,
+    AfterValidator(_path),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": _LONGEST_PATH}),
+]
+Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
+Omit = Annotated[tuple[EditPath, ...], Field(min_length=1, max_length=100)]
 
 Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, AfterValidator(_header_value)]]
 Pause = Annotated[
@@ -330,3 +350,51 @@ class Transport:
             case _:
                 words = self.kind.value
         return f"transport at {self.at}: {words}" + (f" after {duration_text(self.delay)}" if self.delay else "")
+
+
+_GONE = object()
+"""Stands for the new value of a member that is left out."""
+
+
+def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:
+    """A JSON value with members set, added or left out. A path through a missing member changes nothing.
+    The value itself stays as it is."""
+    for path, new in (*edit.items(), *((path, _GONE) for path in omit)):
+        value = _changed(value, path.split("."), new)
+    return value
+
+
+def unfound(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> list[str]:
+    """The paths that change nothing of a JSON value, each in words."""
+    found = []
+    for word, path, new in (*(("edit", *one) for one in edit.items()), *(("omit", path, _GONE) for path in omit)):
+        if _changed(value, path.split("."), object() if word == "edit" else _GONE) == value:
+            found.append(f"{word} '{mask_text(path)}'")
+        value = _changed(value, path.split("."), new)
+    return found
+
+
+def _changed(value: Any, path: Sequence[str], new: object) -> Any:
+    if not isinstance(value, (dict, list)):
+        return value
+    holder: Any = value.copy()
+    adds = isinstance(value, dict) and len(path) == 1 and new is not _GONE
+    # From the end, as what is left out of a list moves what follows.
+    for key in [path[0]] if adds else reversed(list(_keys(holder, path[0]))):
+        if len(path) > 1:
+            holder[key] = _changed(holder[key], path[1:], new)
+        elif new is _GONE:
+            del holder[key]
+        else:
+            holder[key] = new
+    return holder
+
+
+def _keys(holder: Any, part: str) -> Iterator[Any]:
+    """The members of an object or a list that one part of a path names."""
+    if isinstance(holder, dict):
+        yield from [part] if part in holder else []
+    elif part == _EACH:
+        yield from range(len(holder))
+    elif part.isascii() and part.isdigit() and int(part) < len(holder):
+        yield int(part)

@@ -14,10 +14,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
-from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, needs
 from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
+from mockserver.scenario.transport import Edit, Omit
 
 MOST_BYTES = 1_000_000
 """Bytes that a webhook can be padded to."""

@@ -27,7 +27,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from mockserver.domain.codes import Code
-from mockserver.domain.problem import problem
+from mockserver.domain.errors import problem
 from mockserver.web.request import TRANSPORT
 
 HANG_SECONDS = 600.0

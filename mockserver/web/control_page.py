@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.clock import SECOND, iso
-from mockserver.domain.problem import problem
+from mockserver.domain.errors import problem
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.page import PageCall, html, redirect

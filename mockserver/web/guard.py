@@ -21,8 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused
-from mockserver.domain.problem import problem
+from mockserver.domain.errors import Refused, problem
 from mockserver.settings import Settings
 from mockserver.web.access import OPERATION, QUIET_PATHS, REFUSED, STATUS, Access
 from mockserver.web.request import ASKED_PATH, RawHeader, are_usual, is_foreign, send_json, tidied

@@ -14,8 +14,7 @@ from urllib.parse import unquote
 from mockserver.assumptions import Assumed
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused, TryLater
-from mockserver.domain.problem import Problem, problem
+from mockserver.domain.errors import Problem, Refused, TryLater, problem
 from mockserver.domain.record import mutable, record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox

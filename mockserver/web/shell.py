@@ -11,13 +11,12 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.domain.clock import SECOND
-from mockserver.domain.errors import NotKept
-from mockserver.domain.problem import Problem
+from mockserver.domain.errors import NotKept, Problem
 from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.scenario.edits import unfound
+from mockserver.scenario.transport import unfound
 from mockserver.web import holds, watching
 from mockserver.web.access import OPERATION, STATUS, STEP
 from mockserver.web.request import (

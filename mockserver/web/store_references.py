@@ -16,7 +16,7 @@ from mockserver.store.row_codec import json_text
 from mockserver.store.schema import SERVER, Commit, StoredRows, Unreadable
 from mockserver.web.directory import Directory
 from mockserver.web.operation import OperationEndpoint
-from mockserver.wire.fields import Body, Fields, FieldsKind
+from mockserver.wire.fields import Body, Fields
 
 _PART = "scenarios"
 _BUILT_IN = "built-in "
@@ -52,7 +52,7 @@ class StoreReferences:
     def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
         """The fields of a request: how they are read, where the journal has the text and the name of the operation."""
         if isinstance(request, Fields):
-            return list(request.kind) if is_named else write_plain(dict(request))
+            return [request.is_body, request.commas] if is_named else write_plain(dict(request))
         return write_plain(request)
 
     def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
@@ -62,7 +62,7 @@ class StoreReferences:
         [is_body, commas] = kept if isinstance(kept, list) else (True, False)
         route = endpoint.route if isinstance(endpoint, OperationEndpoint) else None
         model = (route.body if is_body else route.query) if route is not None else None
-        return Fields(model or Body, raw if is_body else query, FieldsKind(is_body, commas))
+        return Fields(model or Body, raw if is_body else query, is_body=is_body, commas=commas)
 
     def place_of(self, scenario: Scenario) -> str:
         """The place of a scenario in the store; the next commit writes a new one."""

@@ -17,9 +17,8 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
-from mockserver.scenario.edits import edited
 from mockserver.scenario.matching import Attempt, Stage
-from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
+from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport, edited
 from mockserver.web.access import STATUS, STEP
 from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads

@@ -13,8 +13,8 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.websockets import WebSocketClose
 
 from mockserver.domain.codes import Code
+from mockserver.domain.errors import problem
 from mockserver.domain.masking import mask_start, star_key
-from mockserver.domain.problem import problem
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step

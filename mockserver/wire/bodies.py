@@ -21,7 +21,6 @@ from mockserver.domain.commands import (
     NewMethod,
     NewProviderTokenMethod,
     NewVaultItem,
-    VaultRequest,
 )
 from mockserver.domain.customer import CustomerDetails
 from mockserver.domain.payment_link import LinkPaymentType
@@ -111,7 +110,7 @@ def customer(body: Any, kind: Callable[..., NewMethod]) -> NewCustomer:
 
 def card_method(body: Any, terms: MethodTerms) -> NewCardMethod:
     """A card to store with a provider."""
-    return made(body, NewCardMethod, terms=terms, vault=_vaulting(body))
+    return made(body, NewCardMethod, terms=terms, expiry=_expiry(body))
 
 
 def lasting_token(body: Any, terms: MethodTerms) -> NewProviderTokenMethod:
@@ -130,8 +129,8 @@ def agreement(body: Any, terms: MethodTerms) -> NewMethod:
     return asked
 
 
-def _vaulting(body: Any) -> VaultRequest:
-    return VaultRequest(bool(body.vault_card), Expiry(body.vault_expire_seconds, body.vault_expire_date))
+def _expiry(body: Any) -> Expiry:
+    return Expiry(body.vault_expire_seconds, body.vault_expire_date)
 
 
 def card_changes(body: Any) -> CardChanges:
@@ -142,7 +141,7 @@ def card_changes(body: Any) -> CardChanges:
 def card_token(body: Any, provider_id: str | None = None) -> NewCardToken:
     """A token of a card, for a provider or the cheapest one."""
     details = body.payment_information.command() if body.payment_information else None
-    return made(body, NewCardToken, details=details, provider_id=provider_id, vault=_vaulting(body))
+    return made(body, NewCardToken, details=details, provider_id=provider_id, expiry=_expiry(body))
 
 
 def vault_item(body: Any) -> NewVaultItem:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, TypeVar, get_args, get_origin
 from urllib.parse import quote
 
 from pydantic import AliasChoices, AliasGenerator, BaseModel, ConfigDict
@@ -248,30 +248,30 @@ _LONGEST_SHOWN = 60
 _PLAIN = (str, int, Decimal)
 
 
-class FieldsKind(NamedTuple):
-    """How fields are read: from a body or a query, with decimal commas or without."""
-
-    is_body: bool
-    commas: bool
-
-
-_BODY, _QUERY = ({commas: FieldsKind(is_body, commas) for commas in (False, True)} for is_body in (True, False))
-
-
 class Fields(Mapping[str, object]):
-    """The fields of a body or a query under their canonical names; ``kind`` is how they are read.
+    """The fields of a body or a query under their canonical names; with ``commas`` numeric texts may have a decimal
+    comma.
 
     Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of the text as it
     stands, and no names are folded; it is None where they do not, or where anything is wrong. After :meth:`release`
     only the text is kept, and is read again when it is needed: the journal holds many requests, and few are ever read.
     """
 
-    __slots__ = ("_folded", "_given", "_model", "_text", "body", "kind")
+    __slots__ = ("_folded", "_given", "_model", "_text", "body", "commas", "is_body")
 
-    def __init__(self, model: type[Body], text: bytes, kind: FieldsKind, given: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        model: type[Body],
+        text: bytes,
+        given: dict[str, Any] | None = None,
+        *,
+        is_body: bool,
+        commas: bool = False,
+    ) -> None:
         self._model = model
         self._text = text
-        self.kind = kind
+        self.is_body = is_body
+        self.commas = commas
         self._given = given
         self._folded: Folded | None = None
         self.body: Body | None = None
@@ -284,10 +284,9 @@ class Fields(Mapping[str, object]):
 
     @classmethod
     def of_body(cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False) -> Fields:
-        """The fields of a JSON body of at most ``deepest`` levels; with ``commas`` numeric texts may have a decimal
-        comma. Raises ``MalformedJson``."""
+        """The fields of a JSON body of at most ``deepest`` levels. Raises ``MalformedJson``."""
         given = loads(raw, deepest) if raw.strip() else {}
-        return cls(model, raw, _BODY[commas], given if isinstance(given, dict) else _empty(given))
+        return cls(model, raw, given if isinstance(given, dict) else _empty(given), is_body=True, commas=commas)
 
     @classmethod
     def of_unread(cls, raw: bytes, deepest: int) -> Fields:
@@ -297,12 +296,12 @@ class Fields(Mapping[str, object]):
         with suppress(MalformedJson):
             given = loads(raw, deepest) if raw.strip() else None
         named = given.items() if isinstance(given, dict) else [("Body", None)] if given else ()
-        return cls(Body, b"", _BODY[False], dict(islice(named, MOST_NAMED)))
+        return cls(Body, b"", dict(islice(named, MOST_NAMED)), is_body=True)
 
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
-        """The fields of a query string; ``commas`` as for a body."""
-        return cls(model, raw, _QUERY[commas], parameters_of(raw))
+        """The fields of a query string."""
+        return cls(model, raw, parameters_of(raw), is_body=False, commas=commas)
 
     @property
     def folded(self) -> Folded:
@@ -310,11 +309,11 @@ class Fields(Mapping[str, object]):
         if self._folded is not None:
             return self._folded
         if self._given is not None:
-            self._folded = fold(self._model, self._given, commas=self.kind.commas)
+            self._folded = fold(self._model, self._given, commas=self.commas)
             return self._folded
         # What it was read as before: a body that is no object is an empty one.
-        read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else parameters_of(self._text)
-        return fold(self._model, read if isinstance(read, dict) else {}, commas=self.kind.commas)
+        read = loads(self._text or b"{}", sys.maxsize) if self.is_body else parameters_of(self._text)
+        return fold(self._model, read if isinstance(read, dict) else {}, commas=self.commas)
 
     @property
     def unknown(self) -> Sequence[str]:
@@ -333,7 +332,7 @@ class Fields(Mapping[str, object]):
             alias = spellings[near.lower()].alias
             value = given.get(name)
             text = mask_start(mask_field(name, str(value)), _LONGEST_SHOWN) if isinstance(value, _PLAIN) else ""
-            found[name] = f"in the query: ?{alias}={quote(text, safe='*')}" if self.kind.is_body else "in the body"
+            found[name] = f"in the query: ?{alias}={quote(text, safe='*')}" if self.is_body else "in the body"
         return found
 
     def typed(self, model: type[B], *, strict: bool) -> B:
@@ -396,7 +395,7 @@ def parameters_of(query_string: bytes) -> dict[str, str]:
 @by_type
 def no_fields(model: type[Body]) -> Fields:
     """The fields of a request without a query, where one of a model may be."""
-    return Fields(model, b"", _QUERY[False], {})
+    return Fields(model, b"", {}, is_body=False)
 
 
 NO_FIELDS = no_fields(Body)
@@ -410,8 +409,5 @@ def is_sent_by_sdk(op: str, name: str) -> bool:
 
 @cache
 def _rows() -> frozenset[tuple[str, str]]:
-    return frozenset(read_table("sdk_fields", _row, Path(__file__).parent))
-
-
-def _row(operation: str, field: str, clients: str, source: str) -> tuple[str, str]:
-    return operation, field.lower()
+    rows: Iterable[dict[str, str]] = read_table("sdk_fields", dict, Path(__file__).parent)
+    return frozenset((row["operation"], row["field"].lower()) for row in rows)

@@ -9,8 +9,17 @@ from typing import Any
 from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.domain.errors import KeyInUse, NotFound, ProviderRefused, Refused, TryLater, Unauthorised, WrongState
-from mockserver.domain.problem import Problem, problem
+from mockserver.domain.errors import (
+    KeyInUse,
+    NotFound,
+    Problem,
+    ProviderRefused,
+    Refused,
+    TryLater,
+    Unauthorised,
+    WrongState,
+    problem,
+)
 from mockserver.domain.reference_data import read_table
 from mockserver.wire.profile import profile_of
 

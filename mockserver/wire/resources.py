@@ -7,8 +7,10 @@ IANA database that belong to a country, and UTC.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache
+from types import SimpleNamespace
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.cards import Card
@@ -22,7 +24,6 @@ from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.domain.sources import BankAccount
 from mockserver.domain.states import CcvState
@@ -234,10 +235,11 @@ def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> Mem
 @cache
 def info_reply() -> Members:
     """The reference data: the same for every sandbox, put together once."""
+    zones: Iterable[dict[str, str]] = read_table("time_zones", dict)
     return {
-        "countries": [reply_of("CountryReply", row) for row in countries().values()],
+        "countries": [reply_of("CountryReply", row) for row in read_table("countries", SimpleNamespace)],
         "currencies": [reply_of("CurrencyReply", row) for row in CURRENCIES.values()],
-        "timezones": list(time_zones()),
+        "timezones": [row["name"] for row in zones],
     }
 
 
@@ -250,26 +252,3 @@ def info_provider_reply(provider: Provider, three_ds: Provider | None) -> Member
         threeDsProviderType=three_ds.summary.type if three_ds else None,
         googlePay=reply_of("GooglePay", provider) if Capability.WALLET in provider.capabilities else None,
     )
-
-
-@record
-class Country:
-    """A row of ISO 3166-1: its two codes, the three-digit number as text, the everyday name and the standard's."""
-
-    two_letter_code: str
-    three_letter_code: str
-    numeric_code: str
-    friendly_name: str
-    name: str
-
-
-@cache
-def countries() -> dict[str, Country]:
-    """Every country by its two-letter code, in alphabetical order of the codes."""
-    return {row.two_letter_code: row for row in read_table("countries", Country)}
-
-
-@cache
-def time_zones() -> tuple[str, ...]:
-    """Names of time zones, in alphabetical order."""
-    return read_table("time_zones", lambda name: str(name))

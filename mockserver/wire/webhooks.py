@@ -11,7 +11,7 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import iso
 from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
-from mockserver.domain.events import Subject
+from mockserver.domain.states import Subject
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type

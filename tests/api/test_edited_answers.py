@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.scenario.edits import edited
+from mockserver.scenario.transport import edited
 from mockserver.web.transport_faults import Cut
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found

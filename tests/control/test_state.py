@@ -22,7 +22,7 @@ from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
-from mockserver.wire import long_json
+from mockserver.wire import jsonio
 from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply, batch_of
 
@@ -645,7 +645,7 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "LONG", rows)
+    monkeypatch.setattr(jsonio, "LONG", rows)
     api, sandbox = everything()
     api.try_charge(reference='","tables":{"x":[1]}')
     api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
@@ -657,8 +657,8 @@ def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pyt
 
 
 def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "PART", 5_000)
-    monkeypatch.setattr(long_json, "LONG", 10)
+    monkeypatch.setattr(jsonio, "PART", 5_000)
+    monkeypatch.setattr(jsonio, "LONG", 10)
     for number in range(200):
         api.charge(reference=f"row-{number}")
     sent = sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])

@@ -86,4 +86,4 @@ def test_messages_that_clients_compare() -> None:
     assert Code.INVALID_CARD_NUMBER.message == "Invalid Card Number"
     assert Code.INVALID_CCV.message == "Invalid CCV"
     assert Code.VALIDATION_ERROR.message == "Validation Error"
-    assert Code(905) is Code.DO_NOT_HONOR
+    assert Code(905).message == "Do Not Honor"

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from mockserver.domain.cards import TEST_CARDS, Brand, Funding
 from mockserver.domain.fake_lookups import IinData, IpInfo, bank_name, iin_data, ip_info
-from mockserver.wire.resources import countries, time_zones
+from mockserver.wire.resources import info_reply
 from tests.depth import tries
 
 PUBLIC = [f"{first}.{second}.3.4" for first in (8, 81, 203) for second in range(1, 100)]
+FRIENDLY = {row["twoLetterCode"]: row["friendlyName"] for row in info_reply()["countries"]}
 IINS = [f"{number:06d}" for number in range(450000, 450300)]
 
 
@@ -29,7 +30,7 @@ def test_published_test_cards_have_fixed_issuers(iin: str, brand: Brand, funding
 def test_every_issuer_country_is_in_the_table_of_countries() -> None:
     numbers = [number[:6] for number in TEST_CARDS.values()]
     for row in (iin_data(iin, Brand.VISA, Funding.CREDIT) for iin in IINS + numbers):
-        assert countries()[row.country_code].friendly_name == row.country
+        assert FRIENDLY[row.country_code] == row.country
 
 
 def test_issuers_vary_and_repeat() -> None:
@@ -48,8 +49,8 @@ def test_places_vary_with_address_and_seed() -> None:
 
 def test_every_place_is_whole() -> None:
     for info in (ip_info(ip, 1) for ip in PUBLIC):
-        assert info.country in countries()
-        assert info.timezone in time_zones()
+        assert info.country in FRIENDLY
+        assert info.timezone in info_reply()["timezones"]
         latitude, longitude = map(float, str(info.loc).split(","))
         assert -90 <= latitude <= 90
         assert -180 <= longitude <= 180

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.domain.problem import problem
+from mockserver.domain.errors import problem
 from tests.served import CHARGE, Process, serve
 
 BODY = json.dumps(CHARGE).encode()

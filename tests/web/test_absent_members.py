@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_files import load, read_text, shipped
-from mockserver.scenario.edits import edited, unfound
+from mockserver.scenario.transport import edited, unfound
 from mockserver.web.absent_members import absent_members
 from tests.driving import Api, card_charge
 

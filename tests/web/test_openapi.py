@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from mockserver.assumptions import Assumed, Profile
 from mockserver.cli import main
 from mockserver.domain.cards import TEST_CARDS, clean, passes_luhn
-from mockserver.domain.problem import Problem
+from mockserver.domain.errors import Problem
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES
 from mockserver.wire.fields import Folded, names_of, validate

@@ -13,9 +13,8 @@ import pytest
 
 from mockserver.domain.cooperative import run_to_end
 from mockserver.domain.errors import Invalid
-from mockserver.wire import long_json
-from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
+from mockserver.wire import jsonio
+from mockserver.wire.jsonio import MalformedJson, dumps, dumps_in_slices, loads, loads_in_slices
 from tests.depth import tries
 from tests.pauses import drive
 
@@ -73,7 +72,7 @@ def cut(body: bytes, random: Random) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("window", [1, 7, 64, 65_536])
 def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "WINDOW", window)
+    monkeypatch.setattr(jsonio, "WINDOW", window)
     random, cuts = Random(window), Random(window)
     for _ in range(tries(150, 400)):
         raw = text_of(random)
@@ -98,7 +97,7 @@ def doubled(random: Random, depth: int = 0) -> str:
 
 @pytest.mark.parametrize("window", [1, 7, 64, 65_536])
 def test_a_key_that_comes_twice_is_found_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "WINDOW", window)
+    monkeypatch.setattr(jsonio, "WINDOW", window)
     random, refused = Random(window), 0
     for _ in range(300):
         raw = doubled(random).encode()
@@ -131,7 +130,7 @@ def test_what_is_refused_is_refused_with_its_place(raw: bytes, words: str) -> No
 
 
 def test_it_pauses_while_it_reads_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "WINDOW", 50_000)
+    monkeypatch.setattr(jsonio, "WINDOW", 50_000)
     value = {"rows": [{"id": number, "text": "a" * 500} for number in range(1_000)], "long": "b" * 200_000}
     read, pauses = drive(loads_in_slices(deque([b"\xef\xbb\xbf" + dumps(value)])))
     assert read == value
@@ -159,7 +158,7 @@ KNOWN = {"": ["format", "tables"], "tables": ["charges"]}
 def test_of_many_unknown_members_a_hundred_are_read(
     begin: str, words: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_json, "WINDOW", 1_000)
+    monkeypatch.setattr(jsonio, "WINDOW", 1_000)
     many = ",".join(f'"new-{number}":[{number}]' for number in range(50_000))
     parts = deque([begin.encode(), *(many[at : at + 1_000].encode() for at in range(0, len(many), 1_000))])
     with pytest.raises(Invalid) as refused:
@@ -170,7 +169,7 @@ def test_of_many_unknown_members_a_hundred_are_read(
 
 
 def test_members_of_other_objects_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "WINDOW", 1_000)
+    monkeypatch.setattr(jsonio, "WINDOW", 1_000)
     document = {"tables": {"charges": [{f"new-{number}": number for number in range(2_000)}]}, "format": {"tables": {}}}
     assert run_to_end(loads_in_slices(deque([dumps(document)]), known=KNOWN)) == document
 
@@ -187,7 +186,7 @@ def document_of(random: Random, levels: int) -> Any:
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "LONG", rows)
+    monkeypatch.setattr(jsonio, "LONG", rows)
     random = Random(rows)
     for _ in range(tries(80, 300)):
         document = {f"part {number}": document_of(random, 5) for number in range(3)}
@@ -196,7 +195,7 @@ def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest
 
 
 def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "PART", 10_000)
+    monkeypatch.setattr(jsonio, "PART", 10_000)
     rows = [{"row": number, "lines": list(range(5_000 if number == 7 else 3))} for number in range(2_000)]
     few = [{"row": number, "text": "x" * 30_000} for number in range(4)]
     document: dict[str, Any] = {"tables": {"charges": rows, "few": few}, "seed": 7}

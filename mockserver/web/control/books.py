@@ -25,7 +25,7 @@ from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.runner import for_each, in_steps
 from mockserver.wire.body_tables import ControlBody, read_exactly
-from mockserver.wire.long_json import loads_in_slices
+from mockserver.wire.jsonio import loads_in_slices
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 

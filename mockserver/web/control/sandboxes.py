@@ -36,7 +36,7 @@ from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
 from mockserver.wire.fields import MOST_NAMED
-from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
+from mockserver.wire.jsonio import dumps_in_slices, loads_in_slices
 from mockserver.wire.replies import reply_of
 
 _PUBLIC = "a name is shown to all: it must not contain the key or a card number"
