@@ -17,7 +17,6 @@ from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.domain.clock import iso
-from mockserver.domain.cooperative import run_to_end
 
 if TYPE_CHECKING:
     from mockserver.engine.sandbox import Sandbox
@@ -123,7 +122,7 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
             if isinstance(made, str):
                 damage.append(f"{_named(kept)['key']}: {made}")
                 continue
-            text = dumps(run_to_end(state_document.export(made, secrets=secrets))) + b"\n"
+            text = dumps(state_document.document(made, secrets=secrets)) + b"\n"
             if out is None:
                 click.echo(text, nl=False)
             else:

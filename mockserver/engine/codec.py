@@ -181,12 +181,9 @@ class _Fields:
 
     def _writer(self, name: str) -> Write | None:
         """What writes a field that is not long: the text of a phone number is masked as such."""
-        if name in self.long:
-            return None
-        write = self._forms[name].write
-        return (
-            write if not is_for_phones(name) else lambda value, secrets: value if secrets else mask_field(name, value)
-        )
+        if is_for_phones(name):
+            return lambda value, secrets: value if secrets else mask_field(name, value)
+        return self._forms[name].write if name not in self.long else None
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names; those that may be long as they are."""

@@ -20,7 +20,7 @@ from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Ascii, NonNegative
-from mockserver.domain.cooperative import Cooperative
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS, Seed
 from mockserver.domain.record import mutable, record
@@ -122,6 +122,11 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
             yield
     document: ExportedState = yield from form(State).write_in_steps(state, secrets)
     return document
+
+
+def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
+    """The same at once, where there is nobody else to serve."""
+    return run_to_end(export(sandbox, secrets=secrets))
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:
