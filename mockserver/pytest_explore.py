@@ -37,7 +37,7 @@ from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.trial import differences, facts_of, points_of
 from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged
 from mockserver.findings.catalogue import lines_of
-from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_of
+from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_key, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.scenario.operations import UNREQUESTED
@@ -385,10 +385,9 @@ class Explorer:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Note what money a test has moved in which something is tried, before its story ends."""
         result = yield
-        sandbox = sandbox_of(pyfuncitem)
-        if tried_in(pyfuncitem) is not None and sandbox is not None:
+        if tried_in(pyfuncitem) is not None:
             with suppress(ControlRefused, HTTPError):
-                pyfuncitem.stash[_money_key] = money_in(sandbox)
+                pyfuncitem.stash[_money_key] = money_in(pyfuncitem.stash[sandbox_key])
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -426,19 +425,17 @@ class Explorer:
         return report
 
     def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
-        sandbox, limit = sandbox_of(item), item.stash.get(_hung_key, None)
+        sandbox, limit = item.stash[sandbox_key], item.stash.get(_hung_key, None)
         allowed = asked_of(item).allow or ()
-        ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
-        rows = [row for row in ended.get("findings", ()) if row["finding"] not in allowed]
-        item.stash[_struck_key] = is_hit = sandbox is not None and has_fired(tried, sandbox)
-        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended.get("rules", []))
-        has_books = sandbox is not None and sandbox.has_books
-        code = int(failed) if limit is None else None
+        ended = sandbox.end_of_test("error", allowed, rules=False)
+        rows = [row for row in ended["findings"] if row["finding"] not in allowed]
+        item.stash[_struck_key] = is_hit = has_fired(tried, sandbox)
+        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended["rules"])
+        code, has_books = int(failed) if limit is None else None, sandbox.has_books
         # What a finding has cost is allowed with it.
-        is_allowed = len(rows) < len(ended.get("findings", ()))
-        reference = Reference() if is_allowed else self._reference(item)
+        reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
         made = judged(code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours)
-        if sandbox is not None and sandbox.is_unsafe:
+        if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
         found, bad = made.verdict, [row for row in rows if row["severity"] == "error"]
         item.stash[_verdict_key], item.stash[_words_key] = found.value, [*made.words]
@@ -452,10 +449,9 @@ class Explorer:
         return found, f"{found}: {tried.story}{said.get(found, '')}"
 
     def _reference(self, item: pytest.Item) -> Reference:
-        learnt = self.known.get(test_itself(item.nodeid))
-        if learnt is None or learnt["money"] is None or _money_key not in item.stash:
-            return Reference()
-        return Reference(RunMoney(*learnt["money"]), learnt["shared"])
+        learnt = self.known[test_itself(item.nodeid)]
+        is_known = learnt["money"] is not None and _money_key in item.stash
+        return Reference(RunMoney(*learnt["money"]), learnt["shared"]) if is_known else Reference()
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
         return tried.fault in survivors_of(item, asked_of(item).survives)

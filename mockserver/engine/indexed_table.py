@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from heapq import merge
 from itertools import chain, islice
+from operator import contains
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from weakref import WeakSet
 
@@ -69,38 +70,17 @@ class ListPage(Generic[R]):
 
 
 @record
-class Bound(Generic[R]):
-    """Whether a row has a value, as ``read``, beyond another: ``is_beyond`` is a comparison of ``operator``."""
+class Holds(Generic[R]):
+    """Whether a test, such as one of ``operator``, holds of what ``read`` says of a row and a value; without
+    ``present``, whether not. A long table keeps the texts of rows in which others are searched (``contains``)."""
 
     read: Callable[[R], Any]
+    test: Callable[[Any, Any], bool]
     value: Any
-    is_beyond: Callable[[Any, Any], bool]
-
-    def __call__(self, row: R) -> bool:
-        return self.is_beyond(self.read(row), self.value)
-
-
-@record
-class Contains(Generic[R]):
-    """Whether what ``read`` says of a row has a text in it, or unless ``present`` has not: a long table keeps what it
-    says of each row."""
-
-    read: Callable[[R], str]
-    text: str
     present: bool = True
 
     def __call__(self, row: R) -> bool:
-        return (self.text in self.read(row)) is self.present
-
-
-@record
-class Among(Generic[R]):
-    id_of: Callable[[R], str]
-    ids: Collection[str]
-    present: bool = True
-
-    def __call__(self, row: R) -> bool:
-        return (self.id_of(row) in self.ids) is self.present
+        return self.test(self.read(row), self.value) is self.present
 
 
 @mutable
@@ -321,7 +301,7 @@ class LongSearches(Generic[R]):
 
     def _with_texts(self, check: Check[R]) -> Check[R]:
         """The same check of texts that are kept, for all that read them alike."""
-        if not isinstance(check, Contains):
+        if not isinstance(check, Holds) or check.test is not contains:
             return check
         texts = next((one for one in self._texts if one.read == check.read), None) or SearchTextIndex(check.read)
         self._listeners.add(texts)

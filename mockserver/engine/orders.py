@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from mockserver.books.comparison import COMPARED, Belief, agrees, difference
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
@@ -64,10 +63,8 @@ def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
 def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
     """The orders whose charges have changed after a journal entry, as far as the journal is kept, each with the charges
     that were made then."""
-    journal = sandbox.journal
-    entries = islice(journal.entries, max(0, after - journal.dropped), None)
     found: dict[OrderKey, list[Charge]] = {}
-    for event in (event for entry in entries for event in _of_charges(entry)):
+    for event in (event for entry in sandbox.journal.since(after) for event in _of_charges(entry)):
         charge = sandbox.charges.get(event.subject_id)
         if charge is not None:
             made = found.setdefault(key_of(charge), [])
