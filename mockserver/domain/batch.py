@@ -221,11 +221,6 @@ class Batch:
         self.rows[start:stop] = map(self.standing, range(start, stop))
 
     @property
-    def count(self) -> int:
-        """All of its rows."""
-        return len(self.rows)
-
-    @property
     def done(self) -> int:
         """Rows that have succeeded or failed."""
         return self.success + self.failure
