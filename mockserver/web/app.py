@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
-from mockserver.scenario.scenario import TlsMap
+from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
-from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
@@ -93,15 +92,6 @@ class Application(Starlette):
         """Why the server is not ready; empty when it is."""
         return self.world.directory.ready_problems
 
-    def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
-        """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
-        return self.world.sandboxes.open(key, self.world.real_clock()).setup
-
-    def idle(self, key: str) -> list[str]:
-        """A sentence on each scenario of which no rule has fired in the sandbox of a secret key."""
-        sandbox = self.world.sandboxes.open(key, self.world.real_clock())
-        return sandbox.director.idle(sandbox.config.scenarios)
-
     def store_references(self, rows: StoredRows) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
@@ -109,10 +99,6 @@ class Application(Starlette):
         endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))
         operations = (one for one in endpoints if isinstance(one, OperationEndpoint))
         return StoreReferences(rows, self.world.directory, operations)
-
-    async def reload(self) -> None:
-        """Read the scenario files again; bad ones leave the old rules in force."""
-        await self.world.directory.reload()
 
     def refuses_connection(self) -> bool:
         """Whether the connection that is being made is to be reset: a scenario says so."""
@@ -176,9 +162,9 @@ class Application(Starlette):
 
 def _rows(world: World) -> list[PathRow]:
     return [
-        *((row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES),
-        *((row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES),
-        *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
+        *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
+        *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),
+        *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
         (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
     ]
 

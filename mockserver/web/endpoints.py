@@ -7,7 +7,7 @@ A row of ``routes.csv`` names as its endpoint a function of the engine, such as 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import urlsplit
@@ -64,7 +64,7 @@ def endpoint_of(name: str, reply: str, query: str) -> Callable[[OperationCall], 
     if is_own:
         own: Callable[[OperationCall], object] = found
         return own
-    return ListOf(found, reply, query) if name.startswith(_LISTED) else UseCase(found, reply)
+    return ListOf(found, reply, query) if name.startswith(_LISTED) else partial(_use, found, reply)
 
 
 def shown(call: OperationCall, reply: str, made: Any) -> object:
@@ -75,17 +75,10 @@ def shown(call: OperationCall, reply: str, made: Any) -> object:
     return reply_of(reply, made) if show is None else show(call, made)
 
 
-class UseCase:
-    """The endpoint of one function of the engine, which is given what the path names and the command of the body, if
-    there is one."""
-
-    def __init__(self, act: Callable[..., Any], reply: str) -> None:
-        self._act = act
-        self._reply = reply
-
-    def __call__(self, call: OperationCall) -> object:
-        given = () if call.body is None else (call.body.command(),)
-        return shown(call, self._reply, self._act(call.step, *call.path.values(), *given))
+def _use(act: Callable[..., Any], reply: str, call: OperationCall) -> object:
+    """Use a function of the engine, which is given what the path names and the command of the body, if there is one."""
+    given = () if call.body is None else (call.body.command(),)
+    return shown(call, reply, act(call.step, *call.path.values(), *given))
 
 
 class ListOf:
