@@ -94,22 +94,20 @@ async def _check(
     client = _Client(app)
     line = scenario.line("examples", number)
     try:
-        sandbox = _opened(app, scenario)
-        client.answers = dict(sandbox.setup.get(scenario.name, {}))
+        client.answers = _opened(app, scenario)
         for place, step in enumerate(example.calls):
             await client.take(step, scenario.line("examples", number, "calls", place))
     except _Unexpected as found:
         return ExampleReport(scenario.file, found.line, example.name, str(found), tuple(client.messages))
     made = ExampleReport(scenario.file, line, example.name, None, tuple(client.messages))
-    sandbox = app.world.sandboxes.present(sandbox)
-    idle = map(mask_text, sandbox.director.idle(sandbox.config.scenarios))
-    return replace(made, idle=tuple(idle), findings=await client.findings())
+    return replace(made, idle=tuple(map(mask_text, app.idle(EXAMPLE_KEY))), findings=await client.findings())
 
 
-def _opened(app: Any, scenario: Scenario) -> Any:
-    """The sandbox, which runs the set-up calls as it opens. Raises ``_Unexpected`` at the call that is refused."""
+def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
+    """The answers of the set-up calls, which the sandbox runs as it opens. Raises ``_Unexpected`` at the call that is
+    refused."""
     try:
-        return app.world.sandboxes.open(EXAMPLE_KEY, app.world.real_clock())
+        return dict(app.open(EXAMPLE_KEY).get(scenario.name, {}))
     except Refused as refused:
         for place, call in enumerate(scenario.said.setup):
             words = (refused.details or {}).get(f"Setup.{call.id or place}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -91,6 +91,15 @@ class Application(Starlette):
     def ready_problems(self) -> list[str]:
         """Why the server is not ready; empty when it is."""
         return self.world.directory.ready_problems
+
+    def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
+        """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
+        return self.world.sandboxes.open(key, self.world.real_clock()).setup
+
+    def idle(self, key: str) -> list[str]:
+        """A sentence on each scenario of which no rule has fired in the sandbox of a secret key."""
+        sandbox = self.world.sandboxes.open(key, self.world.real_clock())
+        return sandbox.director.idle(sandbox.config.scenarios)
 
     def store_references(self, rows: StoredRows) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
