@@ -52,9 +52,10 @@ _SILENCE = (SILENCE[Stage.ARRIVAL],)
 class OperationEndpoint(Endpoint):
     """One row of the route table."""
 
-    def __init__(self, route: Route, world: World) -> None:
-        super().__init__(world)
-        self.route = route
+    route: Route
+
+    def __init__(self, world: World, route: Route) -> None:
+        super().__init__(world, route)
         self.op = route.op
         self.largest = max(route.largest or 0, world.settings.max_body)
 
