@@ -3,9 +3,7 @@ Every failure in every test).
 
 The tests that use a sandbox are first run twice, in a process of their own, with the arguments of the session. The
 session then knows every failure to try before it collects a single test, what each test does with the money, and so do
-all workers of xdist. Options
-``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker argument
-``survives``. Only imported when the first is given.
+all workers of xdist. Only imported when failures are to be tried.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.trial import differences, facts_of, points_of
 from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged
 from mockserver.findings.catalogue import lines_of
-from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_of
+from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_key, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.scenario.operations import UNREQUESTED
@@ -385,17 +383,16 @@ class Explorer:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Note what money a test has moved in which something is tried, before its story ends."""
         result = yield
-        sandbox = sandbox_of(pyfuncitem)
-        if tried_in(pyfuncitem) is not None and sandbox is not None:
+        if tried_in(pyfuncitem) is not None:
             with suppress(ControlRefused, HTTPError):
-                pyfuncitem.stash[_money_key] = money_in(sandbox)
+                pyfuncitem.stash[_money_key] = money_in(pyfuncitem.stash[sandbox_key])
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Give each report its verdict. Fixtures that fail under a fault do not fail the test."""
+        """Give the last report of a test its verdict. Fixtures that fail under a fault do not fail the test."""
         report = yield
         tried, sandbox = tried_in(item), sandbox_of(item)
         if tried is None:
@@ -410,7 +407,8 @@ class Explorer:
                 report.outcome = "skipped"
                 report.longrepr = (*_place(item), f"{words}, in its fixtures")
         if report.when == "teardown" and report.failed and item.stash.get(_struck_key, False):
-            item.stash[_verdict_key] = max(item.stash[_verdict_key], Verdict.FAILED.value, key=_order)
+            if not Verdict(item.stash[_verdict_key]).reaches(Verdict.FAILED):
+                item.stash[_verdict_key] = Verdict.FAILED.value
             report.outcome, report.longrepr = "passed", None
         if report.skipped and report.when == "call":
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
@@ -419,26 +417,24 @@ class Explorer:
         # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
         # the test from is not news of that.
         vars(report).pop(ATTRIBUTE, None)
-        if _verdict_key in item.stash:
+        if report.when == "teardown" and _verdict_key in item.stash:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
             money = item.stash.get(_words_key, [])
             setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key], "money": money})
         return report
 
     def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
-        sandbox, limit = sandbox_of(item), item.stash.get(_hung_key, None)
+        sandbox, limit = item.stash[sandbox_key], item.stash.get(_hung_key, None)
         allowed = asked_of(item).allow or ()
-        ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
-        rows = [row for row in ended.get("findings", ()) if row["finding"] not in allowed]
-        item.stash[_struck_key] = is_hit = sandbox is not None and has_fired(tried, sandbox)
-        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended.get("rules", []))
-        has_books = sandbox is not None and sandbox.has_books
-        code = int(failed) if limit is None else None
+        ended = sandbox.end_of_test("error", allowed, rules=False)
+        rows = [row for row in ended["findings"] if row["finding"] not in allowed]
+        item.stash[_struck_key] = is_hit = has_fired(tried, sandbox)
+        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended["rules"])
+        code, has_books = int(failed) if limit is None else None, sandbox.has_books
         # What a finding has cost is allowed with it.
-        is_allowed = len(rows) < len(ended.get("findings", ()))
-        reference = Reference() if is_allowed else self._reference(item)
+        reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
         made = judged(code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours)
-        if sandbox is not None and sandbox.is_unsafe:
+        if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
         found, bad = made.verdict, [row for row in rows if row["severity"] == "error"]
         item.stash[_verdict_key], item.stash[_words_key] = found.value, [*made.words]
@@ -452,10 +448,9 @@ class Explorer:
         return found, f"{found}: {tried.story}{said.get(found, '')}"
 
     def _reference(self, item: pytest.Item) -> Reference:
-        learnt = self.known.get(test_itself(item.nodeid))
-        if learnt is None or learnt["money"] is None or _money_key not in item.stash:
-            return Reference()
-        return Reference(RunMoney(*learnt["money"]), learnt["shared"])
+        learnt = self.known[test_itself(item.nodeid)]
+        is_known = learnt["money"] is not None and _money_key in item.stash
+        return Reference(RunMoney(*learnt["money"]), learnt["shared"]) if is_known else Reference()
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
         return tried.fault in survivors_of(item, asked_of(item).survives)
@@ -503,23 +498,16 @@ class Explorer:
 
 def _matrix(cells: Sequence[Mapping[str, Any]], known: Mapping[str, Learnt]) -> Iterator[str]:
     """The tables of all tests with their points, and how many there are of each verdict."""
-    found: dict[tuple[str, str], str] = {}
-    for cell in cells:
-        key = (f"{cell['test']} {cell['point']}", cell["fault"])
-        found[key] = max(cell["verdict"], found.get(key, cell["verdict"]), key=_order)
-    words = {key: one if one == LEFT_OUT else word(Verdict(one)) for key, one in found.items()}
+    found = {(f"{cell['test']} {cell['point']}", cell["fault"]): cell for cell in cells}
+    verdicts = {place: cell["verdict"] for place, cell in found.items()}
+    words = {place: one if one == LEFT_OUT else word(Verdict(one)) for place, one in verdicts.items()}
     points = [f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])]
     yield from tables(points, words)
-    # Call and teardown of a test both report its cell.
-    money = {(f"{one['test']} {one['point']}", one["fault"]): one["money"] for one in cells if one["money"]}
-    for place, told in money.items():
-        yield from (f"{words[place]}  {'/'.join(place)}", *(f"    {line}" for line in told))
-    counts = Counter(found.values())
+    for place, cell in found.items():
+        if cell["money"]:
+            yield from (f"{words[place]}  {'/'.join(place)}", *(f"    {line}" for line in cell["money"]))
+    counts = Counter(verdicts.values())
     yield ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one]) or "nothing was tried"
-
-
-def _order(verdict: str) -> int:
-    return -1 if verdict == LEFT_OUT else Verdict(verdict).rank
 
 
 def _place(item: pytest.Item) -> tuple[str, int]:

@@ -231,6 +231,7 @@ LAST = 0.2
 """Seconds that those have which were begun after that."""
 
 _LOG = logging.getLogger("mockserver.webhooks")
+_ENDED = (DeliveryState.DELIVERED, DeliveryState.GIVEN_UP)
 
 
 class WebhookDispatcher:
@@ -297,8 +298,11 @@ class WebhookDispatcher:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
         await self._sender.close()
+        undelivered = "sandbox %s: %d webhooks were not delivered before the stop, %d of them never tried"
         for sandbox in sandboxes:
-            report_unsent(sandbox)
+            unsent = [one for one in sandbox.deliveries if one.state not in _ENDED]
+            if unsent:
+                _LOG.warning(undelivered, masked_key(sandbox.key), len(unsent), sum(not one.tries for one in unsent))
 
     async def _try(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """Make one try, after those before it for the same object."""
@@ -342,12 +346,3 @@ class WebhookDispatcher:
     def _report_end(self, sandbox: Sandbox) -> None:
         if sandbox in self._next_ends:
             self._next_ends.pop(sandbox).set_result(None)
-
-
-def report_unsent(sandbox: Sandbox) -> None:
-    """Log how many webhooks of a sandbox were still under way."""
-    left = [one for one in sandbox.deliveries if one.state not in (DeliveryState.DELIVERED, DeliveryState.GIVEN_UP)]
-    if left:
-        untried = sum(not one.tries for one in left)
-        words = "sandbox %s: %d webhooks were not delivered before the stop, %d of them never tried"
-        _LOG.warning(words, masked_key(sandbox.key), len(left), untried)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
@@ -44,6 +45,9 @@ _HEADERS: Mapping[str, str] = {
 }
 """What a client sends with every call, where the example says nothing else."""
 
+_WINDOWS = {"gzip": zlib.MAX_WBITS | 16, "deflate": -zlib.MAX_WBITS}
+"""How what is compressed is read, by its coding."""
+
 _AS_IT_IS = "/?&=%:+,;@!$'()*|^\\[]"
 """Characters that stand as they are in the path of a call; in its query also those behind it."""
 _ALSO = "{}`"
@@ -76,12 +80,11 @@ class _Unexpected(Exception):
         self.line = line
 
 
-def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
+async def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
     """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it. A scenario
     without examples still has its setup run. An example ends at its first unexpected answer."""
     examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
-    # What one leaves under way ends with its loop, before the next begins.
-    return [asyncio.run(_check(scenario, others, open_app, *one)) for one in enumerate(examples)]
+    return [await _check(scenario, others, open_app, *one) for one in enumerate(examples)]
 
 
 async def _check(
@@ -127,7 +130,7 @@ class _Client:
             case CallMap():
                 await self._call(step, line)
             case TogetherMap():
-                await asyncio.gather(*(self._call(call, line) for call in step.together))
+                await self._together(step, line)
             case AdvanceMap():
                 await self._advance(step.advance, line)
             case WaitMap():
@@ -135,7 +138,8 @@ class _Client:
 
     async def findings(self) -> tuple[tuple[str, str], ...]:
         """The findings of the example: their names, and what was found."""
-        rows = json.loads((await self._ask(CallMap(call="GET /__admin/findings"))).raw).get("findings", [])
+        _, said = await self._ask(CallMap(call="GET /__admin/findings"))
+        rows = said.get("findings", []) if isinstance(said, dict) else []
         return tuple((row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"]) for row in rows)
 
     async def _call(self, call: CallMap, line: int) -> None:
@@ -145,18 +149,25 @@ class _Client:
         except LookupError as problem:
             raise _Unexpected(line, f"{call}: {problem.args[0]}") from None
         try:
-            answer = await self._ask(asked)
+            answer, body = await self._ask(asked)
         except ConnectionError as cut:
             if asked.expect is None or not asked.expect.fault:
                 raise _Unexpected(line, f"{call}: no whole answer came: {cut}") from None
             return
-        body = _read(answer.raw)
         self.answers.update({call.id: body} if call.id is not None else {})
         if asked.expect and (faults := unexpected(asked.expect, answer.status, answer.headers, body)):
             raise _Unexpected(line, f"{call}: {'; '.join(faults)}")
 
+    async def _together(self, calls: TogetherMap, line: int) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call in calls.together:
+                    group.create_task(self._call(call, line))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+
     async def _advance(self, by: Micros, line: int) -> None:
-        answer = await self._ask(CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)}))
+        answer, _ = await self._ask(CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)}))
         if answer.status != 200:
             raise _Unexpected(line, f"the clock would not advance: {answer.raw.decode('utf-8', 'replace')}")
 
@@ -174,8 +185,9 @@ class _Client:
             left -= step
             await self._advance(step, line)
 
-    async def _ask(self, call: CallMap) -> Answered:
-        """The answer to a call, which becomes a message. Raises ``ConnectionError`` when no whole answer comes."""
+    async def _ask(self, call: CallMap) -> tuple[Answered, object]:
+        """The answer to a call, which becomes a message, and what its body holds. Raises ``ConnectionError`` when no
+        whole answer comes."""
         url = urlsplit(urljoin(_BASE, call.path))
         path, query = quote(url.path or "/", safe=_AS_IT_IS), quote(url.query, safe=_AS_IT_IS + _ALSO)
         shown, place = f"{call.method} {path}{'?' if query else ''}{query} -> ", len(self.messages)
@@ -186,32 +198,32 @@ class _Client:
             headers |= {"content-type": "application/json", "content-length": str(len(content))}
         target = call.method, unquote(path), query.encode()
         answer = await asked(self.app, *target, headers, content, raw_path=path.encode())
-        if "content-encoding" in answer.headers:
-            _check_coding(answer)
-        self.messages[place] = f"{shown}{_message(answer)}"
-        return answer
+        _check_coding(answer)
+        body = _read(answer.raw)
+        self.messages[place] = f"{shown}{answer.status} {_message(answer.raw, body)}"
+        return answer, body
 
 
 def _check_coding(answer: Answered) -> None:
     """Raise ``ConnectionError`` for an answer that is not coded as it says: no client can read it."""
-    from httpx import DecodingError, Response
+    for coding in answer.headers.get("content-encoding", "").lower().split(","):
+        if (window := _WINDOWS.get(coding.strip())) is not None:
+            try:
+                zlib.decompressobj(window).decompress(answer.raw)
+            except zlib.error as fault:
+                raise ConnectionError(str(fault)) from None
 
-    try:
-        Response(answer.status, headers=answer.headers, content=answer.raw)
-    except DecodingError as fault:
-        raise ConnectionError(str(fault)) from None
 
-
-def _message(answer: Answered) -> str:
+def _message(raw: bytes, said: object) -> str:
     """An answer in a line: of an error its code and message, else the beginning of the body."""
-    said, words = _read(answer.raw), answer.raw.decode("utf-8", "replace")
+    words = raw.decode("utf-8", "replace")
     if isinstance(said, dict) and "code" in said and "message" in said:
         words = f"code {said['code']} {said['message']}" + "".join(
             f"; {field}: {text}" for field, text in (said.get("details") or {}).items()
         )
     shown = mask_start(words.replace("\n", " "), LONGEST_ANSWER + 1)
     shown = f"{shown[:LONGEST_ANSWER]}..." if len(shown) > LONGEST_ANSWER else shown
-    return f"{answer.status} {shown}"
+    return shown
 
 
 def _read(raw: bytes) -> object:

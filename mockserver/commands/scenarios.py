@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -97,16 +98,18 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
     behind = load([], test_values=True)
     checked, open_app = reports.unread(unread), _opening()
-    for scenario in loaded:
-        warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
-        try:
-            found = reports.Checked(scenario.file, warned, tuple(run(scenario, behind, open_app)))
-        except Refused as refused:
-            found = reports.Checked(scenario.file, warned, refusal=str(refused))
-        if form == "text":
-            for line, is_fault in reports.checks_lines(found, is_verbose=verbose):
-                click.echo(line, err=is_fault)
-        checked.append(found)
+    with asyncio.Runner() as runner:
+        for scenario in loaded:
+            warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
+            try:
+                examples = runner.run(run(scenario, behind, open_app))
+                found = reports.Checked(scenario.file, warned, tuple(examples))
+            except Refused as refused:
+                found = reports.Checked(scenario.file, warned, refusal=str(refused))
+            if form == "text":
+                for line, is_fault in reports.checks_lines(found, is_verbose=verbose):
+                    click.echo(line, err=is_fault)
+            checked.append(found)
     if form != "text":
         click.echo(documents[form](checked))
     if any(one.refusal is not None for one in checked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -200,8 +201,9 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
 def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     """A function that makes a sandbox of its rows, as a server would, or gives the reason why it cannot."""
     from mockserver import create_app
-    from mockserver.store.persister import DamagedSandbox, stored_sandbox
-    from mockserver.store.schema import SERVER, Unreadable
+    from mockserver.engine.tables import ROW_CLASSES
+    from mockserver.store.persister import stored_sandbox
+    from mockserver.store.schema import SERVER, DamagedSandbox, Unreadable
 
     app = create_app()
     try:
@@ -212,9 +214,15 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
 
     def make(kept: StoredSandbox) -> Sandbox | str:
         try:
-            return stored_sandbox(kept.key, kept.world, reader.rows(kept.world), context, machine_now()).sandbox
-        except (Unreadable, DamagedSandbox) as fault:
+            sandbox = stored_sandbox(kept.key, kept.world, reader.rows(kept.world), context, machine_now()).sandbox
+            # A server makes the rows of a large table one by one.
+            for name in ROW_CLASSES:
+                deque(getattr(sandbox, name), maxlen=0)
+        except Unreadable as fault:
             return str(fault)
+        except DamagedSandbox as fault:
+            return fault.text
+        return sandbox
 
     return make
 

@@ -16,12 +16,11 @@ from hmac import digest
 from typing import Any
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.record import entity, record
-from mockserver.domain.states import DeliveryState
+from mockserver.domain.states import DeliveryState, Subject
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 

@@ -1,4 +1,5 @@
-"""The states and events of every kind of object, and the tables of its legal moves.
+"""The states and events of every kind of object, the tables of its legal moves, and what is told of a move: journals
+are written and webhooks planned from that.
 
 ``states.md`` has the moves, as diagrams. What they do not show is refused by ``TransitionTable.advance``, the only way
 to change a state, before anything else changes.
@@ -13,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import record
@@ -229,3 +231,24 @@ WEBHOOK_SUBSCRIPTION = _table(
 _OF_PAYERS = (CHARGE, VAULT, CCV, CUSTOMER, PAYMENT_METHOD, PROVIDER, TOKEN, PAYTO, NETWORK_TOKEN)
 _OF_SHOPS = (SUBSCRIPTION, TRANSFER, WEBHOOK_SUBSCRIPTION, BATCH, BATCH_ROW, DELIVERY)
 TABLES: Mapping[str, TransitionTable[Any, Any]] = {table.name: table for table in (*_OF_PAYERS, *_OF_SHOPS)}
+
+Subject = StrEnum(
+    "Subject",
+    "CHARGE VAULT CCV CUSTOMER PAYMENT_METHOD PROVIDER TOKEN "
+    "PAYMENT_LINK BATCH SUBSCRIPTION PAYTO NETWORK_TOKEN TRANSFER WEBHOOK_SUBSCRIPTION",
+)
+"""The kind of object that an event is about."""
+
+
+@record
+class Event:
+    """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object that began. With
+    ``data`` nothing has moved: webhooks report it under the name ``what``, and of the object with these members."""
+
+    subject: Subject
+    subject_id: str
+    what: str
+    before: str | None
+    after: str | None
+    at: Micros
+    data: Mapping[str, object] | None = None

@@ -93,6 +93,8 @@ def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool)
 def _values(place: str, here: object, there: object, run: Run) -> Iterator[tuple[str, ValueForm, ValueForm]]:
     """The topmost places at which two values differ, with the forms of both."""
     match here, there:
+        case _ if here is there:
+            pass  # both were read of the same bytes
         case Mapping(), Mapping():
             for key in {**there, **here}:
                 below = f"{place}.{key}" if place else str(key)

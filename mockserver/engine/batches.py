@@ -29,12 +29,11 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch, NewCharge
 from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import Invalid, Refused
-from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record, replace
 from mockserver.domain.sources import MethodSource
-from mockserver.domain.states import BatchEvent, ChargeState
+from mockserver.domain.states import BatchEvent, ChargeState, Subject
 from mockserver.engine import charges, step_effects
 from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked

@@ -18,9 +18,8 @@ from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import Full, NotFound
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
-from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
+from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, Event, PresenceEvent, Subject
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.delivery_log import MOST_UNDER_WAY

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from heapq import merge
 from itertools import chain, islice
+from operator import contains
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from weakref import WeakSet
 
@@ -69,38 +70,17 @@ class ListPage(Generic[R]):
 
 
 @record
-class Bound(Generic[R]):
-    """Whether a row has a value, as ``read``, beyond another: ``is_beyond`` is a comparison of ``operator``."""
+class Holds(Generic[R]):
+    """Whether a test, such as one of ``operator``, holds of what ``read`` says of a row and a value; without
+    ``present``, whether not. A long table keeps the texts of rows in which others are searched (``contains``)."""
 
     read: Callable[[R], Any]
+    test: Callable[[Any, Any], bool]
     value: Any
-    is_beyond: Callable[[Any, Any], bool]
-
-    def __call__(self, row: R) -> bool:
-        return self.is_beyond(self.read(row), self.value)
-
-
-@record
-class Contains(Generic[R]):
-    """Whether what ``read`` says of a row has a text in it, or unless ``present`` has not: a long table keeps what it
-    says of each row."""
-
-    read: Callable[[R], str]
-    text: str
     present: bool = True
 
     def __call__(self, row: R) -> bool:
-        return (self.text in self.read(row)) is self.present
-
-
-@record
-class Among(Generic[R]):
-    id_of: Callable[[R], str]
-    ids: Collection[str]
-    present: bool = True
-
-    def __call__(self, row: R) -> bool:
-        return (self.id_of(row) in self.ids) is self.present
+        return self.test(self.read(row), self.value) is self.present
 
 
 @mutable
@@ -321,12 +301,39 @@ class LongSearches(Generic[R]):
 
     def _with_texts(self, check: Check[R]) -> Check[R]:
         """The same check of texts that are kept, for all that read them alike."""
-        if not isinstance(check, Contains):
+        if not isinstance(check, Holds) or check.test is not contains:
             return check
         texts = next((one for one in self._texts if one.read == check.read), None) or SearchTextIndex(check.read)
         self._listeners.add(texts)
         self._texts = [*(one for one in self._texts if one is not texts), texts][-_MOST_TEXTS:]
         return replace(check, read=texts)
+
+
+class LateRows(list[Any]):
+    """Rows that a store holds as texts, each of which ``make`` turns into its row, by its place, at the first look."""
+
+    def __init__(self, texts: Iterable[object], make: Callable[[int, bytes], Any]) -> None:
+        super().__init__(texts)
+        self._make = make
+
+    def __getitem__(self, place: Any) -> Any:
+        held = super().__getitem__(place)
+        if type(held) is bytes:
+            held = self._make(place % len(self), held)
+            self[place] = held
+        elif type(held) is list:
+            return [self[one] for one in range(*place.indices(len(self)))]
+        return held
+
+    def __iter__(self) -> Iterator[Any]:
+        place = 0
+        while place < len(self):
+            yield self[place]
+            place += 1
+
+    def copy(self) -> LateRows:
+        """The same rows, those not yet looked at as texts."""
+        return LateRows(super().__iter__(), self._make)
 
 
 class Table(Generic[R]):
@@ -337,7 +344,7 @@ class Table(Generic[R]):
         self.id_of = id_of
         self.rows: list[R] = []
         self.listeners: tuple[Listener, ...] = ()
-        self._by_id: dict[str, R] = {}
+        self._places: dict[str, int] = {}
         self._derived: dict[int, tuple[R, object]] = {}
         self._indexes = indexes
         # Only of indexes that have been used: a table that is not searched needs no memory for them.
@@ -352,7 +359,7 @@ class Table(Generic[R]):
         return len(self.rows)
 
     def __contains__(self, row_id: str) -> bool:
-        return row_id in self._by_id
+        return row_id in self._places
 
     def __iter__(self) -> Iterator[R]:
         return iter(self.rows)
@@ -361,17 +368,23 @@ class Table(Generic[R]):
         made: Any = row
         made.seq = len(self.rows)
         self.rows.append(row)
-        self._by_id[self.id_of(row)] = row
+        self._places[self.id_of(row)] = made.seq
         if not len(self.rows) % STEP_ROWS:
             run_to_end(self.learning())
         for hear in self.listeners:
             hear(self, row, None)
         return row
 
+    def take_over(self, rows: list[R], ids: Iterable[str]) -> None:
+        """Have these rows, with their ids, in the place of those that there are."""
+        self.rows, self._places = rows, dict(zip(ids, range(len(rows)), strict=True))
+        self._postings.clear()
+        run_to_end(self.learning())
+
     def take_back(self) -> None:
         self._note(self.rows[-1])
         row = self.rows.pop()
-        del self._by_id[self.id_of(row)]
+        del self._places[self.id_of(row)]
         for postings in self._postings.values():
             postings.take_back(row)
 
@@ -384,10 +397,11 @@ class Table(Generic[R]):
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries that it consists of."""
-        return [self._by_id, *(postings.by_value for postings in self._postings.values()), self.rows]
+        return [self._places, *(postings.by_value for postings in self._postings.values()), self.rows]
 
     def get(self, row_id: str) -> R | None:
-        return self._by_id.get(row_id)
+        place = self._places.get(row_id)
+        return None if place is None else self.rows[place]
 
     def replace(self, before: R, after: R) -> None:
         """Keep the next value of a row, and every index right. Raises ``RuntimeError`` when ``before`` is not the
@@ -397,7 +411,6 @@ class Table(Generic[R]):
             raise RuntimeError(f"row {seq} has moved on, {self.id_of(before)} cannot be replaced")
         self._note(before)
         self.rows[seq] = after
-        self._by_id[self.id_of(after)] = after
         for postings in self._postings.values():
             values_of = postings.index.values_of
             postings.move(values_of(before), values_of(after), seq)
@@ -471,9 +484,8 @@ class Table(Generic[R]):
     def learning(self) -> Cooperative[None]:
         """Bring up to date what operations ask: the rows by their ids, and some indexes."""
         rows, id_of = self.rows, self.id_of
-        for start in range(len(self._by_id), len(rows), STEP_ROWS):
-            some = rows[start : start + STEP_ROWS]
-            self._by_id.update(zip(map(id_of, some), some, strict=True))
+        for start in range(len(self._places), len(rows), STEP_ROWS):
+            self._places.update((id_of(row), row.seq) for row in rows[start : start + STEP_ROWS])
             yield
         for index in self._indexes:
             if index.is_asked:

@@ -14,13 +14,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event
 from mockserver.domain.record import record, replace
+from mockserver.domain.states import Event
 from mockserver.engine.result import Asked, Result
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.transport import Transport
@@ -201,8 +201,7 @@ class Stories:
 
     def since(self, after: int) -> Iterator[Change]:
         """Changes of entries with a number above ``after``, oldest first."""
-        newer = takewhile(lambda change: change.number > after, reversed(self._order))
-        return reversed(list(newer))
+        return reversed(list(takewhile(lambda change: change.number > after, reversed(self._order))))
 
     def note(self, number: int, asked: Asked, result: Result) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
@@ -318,8 +317,5 @@ class Journal(QuotaMember):
 
     def since(self, after: int) -> Iterator[JournalEntry]:
         """Kept entries with a number above ``after``, oldest first."""
-        newer = max(self.last - after, 0)
-        if newer < len(self.entries) // 2:
-            # From the nearer end: a store asks for the newest after every few of them.
-            return reversed(list(islice(reversed(self.entries), newer)))
-        return islice(self.entries, max(after - self.dropped, 0), None)
+        # From the newer end: a store asks for the newest after every few of them.
+        return reversed(list(takewhile(lambda entry: entry.number > after, reversed(self.entries))))

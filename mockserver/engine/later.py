@@ -16,9 +16,9 @@ from mockserver.domain import states
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
 from mockserver.domain.errors import Refused, invalid
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
+from mockserver.domain.states import Event, Subject
 from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from mockserver.books.comparison import COMPARED, Belief, agrees, difference
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
 from mockserver.books.shop_rows import BadRow, ShopRow
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record, replace
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
@@ -65,10 +63,8 @@ def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
 def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
     """The orders whose charges have changed after a journal entry, as far as the journal is kept, each with the charges
     that were made then."""
-    journal = sandbox.journal
-    entries = islice(journal.entries, max(0, after - journal.dropped), None)
     found: dict[OrderKey, list[Charge]] = {}
-    for event in (event for entry in entries for event in _of_charges(entry)):
+    for event in (event for entry in sandbox.journal.since(after) for event in _of_charges(entry)):
         charge = sandbox.charges.get(event.subject_id)
         if charge is not None:
             made = found.setdefault(key_of(charge), [])

@@ -6,13 +6,14 @@ Sources: docs/spec/service.md, Payment methods, and Customers; What the service 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from mockserver.domain import commands
-from mockserver.domain.cards import Card, CardNumber
+from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer
-from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults, Invalid, WrongState
@@ -34,27 +35,17 @@ get = finder(PaymentMethod, Code.INVALID_PAYMENT_METHOD_ID)
 
 
 @record
-class ToVault:
-    """A checked card that shall be vaulted with the payment method."""
-
-    facts: CardNumber
-    number: str = field(repr=False)
-    ccv: str | None = field(repr=False)
-    expires: Instant | None
-
-
-@record
 class Prepared:
     """A payment method that passed its checks, with what storing it will cause.
 
-    ``source`` is its name for rules; ``draft`` lacks only what storing gives it: ids and an owner; ``inherited`` is the
-    method whose card it takes over.
+    ``source`` is its name for rules; ``draft`` lacks only what storing gives it: ids and an owner; ``to_vault`` stores
+    its card in the vault; ``inherited`` is the method whose card it takes over.
     """
 
     source: str
     provider: Provider
     draft: PaymentMethod
-    to_vault: ToVault | None = None
+    to_vault: Callable[[], VaultItem] | None = field(default=None, repr=False)
     token: Token | None = None
     agreement: commands.NewPayToMethod | None = None
     inherited: PaymentMethod | None = None
@@ -90,10 +81,10 @@ def ask(step: Step, op: str, wanted: Prepared) -> None:
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    ids, draft, secret = step.sandbox.ids, wanted.draft, wanted.to_vault
+    ids, draft = step.sandbox.ids, wanted.draft
     vault_id, payto_id = draft.vault_id, draft.payto_id
-    if secret is not None:
-        vault_id = vault.store(step, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
+    if wanted.to_vault is not None:
+        vault_id = wanted.to_vault().vault_id
     if wanted.agreement is not None:
         payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
     method = replace(
@@ -238,14 +229,14 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     provider = faults.attempt(providers.named, step.sandbox, command.provider_id, Capability.CARD)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
-    found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
+    details, number = command.details, command.details.number
+    found = card_entry.check(step, details, faults, skip_expiry_check=command.skip_expiry_check)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
-    number = command.details.number
     if provider is None or found is None or number is None:
         return None
     card, instrument = found
     draft = _draft(step.sandbox, provider, instrument, command.terms)
-    to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault_card else None
+    to_vault = partial(vault.store, step, card.number, number, details.ccv, expires) if command.vault_card else None
     return Prepared("card", provider, draft, to_vault, create_network_token=command.create_network_token)
 
 

@@ -11,8 +11,8 @@ from typing import Annotated
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import Problem
-from mockserver.domain.events import Event
 from mockserver.domain.record import entity, mutable, record
+from mockserver.domain.states import Event
 from mockserver.scenario.director import Decision
 from mockserver.scenario.matching import Attempt
 from mockserver.scenario.provider_outcome import ProviderOutcome

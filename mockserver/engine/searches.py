@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
-from operator import attrgetter, ge, gt, le, lt
+from operator import attrgetter, contains, ge, gt, le, lt
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.domain.batch import Batch
@@ -28,7 +28,7 @@ from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.indexed_table import Bound, Contains, ListPage, Query, Table, TableRow
+from mockserver.engine.indexed_table import Holds, ListPage, Query, Table, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -83,7 +83,7 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
         return _APART.join(word for word in words(row) if word).lower()
 
     def add(step: Step, value: str, query: Query[Any], faults: Faults) -> None:
-        query.where.append(Contains(read, value.lower()))
+        query.where.append(Holds(read, contains, value.lower()))
 
     return add
 
@@ -100,7 +100,7 @@ def amount_beyond(exclusive: Callable[[Any, Any], bool], inclusive: Callable[[An
 
     def add(step: Step, bound: Any, query: Query[Any], faults: Faults) -> None:
         is_beyond = inclusive if step.assume("search.bounds") == "inclusive" else exclusive
-        query.where.append(Bound(amount_of, bound, is_beyond))
+        query.where.append(Holds(amount_of, is_beyond, bound))
 
     return add
 

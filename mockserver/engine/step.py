@@ -17,13 +17,20 @@ from weakref import proxy
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.reading import SpelledWord, camel, snake
 from mockserver.domain.record import entity, record, replace
-from mockserver.domain.states import ChargeState, NetworkTokenState, PayToState, Presence, TransitionTable
+from mockserver.domain.states import (
+    ChargeState,
+    Event,
+    NetworkTokenState,
+    PayToState,
+    Presence,
+    Subject,
+    TransitionTable,
+)
 from mockserver.engine.indexed_table import Table, TableRow
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox

@@ -15,12 +15,6 @@ def plan(step: Step) -> None:
     deliveries.plan(step)
 
 
-def plan_declined(step: Step) -> None:
-    """Plan what follows though a provider has declined the present step: nothing but what a scenario says of later."""
-    if step.result.ruled:
-        later.plan(step, is_declined=True)
-
-
 def note(step: Step, entry: JournalEntry) -> None:
     """Keep a request in the journal. Warn once in the life of a sandbox for each list that overflows by it, and when
     the memory of all journals does."""

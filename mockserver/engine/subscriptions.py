@@ -14,12 +14,11 @@ from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.errors import Faults
-from mockserver.domain.events import Subject
 from mockserver.domain.money import check_positive, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import or_kept, replace
-from mockserver.domain.states import SUBSCRIPTION, ChargeState, SubscriptionEvent, SubscriptionState
+from mockserver.domain.states import SUBSCRIPTION, ChargeState, Subject, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, method_in_use

@@ -17,11 +17,10 @@ from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, WrongState, invalid
-from mockserver.domain.events import Subject
 from mockserver.domain.ids import digest
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.record import record
-from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent
+from mockserver.domain.states import TRANSFER, ChargeState, Subject, TransferEvent
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox

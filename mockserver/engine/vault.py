@@ -10,9 +10,8 @@ from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import Faults, NotFound
-from mockserver.domain.events import Subject
 from mockserver.domain.sources import Instrument
-from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
+from mockserver.domain.states import CcvEvent, CcvState, Subject, VaultEvent, VaultState
 from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import card_entry
 from mockserver.engine.schedule import Due

@@ -14,9 +14,8 @@ from urllib.parse import quote
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
 from mockserver.domain.delivery import Content, MediaType, Notice, WebhookMessage, padded, previous_key, sign
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox

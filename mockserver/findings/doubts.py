@@ -9,9 +9,8 @@ from mockserver.books.figures import TAKEN
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event
 from mockserver.findings.facts import Call, UncertainResult, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger

@@ -13,9 +13,9 @@ from typing import Any
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, SECOND, Micros
-from mockserver.domain.events import Event
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
+from mockserver.domain.states import Event
 
 
 class UncertainResult(StrEnum):

@@ -8,10 +8,9 @@ from decimal import Decimal
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.states import ChargeEvent, ChargeState
+from mockserver.domain.states import ChargeEvent, ChargeState, Event, Subject
 from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of

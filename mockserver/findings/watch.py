@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from mockserver.domain.bounded_cache import pending
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event, Subject
-from mockserver.domain.states import BatchEvent
+from mockserver.domain.states import BatchEvent, Event, Subject
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry

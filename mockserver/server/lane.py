@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Coroutine, Generator, Iterable
+from functools import partial
 from typing import Any, TypeAlias
 
 from starlette.routing import BaseRoute, Route
@@ -19,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, ST
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.record import entity
-from mockserver.server.guards import BodyReceiver, GuardedProtocol
+from mockserver.server.guards import GuardedProtocol
 from mockserver.web.request import TRANSPORT, Send
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
@@ -155,31 +156,12 @@ class FastCycle(RequestResponseCycle):
     def __init__(self, connection: GuardedProtocol, scope: Any, body: bytes) -> None:
         # All that uvicorn's own sets, in the place of its keywords.
         self.scope, self.body = scope, body  # type: ignore[assignment]
-        self.connection: Any = connection
         self.transport, self.flow, self.logger = connection.transport, connection.flow, connection.logger
         self.default_headers = connection.server_state.default_headers
         self.on_response = connection.on_response_complete
         self.disconnected = self.more_body = self.response_started = self.response_complete = False
         self.message_event = asyncio.Event()
         self.message_event.set()
-
-    async def run_asgi(self, app: Any) -> None:
-        """Let the application answer, as ``GuardedProtocol.serve`` and uvicorn do together."""
-        try:
-            await app(self.scope, BodyReceiver(self, self.connection), self)
-            if not (self.response_complete or self.disconnected or self.transport.is_closing()):
-                raise RuntimeError("The application gave no whole answer.")
-        except asyncio.CancelledError:
-            self.transport.close()  # the server stops and waits no longer
-        except Exception as fault:
-            self.logger.error("Exception in ASGI application\n", exc_info=fault)
-            if self.response_started:
-                self.transport.close()
-            else:
-                await self.send_500_response()
-        finally:
-            # The connection refers to its requests.
-            self.connection, self.on_response = None, lambda: None
 
     @property
     def send(self) -> Send:  # type: ignore[override]
@@ -280,7 +262,7 @@ class LaneProtocol(GuardedProtocol):
             return
         self.cycle = cycle = FastCycle(self, *request)
         self.begin(cycle)
-        serving = cycle.run_asgi(self.app)
+        serving = cycle.run_asgi(partial(self.serve, self.app, cycle))
         try:
             awaited = serving.send(None)
         except StopIteration:

@@ -372,7 +372,7 @@ def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
     async def read() -> None:
         async with alone:
             try:
-                await app.reload()
+                await app.world.directory.reload()
                 problems = list(app.ready_problems)
             except Exception as problem:
                 problems = [str(problem)]

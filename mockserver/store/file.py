@@ -24,6 +24,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from secrets import randbelow
 from threading import RLock
@@ -491,9 +493,9 @@ def rows_of(
                 some = db.execute(_NEXT_ROWS, (world, name, number, part or _LAST_PART, SLICE)).fetchall()
             for name, number, value, written in some:
                 _check_row(world, name, number, value, written)
-                if name not in found:
-                    found[name] = PartRows()
-                found[name].put(number, value)
+            for name, rows in groupby(some, itemgetter(0)):
+                _, numbers, texts, _ = zip(*rows, strict=True)
+                found.setdefault(name, PartRows()).add(numbers, texts)
             if len(some) < SLICE:
                 return found
     except (sqlite3.Error, ValueError, TypeError) as problem:

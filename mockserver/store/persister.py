@@ -18,7 +18,6 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import EARLIEST, Clock, Micros
 from mockserver.domain.ids import Seed
-from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries
@@ -35,7 +34,7 @@ from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.store.findings_memory import counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
 from mockserver.store.row_codec import Record, RowForm, form_of, json_text, json_value
-from mockserver.store.schema import HEAD, Changes, Commit, StoredRows
+from mockserver.store.schema import HEAD, NONSENSE, Changes, Commit, DamagedSandbox, StoredRows
 from mockserver.store.table_rows import (
     BatchPart,
     CardsPart,
@@ -109,20 +108,13 @@ class Head:
     judged: dict[str, int]
 
 
-class DamagedSandbox(ValueError):
-    """Rows that do not make a sandbox. Quotes in the text are masked."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(mask_text(text))
-
-
 @contextmanager
 def _naming(part: str) -> Iterator[None]:
     """Name the part that cannot be read."""
     try:
         yield
-    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as fault:
-        raise DamagedSandbox(f"{part}: {type(fault).__name__}: {fault}"[:300]) from fault
+    except NONSENSE as fault:
+        raise DamagedSandbox(part, fault) from fault
 
 
 class SandboxPersister:
@@ -263,10 +255,6 @@ class SandboxPersister:
     def load(self, stored: StoredRows, head: Head) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
         sandbox, cards = self.sandbox, self.sandbox.cards
-        for name in ROW_CLASSES:
-            table = getattr(sandbox, name)
-            while table.rows:
-                table.take_back()
         for part in self.parts:
             with _naming(part.name):
                 part.load(stored, cards)

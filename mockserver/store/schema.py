@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
-from mockserver.domain.errors import MockserverError
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import MockserverError, NotKept
+from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable, record
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.store.row_codec import json_text, json_value
@@ -21,10 +23,10 @@ class PartRows(Sequence[tuple[int, Any]]):
         self.numbers: list[int] = []
         self.texts: list[bytes] = []
 
-    def put(self, number: int, text: bytes) -> None:
-        """Add a row."""
-        self.numbers.append(number)
-        self.texts.append(text)
+    def add(self, numbers: Iterable[int], texts: Iterable[bytes]) -> None:
+        """Add rows behind those that there are."""
+        self.numbers += numbers
+        self.texts += texts
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -54,6 +56,9 @@ def is_part(name: str) -> bool:
     return name in _PARTS or name.startswith(_MEMORIES)
 
 
+WAIT = 5
+"""Seconds that a client is asked to wait when its request could not be stored."""
+
 SMALL = 64
 SMALL_BYTES = 256 * 1024
 """Rows and bytes of a small commit, at most."""
@@ -61,6 +66,20 @@ SMALL_BYTES = 256 * 1024
 
 class Unreadable(MockserverError):
     """Something in the file that cannot be read. The text says what."""
+
+
+NONSENSE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+"""What reading rows raises that make no sense."""
+
+
+class DamagedSandbox(NotKept):
+    """What the file holds of a sandbox cannot be read: ``text`` says why, with quotes masked."""
+
+    def __init__(self, place: str, fault: Exception | None = None) -> None:
+        why = place if fault is None else f"{place}: {type(fault).__name__}: {fault}"
+        self.text = mask_text(why[:300])
+        words = f"what the store holds of this sandbox cannot be read: {self.text}"
+        super().__init__(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)
 
 
 class NotWritten(MockserverError):

@@ -22,7 +22,7 @@ from mockserver.domain.delivery import Delivery
 from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
-from mockserver.engine.indexed_table import Table
+from mockserver.engine.indexed_table import STEP_ROWS, LateRows, Table
 from mockserver.engine.journal import Change, Journal
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
@@ -30,8 +30,8 @@ from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.director import Times
 from mockserver.store.journal_rows import JournalRows
-from mockserver.store.row_codec import Record, RowForm, form_of
-from mockserver.store.schema import Changes, StoredRows
+from mockserver.store.row_codec import Record, RowForm, form_of, json_value
+from mockserver.store.schema import NONSENSE, Changes, DamagedSandbox, PartRows, StoredRows
 
 BLOCK = 50
 """Entries of the journal of which a row is made, at most."""
@@ -112,14 +112,29 @@ class TablePart(Part):
         self._known = end
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        # What was stored is no change.
-        heard, self._table.listeners = self._table.listeners, ()
-        for place, (seq, raw) in enumerate(stored.get(self.name, ())):
-            if place != seq:
-                raise ValueError(f"row {place} is missing")
-            self._table.add(self._read(raw, cards))
-        self._table.listeners = heard
-        self._known = len(self._table)
+        rows = stored.get(self.name, PartRows())
+        missing = next((place for place, seq in enumerate(rows.numbers) if place != seq), None)
+        if missing is not None:
+            raise ValueError(f"row {missing} is missing")
+
+        def made(seq: int, text: bytes) -> Any:
+            try:
+                row = self._read(json_value(text), cards)
+            except NONSENSE as fault:
+                raise DamagedSandbox(self.name, fault) from fault
+            row.seq = seq
+            return row
+
+        late = LateRows(rows.texts, made)
+        # What is found out at once is refused at once.
+        self._table.take_over(late if len(late) > STEP_ROWS else [*late], map(_id_in, rows.texts))
+        self._known = len(late)
+
+
+def _id_in(text: bytes) -> str:
+    """The id of a row, with which its text begins."""
+    found = text.split(b'"', 2)[1]
+    return str(json_value(text)[0]) if b"\\" in found else found.decode()
 
 
 class MemoryPart(Part):

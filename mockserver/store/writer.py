@@ -27,15 +27,8 @@ from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes, SandboxStorage
 from mockserver.store.file import StoreFile
 from mockserver.store.journal_rows import PersistenceContext
-from mockserver.store.persister import (
-    BEGINNING,
-    DamagedSandbox,
-    SandboxPersister,
-    next_due,
-    stored_beginning,
-    stored_sandbox,
-)
-from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable
+from mockserver.store.persister import BEGINNING, SandboxPersister, next_due, stored_beginning, stored_sandbox
+from mockserver.store.schema import WAIT, Commit, DamagedSandbox, NotWritten, StoredSandbox, Unreadable
 
 SLICE = 1_000
 """Rows of a large new sandbox that go into one commit, so that other requests wait for no more than these."""
@@ -64,9 +57,6 @@ have waited for other programs instead of the disk."""
 
 THREADED = 50
 """How many times as long as the second took."""
-
-WAIT = 5
-"""Seconds that a client is asked to wait when its request could not be stored."""
 
 _LOG = logging.getLogger("mockserver.store")
 
@@ -499,6 +489,5 @@ class Store(SandboxStorage):
 def _readable() -> Iterator[None]:
     try:
         yield
-    except (Unreadable, DamagedSandbox) as damage:
-        words = f"what the store holds of this sandbox cannot be read: {damage}"
-        raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT) from None
+    except Unreadable as damage:
+        raise DamagedSandbox(str(damage)) from None

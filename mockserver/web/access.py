@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Mapping
+from dataclasses import field
 from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
 from mockserver.web.request import Scope
@@ -139,33 +140,21 @@ BEAT, WINDOW = 0.25, 60
 """Seconds between two looks at how late the event loop comes, and over which the longest lag counts."""
 
 
+@mutable
 class OperationCounts:
     """The requests of one operation: the number by status (0: no answer), in each bucket of ``BOUNDS`` and beyond the
-    last, and their total time."""
+    last, and their total time, with what a scenario lets them take."""
 
-    __slots__ = ("buckets", "statuses", "took")
-
-    def __init__(self) -> None:
-        self.statuses = Counter[int]()
-        self.buckets = [0] * (len(BOUNDS) + 1)
-        self.took: Micros = 0
-
-
-class Requests:
-    """The requests that were answered, by operation. An answer includes the time that a scenario lets it take."""
-
-    __slots__ = ("by_op",)
-
-    def __init__(self) -> None:
-        self.by_op: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
+    statuses: Counter[int] = field(default_factory=Counter)
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    took: Micros = 0
 
     def note(self, access: Access) -> None:
         """Count one."""
-        found = self.by_op[access.scope.get(OPERATION, REFUSED)]
         took = access.ended - access.began
-        found.statuses[access.status] += 1
-        found.buckets[bisect_left(BOUNDS, took)] += 1
-        found.took += took
+        self.statuses[access.status] += 1
+        self.buckets[bisect_left(BOUNDS, took)] += 1
+        self.took += took
 
 
 class Lag:

@@ -16,11 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
-from mockserver.scenario.scenario import TlsMap
+from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
-from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
@@ -110,10 +109,6 @@ class Application(Starlette):
         operations = (one for one in endpoints if isinstance(one, OperationEndpoint))
         return StoreReferences(rows, self.world.directory, operations)
 
-    async def reload(self) -> None:
-        """Read the scenario files again; bad ones leave the old rules in force."""
-        await self.world.directory.reload()
-
     def refuses_connection(self) -> bool:
         """Whether the connection that is being made is to be reset: a scenario says so."""
         return self.world.directory.connections.refuses()
@@ -176,9 +171,9 @@ class Application(Starlette):
 
 def _rows(world: World) -> list[PathRow]:
     return [
-        *((row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES),
-        *((row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES),
-        *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
+        *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
+        *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),
+        *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
         (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
     ]
 

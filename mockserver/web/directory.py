@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Protocol
 
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
@@ -23,7 +22,7 @@ from mockserver.scenario.director import Director, RuleReport, Ruleset
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
-from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.scenario.scenario import ClockPlan, Scenario, ScenarioReader
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
 from mockserver.wire.jsonio import dumps
@@ -34,22 +33,6 @@ Headers = Mapping[str, str]
 MOST_RULES, MOST_SEARCHES = 20_000, 1_000
 """Rules that the scenarios of one sandbox have together, and tests with ``contains`` or ``matches`` that these have:
 each goes through a text."""
-
-
-class ScenarioReader(Protocol):
-    """Where scenarios come from."""
-
-    def load(self) -> list[Scenario]:
-        """The scenarios of the settings. Raises ``ScenarioRefused``."""
-
-    def schema_text(self) -> str:
-        """The JSON Schema of scenario files."""
-
-    def read_text(self, text: str, name: str) -> Scenario:
-        """The scenario of a YAML or JSON text. Raises ``ScenarioRefused``."""
-
-    def shipped(self) -> list[tuple[str, str, str]]:
-        """Name, description and text of the scenarios that come with the product."""
 
 
 class Directory:

@@ -21,7 +21,7 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
 from mockserver.domain.record import replace
-from mockserver.engine import due, idempotency, step_effects
+from mockserver.engine import due, idempotency, later, step_effects
 from mockserver.engine.past import lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
@@ -52,9 +52,10 @@ _SILENCE = (SILENCE[Stage.ARRIVAL],)
 class OperationEndpoint(Endpoint):
     """One row of the route table."""
 
-    def __init__(self, route: Route, world: World) -> None:
-        super().__init__(world)
-        self.route = route
+    route: Route
+
+    def __init__(self, world: World, route: Route) -> None:
+        super().__init__(world, route)
         self.op = route.op
         self.largest = max(route.largest or 0, world.settings.max_body)
 
@@ -272,7 +273,7 @@ class OperationEndpoint(Endpoint):
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):
-                step_effects.plan_declined(step)
+                later.plan(step, is_declined=True)
             step.result.assumed += refusals.shaped_by(refused)
             return self._refused(request, step, refused, _fault_of_answer(step))
         except Unreached as unreached:

@@ -86,15 +86,12 @@ class PageRoute(RouteRow):
 
 
 class PageEndpoint(Endpoint):
+    route: PageRoute
     op = "page"
     headers = (HTML,)
     # The longest honest form has a few hundred bytes.
     largest = 65_536
     searches = True
-
-    def __init__(self, route: PageRoute, world: World) -> None:
-        super().__init__(world)
-        self.route = route
 
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
@@ -178,7 +175,7 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     headers = {**call.headers, "content-type": "application/json"}
     for name in ("cookie", idempotency.HEADER):
         headers.pop(name, None)
-    operation = OperationEndpoint(route, call.world)
+    operation = OperationEndpoint(call.world, route)
     request = Request(
         method=route.method,
         resource=path or call.request.resource,

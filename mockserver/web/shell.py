@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept, Problem
@@ -52,10 +52,10 @@ _REFUSED = 400
 
 
 class Endpoint:
-    """One row of a table, as an ASGI application. ``op`` is what its requests are counted as; ``largest`` is
-    the greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none;
-    ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body is read in
-    parts."""
+    """One row of a table, its ``route``, as an ASGI application. ``op`` is what its requests are counted as;
+    ``largest`` the greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that
+    brings none; ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body
+    is read in parts."""
 
     op: str
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
@@ -63,8 +63,9 @@ class Endpoint:
     searches = False
     in_parts = False
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, route: Any = None) -> None:
         self.world = world
+        self.route = route
 
     async def fetch(self, request: Request) -> None:
         """Take the sandbox that the request names into memory; others are served meanwhile, as a large one takes

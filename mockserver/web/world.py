@@ -6,7 +6,7 @@ command line's ``--sandbox-idle``.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -15,10 +15,10 @@ from mockserver.domain.clock import MINUTE, SECOND, Micros, duration_text
 from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.scenario import Scenario, ScenarioReader
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.access import Lag, LogLine, Requests, log_time
-from mockserver.web.directory import Directory, ScenarioReader
+from mockserver.web.access import Lag, LogLine, OperationCounts, log_time
+from mockserver.web.directory import Directory
 from mockserver.web.runner import SERVER, Runner, for_each
 from mockserver.web.watching import finding_line
 
@@ -31,11 +31,10 @@ class World:
     """The settings, the directory of sandboxes and the runner of their work.
 
     ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens, ``set_up``
-    those of a scenario later; ``streams`` counts open event streams, ``requests`` those that were answered; ``lag`` is
-    that of the event loop; ``tracing`` makes spans, None where they are off. ``rate_limit`` goes by the machine's time:
-    it spares the machine, and a sandbox whose clock stands would never be let in again. ``store`` is that of
-    ``--store``.
-    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    those of a scenario later; ``streams`` counts open event streams, ``requests`` by operation those that were
+    answered; ``lag`` is that of the event loop; ``tracing`` makes spans, None where they are off. ``rate_limit`` goes
+    by the machine's time: it spares the machine, and a sandbox whose clock stands would never be let in again.
+    ``store`` is that of ``--store``. Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
@@ -51,7 +50,7 @@ class World:
     def begin(self, reader: ScenarioReader) -> None:
         """Know nothing of what was, under the scenarios of a reader, as a server that has just started. Raises
         ``ScenarioRefused``."""
-        self.requests = Requests()
+        self.requests: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
         self.lag = Lag()
         self.streams = 0
         limit = self.settings.rate_limit

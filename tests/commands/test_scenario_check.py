@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from decimal import Decimal
@@ -50,7 +51,9 @@ class Echo:
 
 def failures(calls: str, setup: str = "[]") -> list[str]:
     text = f"version: 1\nsetup: {setup}\nexamples: [{{name: x, calls: [{calls}]}}]"
-    return [str(report) for report in check(read_text(text, "e.yaml"), [], Echo) if report.failure is not None]
+    return [
+        str(report) for report in asyncio.run(check(read_text(text, "e.yaml"), [], Echo)) if report.failure is not None
+    ]
 
 
 GOOD = [
@@ -100,7 +103,7 @@ def test_what_the_set_up_answered_can_be_named() -> None:
 def checked(setup: str, calls: str = "{call: GET /charge}") -> list[str]:
     """The reports of the real sandbox."""
     text = f"version: 1\nsetup: {setup}\nexamples: [{{name: x, calls: [{calls}]}}]"
-    return [str(report) for report in check(read_text(text, "e.yaml"), [], open_app)]
+    return [str(report) for report in asyncio.run(check(read_text(text, "e.yaml"), [], open_app))]
 
 
 CARD = f"providerId: {DUMMY}, paymentInformation: {{cardNumber: '4111111111111111', expiryDate: 12/40}}"
@@ -153,7 +156,7 @@ def test_every_example_has_an_application_of_its_own_and_the_scenarios_in_order(
         f"{{name: {name}, calls: [{{call: GET /{name}}}]}}" for name in "ab"
     )
     scenario, other = read_text(text + "]", "e.yaml"), read_text("version: 1", "other.yaml")
-    assert [report.failure for report in check(scenario, [other], open_echo)] == [None, None]
+    assert [report.failure for report in asyncio.run(check(scenario, [other], open_echo))] == [None, None]
     seen = [["open sk_example", f"GET /{name}", "GET /__admin/findings"] for name in "ab"]
     assert [app.seen for app in opened] == seen
     assert [app.scenarios for app in opened] == [[other, scenario], [other, scenario]]

@@ -5,6 +5,7 @@ A folder holds what one release wrote. Nothing in it is ever edited; a new relea
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ SCENARIOS = [path for release in RELEASES for path in sorted((release / "scenari
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
 def test_a_scenario_of_a_release_goes_as_it_went(path: Path) -> None:
     scenario = replace(read_file(path), builtin=path.stem == "test-values")
-    reports = check(scenario, [] if scenario.builtin else load([], test_values=True), open_app)
+    reports = asyncio.run(check(scenario, [] if scenario.builtin else load([], test_values=True), open_app))
     assert [str(report) for report in reports if report.failure is not None] == []
 
 

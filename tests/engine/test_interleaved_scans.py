@@ -14,7 +14,7 @@ import pytest
 from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
 from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Bound, Contains, Index, Query, Table, index_by
+from mockserver.engine.indexed_table import Holds, Index, Query, Table, index_by
 from tests.depth import tries
 from tests.pauses import drive, look_at_few_rows
 
@@ -59,14 +59,26 @@ def asked(random: Random, rows: int) -> Query[Stored]:
     if random.random() < 0.3:
         equal.append(("tag", [random.choice("xyz")]))
     bounds = [
-        Bound(price, random.randrange(-1, 10), random.choice((operator.gt, operator.ge, operator.lt, operator.le)))
+        Holds(price, random.choice((operator.gt, operator.ge, operator.lt, operator.le)), random.randrange(-1, 10))
         for _ in range(random.choice([0, 0, 1, 2]))
     ]
     return Query(
         random.choice([1, 10, 100]),
         random.choice([0, 0, 5, 60]),
         equal,
-        [*random.choice([[], [], [], [is_cheap], [Contains(said, "ed")], [Contains(said, "x"), is_cheap]]), *bounds],
+        [
+            *random.choice(
+                [
+                    [],
+                    [],
+                    [],
+                    [is_cheap],
+                    [Holds(said, operator.contains, "ed")],
+                    [Holds(said, operator.contains, "x"), is_cheap],
+                ]
+            ),
+            *bounds,
+        ],
         random.randrange(rows) // 3 if random.random() < 0.2 else None,
         random.randrange(rows) // 3 if random.random() < 0.2 else None,
         random.choice([None, price, colour]),
@@ -220,9 +232,11 @@ def long_table(monkeypatch: pytest.MonkeyPatch) -> Table[Stored]:
 
 
 def test_what_was_found_is_kept_for_the_next_search_of_the_same_rows(long_table: Table[Stored]) -> None:
-    one, other = Contains(said, "e"), Contains(said, "x")
+    one, other = Holds(said, operator.contains, "e"), Holds(said, operator.contains, "x")
     _, first = drive(long_table.look_ahead(Query(10, where=[one, is_cheap], sort=price)))
-    page: Query[Stored] = Query(5, 20, where=[Contains(said, "e"), is_cheap], sort=price, descending=False)
+    page: Query[Stored] = Query(
+        5, 20, where=[Holds(said, operator.contains, "e"), is_cheap], sort=price, descending=False
+    )
     _, again = drive(long_table.look_ahead(page))
     _, new = drive(long_table.look_ahead(Query(10, where=[other, is_cheap], sort=price)))
     assert (first > 1, again, new) == (True, 0, first)

@@ -132,7 +132,7 @@ def test_a_planted_bug_is_found_in_a_few_rules(tmp_path: Path, url: str, client:
     made = read_file(tmp_path / "explored" / f"{name}.yaml")
     assert len(made.rules) == rules
     assert out.startswith(scenario_text(made.source))
-    assert "confirmed in 3 runs" in made.description
+    assert "confirmed in 3 runs" in str(made.source["description"])
     assert CliRunner().invoke(main, ["check", made.file]).exit_code == 0
     # What the command printed may hold anything, and is not kept.
     assert [path.name for path in (tmp_path / "explored").iterdir()] == [f"{name}.yaml"]
@@ -210,7 +210,7 @@ def test_an_interruption_ends_the_command_and_keeps_what_was_found(tmp_path: Pat
     process.communicate(timeout=20)
     assert process.returncode == 130
     made = read_file(tmp_path / "explored" / "chaos-exit-1.yaml")
-    assert made.description.endswith("; interrupted, so there may be a smaller one")
+    assert str(made.source["description"]).endswith("; interrupted, so there may be a smaller one")
     for pid in pids.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)

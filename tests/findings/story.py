@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import SECOND
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.sources import Instrument, PaymentType
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.findings.facts import Call, Policy, WebhookTry
 from mockserver.findings.watch import Watch
 from tests.charges import charge_in

@@ -9,10 +9,9 @@ import pytest
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, SECOND
 from mockserver.domain.codes import Code
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.findings.facts import Call, Policy, UncertainResult
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story, declined

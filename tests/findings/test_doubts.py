@@ -8,10 +8,9 @@ import pytest
 
 from mockserver.domain.charge import Refund
 from mockserver.domain.clock import SECOND
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.findings.facts import UncertainResult
 from mockserver.findings.ledger import Evidence
 from tests.charges import charge_in

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from mockserver.domain.events import Event, Subject
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from tests.charges import charge_in
 from tests.findings.story import Story
 

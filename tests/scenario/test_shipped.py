@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from functools import cache
@@ -62,7 +63,7 @@ def test_story(path: Path, number: int) -> None:
     scenario = the(path)
     example = scenario.said.examples[number]
     behind = [] if scenario.builtin else [the(TEST_VALUES)]
-    reports = check(one_example(scenario, example), behind, open_app)
+    reports = asyncio.run(check(one_example(scenario, example), behind, open_app))
     assert [str(report) for report in reports if report.failure] == []
 
 

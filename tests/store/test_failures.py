@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from mockserver.cli import main
 from mockserver.domain.errors import NotKept
 from mockserver.store.file import StoreFile, StoreRefused, row_sum
 from mockserver.store.persister import DERIVED
@@ -182,6 +184,32 @@ def test_a_damaged_sandbox_is_refused_and_the_others_go_on(tmp_path: Path) -> No
     assert (reply.status, reply["code"]) == (503, 43)
     assert "charges: TypeError: Charge.__init__() missing 7 required" in reply["details"]["Store"]
     assert api.call("GET", "/charge", key="sk_other").status == 200
+
+
+def test_a_senseless_row_of_a_large_table_is_refused_where_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.db"
+    api = Kept(path)
+    ids = [api.charge(reference=f"o-{number}")["chargeId"] for number in range(3)]
+    api.kill()
+    with sqlite3.connect(path) as db:
+        value = json.dumps([ids[1], None, "4111111111111111"]).encode()
+        db.execute(
+            "UPDATE rows SET value = ?, sum = ? WHERE world = 1 AND part = 'charges' AND number = 1",
+            (value, row_sum(1, "charges", 1, value)),
+        )
+    db.close()
+    monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", 2)
+    api = Kept(path)
+    assert [api.get(f"/charge/{one}").status for one in ids] == [200, 503, 200]
+    reply = api.get("/charge")
+    assert (reply.status, reply["code"]) == (503, 43)
+    assert "4111111111111111" not in reply.raw.decode()
+    assert api.try_charge().status == 201
+    api.kill()
+    done = CliRunner().invoke(main, ["store", "check", str(path)])
+    assert (done.exit_code, "charges: TypeError: Charge.__init__() missing" in done.output) == (4, True), done.output
 
 
 def test_damage_in_a_large_file_is_found_when_the_sandbox_is_read(

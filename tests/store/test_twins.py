@@ -22,8 +22,11 @@ pytestmark = pytest.mark.slow
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
-@pytest.mark.parametrize("every", [1, 7])
-def test_everything_that_there_is_comes_back(tmp_path: Path, every: int) -> None:
+@pytest.mark.parametrize(("every", "large"), [(1, 5_000), (1, 0), (7, 5_000), (20, 1)])
+def test_everything_that_there_is_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, large: int
+) -> None:
+    monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", large)
     twins = Twins(tmp_path / "s.db", every)
     fill(twins)
     twins.look()

@@ -31,7 +31,7 @@ def reload(app: Application, during: Callable[[int], None] = lambda turn: None) 
     """Read the files again, with something else in each turn that others have meanwhile."""
 
     async def run() -> None:
-        work, turns = asyncio.ensure_future(app.reload()), 0
+        work, turns = asyncio.ensure_future(app.world.directory.reload()), 0
         while not work.done():
             await asyncio.sleep(0)
             during(turns)

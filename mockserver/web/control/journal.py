@@ -21,11 +21,11 @@ from urllib.parse import parse_qsl, urlencode
 from mockserver.domain.clock import iso, parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Problem, invalid, nearest
-from mockserver.domain.events import Event
 from mockserver.domain.masking import mask_field, mask_headers, mask_query, mask_start, mask_text, sendable_field
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of, whole_of
 from mockserver.domain.record import record
+from mockserver.domain.states import Event
 from mockserver.engine.journal import Journal, JournalEntry, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from operator import eq
+from operator import contains, eq
 from typing import Any
 
 from mockserver.domain.batch import Batch
@@ -16,19 +16,14 @@ from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
-from mockserver.engine.indexed_table import Among, Check, Contains, Query
+from mockserver.engine.indexed_table import Check, Holds, Query
 from mockserver.engine.journal import Change
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, unnoted
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal import (
-    Word,
-    amount_in,
-    moved,
-    words_of,
-)
+from mockserver.web.control.journal import Word, amount_in, moved, words_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route
 from mockserver.web.runner import search
@@ -264,11 +259,15 @@ def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Chec
 def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
     present = not word.excludes
     if word.operator is None:
-        return Contains(reader.text, word.value, present)
+        return Holds(reader.text, contains, word.value, present)
     if word.operator == _IS:
-        return Among(reader.id_of, _with_findings(word.value, sandbox), present)
+        return Holds(reader.id_of, _is_among, _with_findings(word.value, sandbox), present)
     wanted = number_text(amount_in(word.value)) if word.operator == "amount" else word.value.lower()
     return _Says(reader, word.operator, wanted, present)
+
+
+def _is_among(object_id: str, ids: frozenset[str]) -> bool:
+    return object_id in ids
 
 
 def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
