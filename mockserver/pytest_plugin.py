@@ -1,10 +1,7 @@
 """The pytest plugin: a server for the session, a sandbox for each test (docs/pytest.md).
 
-Fixtures: ``mockserver_server``, ``mockserver``; for an application that is started once ``mockserver_session`` and
-``mockserver_app``; to be overridden ``mockserver_args``. Marker: ``@pytest.mark.mockserver(scenario=..., profile=...,
-clock=..., allow=[...], survives=[...], books=...)``. A test fails that leaves an expectation of its rules unmet, whose
-books differ, or whose client did something wrong (``pytest_findings``). The report of a failing test ends with the
-timeline of its sandbox. With ``--mockserver-explore`` each test is run again under each fault (``pytest_explore``).
+A test fails that leaves an expectation of its rules unmet, whose books differ, or whose client did something wrong
+(``pytest_findings``). With ``--mockserver-explore`` each test is run again under each fault (``pytest_explore``).
 Nothing is started, and nothing but this module and ``pytest_findings`` imported, until a test asks for a fixture.
 """
 

@@ -239,13 +239,6 @@ class HeldRun:
                 calls, since, patience = now, time.monotonic(), STILL_SECONDS
 
 
-def worse(first: Ended, second: Ended | None) -> Ended:
-    """How two runs ended: as the one that did not end in time or, else, that failed."""
-    if second is None or first.exit is None or (first.exit and second.exit is not None):
-        return first
-    return Ended(second.exit, first.seconds)
-
-
 @record
 class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
@@ -317,7 +310,9 @@ class TrialRunner:
                     restart = running(self.restart or self.argv, f"{name}-restart", output, adds=True)
                     ended = runs.enter_context(restart)
                 if held.ended is not None:
-                    ended = worse(ended, held.ended)
+                    # As the run that did not end in time or, else, that failed.
+                    if ended.exit == 0 or (ended.exit is not None and held.ended.exit is None):
+                        ended = replace(ended, exit=held.ended.exit)
                     with output.open("ab") as file:
                         file.write(other.read_bytes())
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
