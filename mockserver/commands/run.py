@@ -132,7 +132,7 @@ def _judge(
         used = others(sandbox)
         if not used:
             return (), ["no request has reached the server: does the command call MOCKSERVER_URL?"]
-        if not aftermath.has_books:
+        if not aftermath.books:
             # Clients with a sandbox for each test judge these themselves.
             click.echo(
                 f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True

@@ -23,7 +23,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun
+from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -255,7 +255,7 @@ class TrialRunner:
     run: str
     admin_token: str | None = None
     salt: str = ""
-    aftermath: Aftermath = NOTHING_MORE
+    aftermath: Aftermath = Aftermath()
     restart: Sequence[str] = ()
     is_shared: bool = True
     line: ControlLine | None = None
