@@ -25,8 +25,8 @@ from mockserver.commands.reports import REPORTS, text
 from mockserver.commands.servers import is_reached, others, started
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, Ended
-from mockserver.explore.trial import filled, given_to, variables_of
+from mockserver.explore.command import Commands, Ended, filled, variables_of
+from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
 
@@ -141,8 +141,7 @@ def _judge(
     commands = Commands(environment())
 
     def beside(argv: Sequence[str], output: Path, errors: Path) -> Ended:
-        words = [filled(word, given) for word in argv]
-        with commands.run(words, variables_of(given), output.name, output, SHOP_SECONDS, errors=errors) as ended:
+        with commands.run(argv, given, output.name, output, SHOP_SECONDS, errors=errors) as ended:
             return ended
 
     after = AfterRun(sandbox, aftermath, beside, folder / "after").end()
