@@ -72,8 +72,8 @@ class Commands:
         output goes to a file, behind what is there when it ``adds``; what it writes to standard error too unless there
         is another for that. ``beside`` is called when it has begun, in the thread of the caller.
 
-        What it is ``given`` stands in its environment and fills its words, ``mark`` names the run. Raises ``OSError`` for an unknown program,
-        ``Interrupted`` when all commands were asked to end meanwhile.
+        What it is ``given`` stands in its environment and fills its words, ``mark`` names the run. Raises ``OSError``
+        for an unknown program, ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
         with ExitStack() as files, self._lock:
