@@ -7,13 +7,11 @@ choice, the nearest allowed value.
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -182,6 +180,8 @@ class Settings:
     @property
     def is_loopback(self) -> bool:
         """True when only this machine can reach the address that is listened on."""
+        from ipaddress import ip_address
+
         try:
             return self.host == "localhost" or ip_address(self.host).is_loopback
         except ValueError:
@@ -273,7 +273,9 @@ class Setting:
 
     def _refusal(self, text: str, origin: str) -> str:
         got = "a value that is not shown" if self.secret else repr(text)
-        near = difflib.get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
+        from difflib import get_close_matches
+
+        near = get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
         hints = "".join(f"; nearest: {one}" for one in near)
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
             # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is called "mockserver".
@@ -363,9 +365,11 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
     A warning and not a refusal: orchestrators inject such variables for a service that is called "mockserver".
     """
+    from difflib import get_close_matches
+
     known = [setting.variable for setting in SETTINGS]
     unknown = [name for name in sorted(environ) if name.startswith(PREFIX) and name not in known]
-    hints = ("".join(f"; nearest: {one}" for one in difflib.get_close_matches(name, known, n=1)) for name in unknown)
+    hints = ("".join(f"; nearest: {one}" for one in get_close_matches(name, known, n=1)) for name in unknown)
     return [f"{name} is not a known variable{hint}" for name, hint in zip(unknown, hints, strict=True)]
 
 

@@ -54,7 +54,7 @@ class ServerConfig:
                 given["findings"] = updated(given["findings"], said.findings)
         if overrides:
             given["assumed"] = Assumed(self.assumed.profile, {**self.assumed.overrides, **overrides})
-        return SandboxConfig(rules=Ruleset.of(scenarios), scenarios=tuple(scenarios), **given)
+        return SandboxConfig(rules=Ruleset(scenarios), scenarios=tuple(scenarios), **given)
 
 
 @record

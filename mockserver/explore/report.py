@@ -257,8 +257,7 @@ def page(made: Exploration) -> str:
             costs.setdefault(told, []).append(cell)
     return environment.get_template("report.html").render(
         command=mask_text(shlex.join(made.command)),
-        seed=made.seed,
-        baseline=made.baseline,
+        made=made,
         summary=summary(made),
         groups=[(at, len(names)) for at, names in groups.items()],
         faults=[FAULTS[name] for name in faults],
@@ -268,9 +267,6 @@ def page(made: Exploration) -> str:
         costs=costs,
         signs={verdict: sign for verdict, (sign, _) in _SHOWN.items()},
         legend=[(verdict, meaning, counts[verdict]) for verdict, (_, meaning) in _SHOWN.items()],
-        left_out=made.left_out,
-        why=made.why,
-        survived=Verdict.SURVIVED,
         coverage=coverage(made),
         marks={"never tried": "·", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )

@@ -67,7 +67,7 @@ class Directory:
         if not self._cuts_connections:
             _check_no_cuts(scenarios)
         config = self.server_config.config(scenarios)
-        self.has_upload_rules = self.has_upload_rules or config.rules.uploads or config.rules.connects
+        self.has_upload_rules = self.has_upload_rules or bool(config.rules.stages & {Stage.UPLOAD, Stage.CONNECT})
         return config
 
     def cut_no_connections(self) -> None:
@@ -285,12 +285,12 @@ class Connections:
     def __init__(self, rules: Ruleset, seed: int, counts: Counts) -> None:
         self._counts = counts
         self._director = Director(rules, seed, CONNECTION)
-        self.has_rules = rules.connects
+        self.has_rules = Stage.CONNECT in rules.stages
 
     def apply(self, rules: Ruleset) -> None:
         """Put other rules in force; those that stay count on."""
         self._director.replace(rules)
-        self.has_rules = rules.connects
+        self.has_rules = Stage.CONNECT in rules.stages
 
     def reports(self) -> dict[str, RuleReport]:
         """How the rules stand that are asked of connections, by their ids."""
