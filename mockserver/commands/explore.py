@@ -223,7 +223,7 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     rules = [rule.id for rule in scenario.rules]
     reference = Reference(of_two=held_until(scenario.source) == "released")
-    has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
+    has_books, has_fired = bool(runner.aftermath.books), seen.has_struck(rules)
     found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
     return _show(seen, found, scenario.said.description, rules)
 
