@@ -78,6 +78,7 @@ BAD = [
     ("{call: GET /a, expect: {body: {list: 5}}}", "body.list: wanted 5, got a list"),
     ("{call: GET /a, expect: {headers: {x-key: other}}}", "header x-key: wanted 'other', got 'sk_***'"),
     ("{call: GET /a, expect: {fault: true}}", "wanted no whole answer, got status 200"),
+    ("{together: [{call: POST /a, expect: {status: 200}}, {call: GET /a}]}", "POST /a: wanted status 200, got 201"),
     ("{call: DELETE /a}", "DELETE /a: no whole answer came"),
     ("{id: a, call: GET /a}, {call: 'GET /{a.nope}'}", "{a.nope}: the answer of 'a' has no such member"),
     ("{wait: GET /a, expect: {body: {clock: 99}}, timeout: 1h}", "after 1h: GET /a: body.clock: wanted 99, got 20"),
