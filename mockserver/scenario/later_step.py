@@ -103,8 +103,8 @@ def _ending(word: str) -> str:
 
 @file_model
 class Later:
-    """Something that happens later without a call: exactly one of set (fields by dotted path), capture, void, refund,
-    settle (SUCCESS or FAILED; ABANDONED of a challenge), emit, delete, expire."""
+    """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
+    delete, expire."""
 
     schema: ClassVar[dict[str, Any]] = one_of(Move)
 
