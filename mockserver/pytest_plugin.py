@@ -53,8 +53,10 @@ class Server:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    pytest_findings.add_options(parser)
+    words = "the least finding that fails a test: off, note, warning or error"
+    parser.addini(pytest_findings.ATTRIBUTE, words, default="error")
     group = parser.getgroup("mockserver")
+    group.addoption("--mockserver-findings", choices=pytest_findings.LEVELS, help=f"{words} (the default)")
     group.addoption(
         _EXPLORE,
         nargs="?",

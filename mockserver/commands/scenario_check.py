@@ -190,17 +190,16 @@ class _Client:
         whole answer comes."""
         url = urlsplit(urljoin(_BASE, call.path))
         path, query = quote(url.path or "/", safe=_AS_IT_IS), quote(url.query, safe=_AS_IT_IS + _ALSO)
-        shown, place = f"{call.method} {path}{'?' if query else ''}{query} -> ", len(self.messages)
-        self.messages.append(f"{shown}no whole answer")
+        target, place = f"{path}?{query}" if query else path, len(self.messages)
+        self.messages.append(f"{call.method} {target} -> no whole answer")
         content, headers = b"", {**_HEADERS, **(call.headers or {})}
         if call.body is not None:
             content = json_text(call.body).encode()
             headers |= {"content-type": "application/json", "content-length": str(len(content))}
-        target = call.method, unquote(path), query.encode()
-        answer = await asked(self.app, *target, headers, content, raw_path=path.encode())
+        answer = await asked(self.app, call.method, unquote(path), query.encode(), headers, content)
         _check_coding(answer)
         body = _read(answer.raw)
-        self.messages[place] = f"{shown}{answer.status} {_message(answer.raw, body)}"
+        self.messages[place] = f"{call.method} {target} -> {answer.status} {_message(answer.raw, body)}"
         return answer, body
 
 

@@ -482,7 +482,7 @@ def try_one(
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
     rules = [rule["id"] for rule in scenario["rules"]]
-    has_books, reference, is_ours = runner.aftermath.has_books, base.reference_of(trial), trial.is_ours
+    has_books, reference, is_ours = bool(runner.aftermath.books), base.reference_of(trial), trial.is_ours
     if reference.money is not None and not has_books and not is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)

@@ -183,9 +183,7 @@ def drawn(seed: int, points: Sequence[InjectionPoint], faults: Iterable[Fault]) 
 def _reached(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
     """The calls, and some more of each operation."""
     notifies = {point.op for point in points if point.notifies}
-    last: dict[str, int] = {}
-    for point in points:
-        last[point.op] = max(point.nth, last.get(point.op, 0))
+    last = {point.op: point.nth for point in points}
     more = [InjectionPoint(op, end + one, op in notifies) for op, end in last.items() for one in range(1, BEYOND + 1)]
     return [*points, *more]
 

@@ -23,7 +23,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun
+from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -255,7 +255,7 @@ class TrialRunner:
     run: str
     admin_token: str | None = None
     salt: str = ""
-    aftermath: Aftermath = NOTHING_MORE
+    aftermath: Aftermath = Aftermath()
     restart: Sequence[str] = ()
     is_shared: bool = True
     line: ControlLine | None = None
@@ -291,11 +291,9 @@ class TrialRunner:
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
         given = given_to(sandbox, own)
-        variables = variables_of(given)
 
         def running(argv: Sequence[str], mark: str, printed: Path, **more: Any) -> AbstractContextManager[Ended]:
-            words = [filled(word, given) for word in argv]
-            return self.commands.run(words, variables, f"{self.run}-{mark}", printed, timeout, **more)
+            return self.commands.run(argv, given, f"{self.run}-{mark}", printed, timeout, **more)
 
         def beside(argv: Sequence[str], printed: Path, errors: Path | None = None) -> Ended:
             with running(argv, printed.name, printed, errors=errors) as ended:
@@ -362,15 +360,3 @@ def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
     """What a command is told of its sandbox, and of a folder that is its own for one run."""
     names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}
     return {**names, "run_dir": str(folder)}
-
-
-def variables_of(given: Mapping[str, str]) -> dict[str, str]:
-    """The same as variables of its environment."""
-    return {f"MOCKSERVER_{name.upper()}": value for name, value in given.items()}
-
-
-def filled(word: str, given: Mapping[str, str]) -> str:
-    """A word of the command with what stands for ``{url}`` and the like."""
-    for name, value in given.items():
-        word = word.replace(f"{{{name}}}", value)
-    return word

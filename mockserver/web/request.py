@@ -77,7 +77,6 @@ async def asked(
         "type": "http",
         "method": method,
         "path": path,
-        "raw_path": path.encode(),
         "query_string": query,
         "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
         **more,
