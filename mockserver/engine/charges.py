@@ -3,8 +3,6 @@
 Sources: docs/spec/service.md, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial

@@ -8,8 +8,6 @@ only what the types and their constraints (``domain.constraints``) allow; every 
 Amounts are texts, instants whole microseconds, those with tenths of one texts.
 """
 
-from __future__ import annotations
-
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set

@@ -4,8 +4,6 @@ Nothing is sent here: what is to be sent by now stands in the outbox, and the se
 Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``; docs/scenario-language.md, webhook.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice

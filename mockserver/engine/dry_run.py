@@ -3,8 +3,6 @@
 Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 """
 
-from __future__ import annotations
-
 from dataclasses import field, replace
 from heapq import nsmallest
 

@@ -4,8 +4,6 @@ Everything moves by the state tables; what a table forbids by then does not happ
 Source: docs/scenario-language.md, later.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation

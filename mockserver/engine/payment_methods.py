@@ -4,8 +4,6 @@ Sources: docs/spec/service.md, Payment methods, and Customers; What the service 
 1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``, ``gateway_delete``, ``network_token.status``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial

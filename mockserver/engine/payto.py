@@ -3,8 +3,6 @@
 Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``, ``payto.active_after``.
 """
 
-from __future__ import annotations
-
 from mockserver.domain.clock import Micros
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.errors import Faults

@@ -7,8 +7,6 @@ docs/scenario-language.md, When a rule is asked, and outcome; assumptions ``prov
 ``provider.other_currency``, ``least_cost``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 

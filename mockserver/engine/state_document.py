@@ -6,8 +6,6 @@ of an imported document has equal bytes.
 Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace

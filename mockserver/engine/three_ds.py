@@ -4,8 +4,6 @@ Sources: docs/spec/service.md, Charge (``threeDsVerified``, ``threeDsRedirectUrl
 docs/spec/published-facts.md, 3.1 (codes 18, 917); assumptions ``charge.status.*``, ``charge.challenge_expires_after``.
 """
 
-from __future__ import annotations
-
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.codes import Code
 from mockserver.domain.sources import ChallengeAnswer

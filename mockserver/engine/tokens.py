@@ -4,8 +4,6 @@ Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-fac
 ``token.lifetime``, ``token.uses``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mockserver.domain.cards import Card
