@@ -35,13 +35,6 @@ async def held(world: World, request: Request, fault: Transport) -> bool:
         holding.waiting -= 1
 
 
-def came(world: World, sandbox: Sandbox) -> None:
-    """A call that moves money has come: those go on that wait for it."""
-    if sandbox.holding.waiting:
-        sandbox.holding.came += 1
-        world.runner.activity.notify(sandbox.key)
-
-
 async def waited(
     world: World,
     request: Request,

@@ -103,7 +103,9 @@ class OperationEndpoint(Endpoint):
         if sandbox.holding.is_all:
             return self._act_when_released(request)
         if sandbox.holding.waiting and self.op in MONEY:
-            holds.came(self.world, sandbox)
+            # Those go on that wait for it.
+            sandbox.holding.came += 1
+            self.world.runner.activity.notify(sandbox.key)
         step, arrived = self.arrive(request, sandbox)
         # Webhooks wait for the answer.
         step.result.answered = False
