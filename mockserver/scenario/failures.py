@@ -240,7 +240,7 @@ def _traits(outcome: Outcome) -> Iterator[str]:
             yield "batch stops"
     if outcome.lag:
         yield "lag"
-    yield from ("returned" for one in outcome.later if one.changes.get("to") == "FAILED")
+    yield from ("returned" for one in outcome.later if one.settle == "FAILED")
 
 
 _FAULTS = {name: fault for name, fault in FAULTS.items() if fault.at not in OWN_AXES}
