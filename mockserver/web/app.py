@@ -19,7 +19,7 @@ from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
-from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
+from mockserver.web.control.webhooks import InboxEndpoint
 from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
@@ -106,7 +106,7 @@ class Application(Starlette):
 
     def refuses_connection(self) -> bool:
         """Whether the connection that is being made is to be reset: a scenario says so."""
-        return self.world.directory.connections.refuses()
+        return self.world.directory.refuses_connection()
 
     @property
     def tls(self) -> TlsMap | None:
@@ -125,12 +125,7 @@ class Application(Starlette):
 
         world = self.world
         runner, is_live = world.runner, world.sandboxes.is_live
-
-        def is_left_to_time(sandbox: Sandbox) -> bool:
-            # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
-            return is_live(sandbox) and sandbox not in runner.moving
-
-        runner.ticker = ticker = Ticker(runner, is_left_to_time)
+        runner.ticker = ticker = Ticker(runner, is_live)
         store = world.store
         kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(
@@ -169,7 +164,7 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
         *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),
         *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
-        (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
+        ("/__inbox/{name}", ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"), InboxEndpoint(world)),
     ]
 
 
