@@ -190,7 +190,6 @@ def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Prob
         limit=model.limit.times if model.limit is not None else None,
         limit_by_key=model.limit is not None and model.limit.per is not None,
         per=model.per,
-        zone=zone,
         lives=model.for_,
         expect=model.expect,
         draws=file.draws,
