@@ -17,7 +17,7 @@ from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import NO_CCV, ccv_of, charged_of, evidence_of, evidence_of_payment, instrument_of
+from mockserver.findings.intents import NO_CCV, ccv_of, evidence_of, evidence_of_payment, instrument_of, wallet_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 1_000
@@ -102,7 +102,7 @@ class Declines:
         charge = call.charge if call.op == "charge.create" else None
         if charge is None or not (charge.status is ChargeState.FAILED or self._hard or self._unseen):
             return
-        instrument = charged_of(call, charge)
+        instrument = instrument_of(charge.instrument) or wallet_of(call.request)
         if instrument is None:
             return
         names = instrument, f"{instrument} {ccv_of(call)}"
