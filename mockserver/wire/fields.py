@@ -73,14 +73,17 @@ class Body(BaseModel):
     also: ClassVar[Mapping[str, str]] = {}
 
 
+_HELD = (Body, list)
+
+
 def made(body: Body, kind: Callable[..., T], **others: Any) -> T:
     """A value of the domain from ``others`` and from the fields that its own are named after, what they hold as
     commands too. What is null or not given is left to the value's default."""
     wanted: Sequence[str] = vars(kind)["__match_args__"]
-    own: dict[str, Any] = {}
+    own, named = dict[str, Any](), body.named
     for name, value in vars(body).items():
-        if value is not None and (place := body.named.get(name, name)) in wanted:
-            own[place] = _command(value) if isinstance(value, Body | list) else value
+        if value is not None and (place := named.get(name, name)) in wanted:
+            own[place] = _command(value) if isinstance(value, _HELD) else value
     return kind(**own | others)
 
 
@@ -134,9 +137,8 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
 
 def nested_body(annotation: Any) -> type[Body] | None:
     """The kind of body inside a field, however it is wrapped; None for any other field."""
-    if isinstance(annotation, type) and issubclass(annotation, Body):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := nested_body(part))), None)
+    found = (part for part in parts_of(annotation) if isinstance(part, type) and issubclass(part, Body))
+    return next(found, None)
 
 
 def parts_of(annotation: Any) -> Iterator[Any]:
