@@ -18,6 +18,7 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
+from mockserver.web.access import measure
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import InboxEndpoint
 from mockserver.web.guard import Guard
@@ -145,7 +146,7 @@ class Application(Starlette):
             freeing.expect(sandbox)
 
         world.sandboxes.on_leave = leave
-        work = [ticker.run(), world.lag.run(), freeing.run()]
+        work = [ticker.run(), measure(world.lags), freeing.run()]
         idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
         if idle is not None:
             work.append(drop_idle(world, parse_duration(idle)))
