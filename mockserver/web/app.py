@@ -71,7 +71,8 @@ class Application(Starlette):
 
             file = StoreFile(settings.store, full=settings.store_sync == "full")
             context = self.store_references(file.rows(SERVER))
-            world.keep(Store(file, world.sandboxes, context, real_clock, world.runner.changed))
+            world.store = store = Store(file, world.sandboxes, context, real_clock, world.runner.changed)
+            world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
         """An application behind the guard of this one."""

@@ -68,13 +68,6 @@ class World:
         self.prepare(sandbox)
         self.runner.activity.notify(SERVER)
 
-    def keep(self, store: Store) -> None:
-        """Keep all sandboxes in a store from now on."""
-        self.store = store
-        self.runner.note = store.note
-        self.runner.turn = store.turn
-        self.runner.uses = store.last_used()
-
     def is_idle(self, sandbox: Sandbox, since: Micros) -> bool:
         """Whether a sandbox has not been used since the machine's time ``since``, and nothing is under way in it: no
         answer, no webhook, no move of its clock, no waiting call."""
