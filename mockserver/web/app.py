@@ -98,11 +98,6 @@ class Application(Starlette):
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
         return self.world.sandboxes.open(key, self.world.real_clock()).setup
 
-    def idle(self, key: str) -> list[str]:
-        """A sentence on each scenario of which no rule has fired in the sandbox of a secret key."""
-        sandbox = self.world.sandboxes.open(key, self.world.real_clock())
-        return sandbox.director.idle(sandbox.config.scenarios)
-
     def store_references(self, rows: StoredRows) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
