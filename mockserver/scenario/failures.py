@@ -240,7 +240,7 @@ def _traits(outcome: Outcome) -> Iterator[str]:
             yield "batch stops"
     if outcome.lag:
         yield "lag"
-    yield from ("returned" for one in outcome.later if one.changes.get("to") == "FAILED")
+    yield from ("returned" for one in outcome.later if one.settle == "FAILED")
 
 
 _FAULTS = {name: fault for name, fault in FAULTS.items() if fault.at not in OWN_AXES}
@@ -295,12 +295,6 @@ class Coverage:
         return {
             op: names for op in sorted(self.operations) if (names := [n for n in _FAULTS if op in operations_of(n)])
         }
-
-    @property
-    def columns(self) -> list[str]:
-        """The failures that there are at any of the operations, in the order of the table."""
-        there = {name for names in self.rows.values() for name in names}
-        return [name for name in _FAULTS if name in there]
 
     @property
     def counts(self) -> tuple[int, int]:
