@@ -18,6 +18,7 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
+from mockserver.web.access import measure
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import InboxEndpoint
 from mockserver.web.guard import Guard
@@ -70,7 +71,8 @@ class Application(Starlette):
 
             file = StoreFile(settings.store, full=settings.store_sync == "full")
             context = self.store_references(file.rows(SERVER))
-            world.keep(Store(file, world.sandboxes, context, real_clock, world.runner.changed))
+            world.store = store = Store(file, world.sandboxes, context, real_clock, world.runner.changed)
+            world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
         """An application behind the guard of this one."""
@@ -127,7 +129,7 @@ class Application(Starlette):
             freeing.expect(sandbox)
 
         world.sandboxes.on_leave = leave
-        work = [ticker.run(), world.lag.run(), freeing.run()]
+        work = [ticker.run(), measure(world.lags), freeing.run()]
         idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
         if idle is not None:
             work.append(drop_idle(world, parse_duration(idle)))
