@@ -165,7 +165,6 @@ def _currency(view: _View) -> str:
 
 
 def _card(form: Mapping[str, str]) -> dict[str, str]:
-    """The fields of a card, read as they were meant."""
     return {
         "cardNumber": number_typed(form.get("cardNumber", "")),
         "expiryDate": expiry_typed(form.get("expiryDate", "")),
@@ -263,7 +262,7 @@ def challenge(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, challenged = _challenged(call)
     if sandbox.watch is not None and isinstance(challenged, Charge):
-        sandbox.watch.unfinished.visited(challenged.charge_id)
+        sandbox.watch.loose_ends.visited(challenged.charge_id)
     return _shown(sandbox, challenged)
 
 

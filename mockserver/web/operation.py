@@ -318,7 +318,6 @@ def _typed(given: Fields, model: type[Body] | None, strict: bool, faults: dict[s
 
 
 def _note_ignored(step: Step, request: Request) -> None:
-    """Note for the journal which fields are unknown."""
     body, query = request.fields, request.asked
     if body.unknown or query.unknown:
         step.result.ignored = (*body.unknown, *query.unknown)

@@ -224,6 +224,12 @@ async def stream(
         await chunks.aclose()
 
 
+async def hung_up(receive: Receive) -> None:
+    """Wait until the client or we have hung up: the server then asks for no answer any more."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 Unanswerable = (Refused, MalformedJson, TooLarge)
 """Refusals of a request, which are answered with an error."""
 

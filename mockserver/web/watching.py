@@ -186,7 +186,6 @@ def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> di
 
 
 def _instrument_of(step: Step) -> Instrument | None:
-    """The stored instrument that a charge names."""
     sandbox, request = step.sandbox, step.asked.request
     token = sandbox.tokens.get(str(request.get("token")))
     customer = sandbox.customers.get(str(request.get("customerId")))
