@@ -6,17 +6,17 @@ What the reader of YAML makes of the one that comes with the server is kept, so 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import Positions, ScenarioProblem, ScenarioRefused
-from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.scenario import Scenario, ScenarioReader
 
 SUFFIXES = (".yaml", ".yml", ".json")
 TEST_VALUES = "test-values"
@@ -140,15 +140,8 @@ def _files(name: str) -> Iterator[Path]:
     yield shipped_file(name)
 
 
-class Files:
-    """The scenarios that ``load`` gives, and those of texts and of the product."""
-
-    read_text = staticmethod(read_text)
-    shipped = staticmethod(shipped)
-    schema_text = staticmethod(schema_text)
-
-    def __init__(self, load: Callable[[], list[Scenario]]) -> None:
-        self.load = load
+Files = partial(ScenarioReader, read_text, shipped, schema_text)
+"""The scenarios that a function gives, and those of texts and of the product."""
 
 
 def stamps(names_or_paths: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -1,8 +1,6 @@
 """The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and isolated from all
 others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any
@@ -157,7 +155,7 @@ class Sandbox(Tables):
         self.journal.gap_reason = "other scenarios were put in force"
         self.director.replace(config.rules)
         if self.watch is not None and config.findings is not None:
-            self.watch.apply(config.findings)
+            self.watch.ledger.policy = config.findings
         self._take_providers()
 
     def _take_providers(self) -> None:

@@ -6,7 +6,7 @@ Units: durations are texts with a unit, amounts exact decimals, instants ISO 860
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, field, fields
 from decimal import Decimal
 from enum import StrEnum
@@ -264,3 +264,15 @@ class Scenario:
     def line(self, *path: str | int) -> int:
         """The line of a call of ``setup``, of an example or of a call of one."""
         return self.lines.get(path, 1)
+
+
+@record
+class ScenarioReader:
+    """Where scenarios come from. ``read_text`` gives the scenario of a YAML or JSON text and of a name, ``load`` those
+    of the settings: both raise ``ScenarioRefused``. ``shipped`` gives name, description and text of those that come
+    with the product, ``schema_text`` the JSON Schema of files."""
+
+    read_text: Callable[[str, str], Scenario]
+    shipped: Callable[[], list[tuple[str, str, str]]]
+    schema_text: Callable[[], str]
+    load: Callable[[], list[Scenario]]

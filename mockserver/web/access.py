@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Mapping
+from dataclasses import field
 from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
 from mockserver.web.request import Scope
@@ -53,7 +54,6 @@ class LogLine:
     facts: Mapping[str, object]
 
     def lines(self, *, as_json: bool) -> list[str]:
-        """The line."""
         return [dumps(self.facts).decode() if as_json else printable(self.text)]
 
 
@@ -139,52 +139,27 @@ BEAT, WINDOW = 0.25, 60
 """Seconds between two looks at how late the event loop comes, and over which the longest lag counts."""
 
 
+@mutable
 class OperationCounts:
     """The requests of one operation: the number by status (0: no answer), in each bucket of ``BOUNDS`` and beyond the
-    last, and their total time."""
+    last, and their total time, with what a scenario lets them take."""
 
-    __slots__ = ("buckets", "statuses", "took")
-
-    def __init__(self) -> None:
-        self.statuses = Counter[int]()
-        self.buckets = [0] * (len(BOUNDS) + 1)
-        self.took: Micros = 0
-
-
-class Requests:
-    """The requests that were answered, by operation. An answer includes the time that a scenario lets it take."""
-
-    __slots__ = ("by_op",)
-
-    def __init__(self) -> None:
-        self.by_op: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
+    statuses: Counter[int] = field(default_factory=Counter)
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    took: Micros = 0
 
     def note(self, access: Access) -> None:
         """Count one."""
-        found = self.by_op[access.scope.get(OPERATION, REFUSED)]
         took = access.ended - access.began
-        found.statuses[access.status] += 1
-        found.buckets[bisect_left(BOUNDS, took)] += 1
-        found.took += took
+        self.statuses[access.status] += 1
+        self.buckets[bisect_left(BOUNDS, took)] += 1
+        self.took += took
 
 
-class Lag:
-    """How late the event loop is, in seconds: every request waits that long."""
-
-    __slots__ = ("_lately",)
-
-    def __init__(self) -> None:
-        self._lately: deque[float] = deque(maxlen=round(WINDOW / BEAT))
-
-    @property
-    def longest(self) -> float:
-        """The longest lag within ``WINDOW``."""
-        return max(self._lately, default=0.0)
-
-    async def run(self) -> None:
-        """Measure until cancelled."""
-        time = asyncio.get_running_loop().time
-        while True:
-            due = time() + BEAT
-            await asyncio.sleep(BEAT)
-            self._lately.append(max(time() - due, 0.0))
+async def measure(lags: deque[float]) -> None:
+    """Note how late the event loop comes, in seconds, until cancelled: every request waits that long."""
+    time = asyncio.get_running_loop().time
+    while True:
+        due = time() + BEAT
+        await asyncio.sleep(BEAT)
+        lags.append(max(time() - due, 0.0))

@@ -24,11 +24,7 @@ from mockserver.wire.jsonio import dumps
 MOST_STREAMS = 128
 """Open streams of one server: more would be a leak, not people looking at pages."""
 
-_STREAM_HEADERS = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    NO_STORE,
-    (b"x-accel-buffering", b"no"),
-)
+_STREAM_HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), NO_STORE, (b"x-accel-buffering", b"no"))
 
 
 def sandbox(world: World, request: Request) -> Sandbox | None:

@@ -14,8 +14,8 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.hosted import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect
-from mockserver.web.payer import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
 from mockserver.web.world import World

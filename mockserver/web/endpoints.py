@@ -7,7 +7,7 @@ A row of ``routes.csv`` names as its endpoint a function of the engine, such as 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,8 +21,10 @@ from mockserver.domain.errors import Invalid, invalid
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import CcvState, ChargeState
 from mockserver.domain.token import Token
+from mockserver.domain.vault import VaultItem
+from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import (
     batches,
     charges,
@@ -62,7 +64,7 @@ def endpoint_of(name: str, reply: str, query: str) -> Callable[[OperationCall], 
     if is_own:
         own: Callable[[OperationCall], object] = found
         return own
-    return ListOf(found, reply, query) if name.startswith(_LISTED) else UseCase(found, reply)
+    return ListOf(found, reply, query) if name.startswith(_LISTED) else partial(_use, found, reply)
 
 
 def shown(call: OperationCall, reply: str, made: Any) -> object:
@@ -73,17 +75,10 @@ def shown(call: OperationCall, reply: str, made: Any) -> object:
     return reply_of(reply, made) if show is None else show(call, made)
 
 
-class UseCase:
-    """The endpoint of one function of the engine, which is given what the path names and the command of the body, if
-    there is one."""
-
-    def __init__(self, act: Callable[..., Any], reply: str) -> None:
-        self._act = act
-        self._reply = reply
-
-    def __call__(self, call: OperationCall) -> object:
-        given = () if call.body is None else (call.body.command(),)
-        return shown(call, self._reply, self._act(call.step, *call.path.values(), *given))
+def _use(act: Callable[..., Any], reply: str, call: OperationCall) -> object:
+    """Use a function of the engine, which is given what the path names and the command of the body, if there is one."""
+    given = () if call.body is None else (call.body.command(),)
+    return shown(call, reply, act(call.step, *call.path.values(), *given))
 
 
 class ListOf:
@@ -188,7 +183,7 @@ def create_token(call: OperationCall) -> Members:
 
 def create_batch(call: OperationCall) -> Members:
     """Submit a batch."""
-    return resources.batch_status_reply(batches.create(call.step, call.body.command(), call.ready))
+    return reply_of("BatchStatusReply", batches.create(call.step, call.body.command(), call.ready))
 
 
 def read_batch_ahead(step: Step) -> Awaitable[object] | None:
@@ -211,8 +206,7 @@ def settle_ahead(step: Step) -> Awaitable[object] | None:
 def create_webhook_subscription(call: OperationCall) -> Members:
     """Subscribe to webhooks."""
     body = call.body
-    row = webhook_subscriptions.create(call.step, body.url, body.authorization, body.types)
-    return resources.webhook_subscription_reply(row, call.sandbox.account_id)
+    return _subscription(call, webhook_subscriptions.create(call.step, body.url, body.authorization, body.types))
 
 
 def reference_data(call: OperationCall) -> Members:
@@ -302,7 +296,6 @@ def _customer(call: OperationCall, customer: Customer) -> Members:
 
 
 def _method(call: OperationCall, method: PaymentMethod) -> Members:
-    """A payment method with its agreement and its network token."""
     agreement = call.sandbox.payto.get(method.payto_id) if method.payto_id else None
     token = call.sandbox.network_tokens.get(method.network_token_id) if method.network_token_id else None
     return resources.payment_method_reply(method, call.profile, agreement, token)
@@ -311,21 +304,63 @@ def _method(call: OperationCall, method: PaymentMethod) -> Members:
 def _token(call: OperationCall, token: Token) -> Members:
     sandbox = call.sandbox
     agreement, address = sandbox.payto.get(token.payto_id or ""), three_ds.address(sandbox, token)
-    return resources.token_reply(token, call.profile, sandbox.account_id, agreement, address)
+    return reply_of(
+        "TokenReply",
+        token,
+        accountId=sandbox.account_id,
+        payToStatus=agreement.status if agreement else None,
+        card=resources.card_reply(token.instrument.card, call.profile),
+        **({} if address is None else {"threeDsRedirectUrl": address}),
+    )
 
 
 def _link(call: OperationCall, link: PaymentLink) -> Members:
-    sandbox, address = call.sandbox, payment_links.address(call.step, link)
-    return resources.payment_link_reply(link, address, sandbox.account_id, sandbox.public_key)
+    return reply_of(
+        "PaymentLinkReply",
+        link,
+        url=payment_links.address(call.step, link),
+        accountId=call.sandbox.account_id,
+        publicKey=call.sandbox.public_key,
+        allowedPaymentTypes=link.allowed_types or None,
+    )
 
 
 def _provider(call: OperationCall, provider: Provider) -> Members:
-    """A provider with its fallback."""
-    return resources.provider_reply(provider, call.sandbox.providers.get(provider.fallback_provider_id or ""))
+    fallback = call.sandbox.providers.get(provider.fallback_provider_id or "")
+    return reply_of(
+        "ProviderReply",
+        provider,
+        hasPartialRefund=Capability.PARTIAL_REFUND in provider.capabilities,
+        hasThreeDsCapability=Capability.THREE_DS in provider.capabilities,
+        fallbackProvider=fallback and reply_of("FallbackProviderReply", fallback),
+    )
 
 
 def _provider_info(call: OperationCall, provider: Provider) -> Members:
-    return resources.info_provider_reply(provider, providers.known(call.sandbox, provider.three_ds_provider_id))
+    """A provider, and who challenges its payers."""
+    three_ds = providers.known(call.sandbox, provider.three_ds_provider_id)
+    return reply_of(
+        "InfoProviderReply",
+        provider,
+        threeDsProviderId=three_ds.provider_id if three_ds else None,
+        threeDsProviderType=three_ds.summary.type if three_ds else None,
+        googlePay=reply_of("GooglePay", provider) if Capability.WALLET in provider.capabilities else None,
+    )
+
+
+def _vault_item(call: OperationCall, item: VaultItem, reply: str = "VaultReply", **secrets: str | None) -> Members:
+    has_ccv = item.ccv_state is CcvState.HELD
+    return reply_of(reply, item, maskedCardNumber=call.profile.masked(item.facts), hasCvv=has_ccv, **secrets)
+
+
+def _vault_secrets(call: OperationCall, item: VaultItem) -> Members:
+    """A vault item with number and, while it is held, ccv."""
+    number, ccv = (item.number, item.ccv) if call.profile.shows_secrets else (None, None)
+    return _vault_item(call, item, "VaultSecretsReply", cardNumber=number, ccv=ccv)
+
+
+def _subscription(call: OperationCall, row: WebhookSubscription) -> Members:
+    return reply_of("WebhookSubscriptionReply", row, accountId=call.sandbox.account_id)
 
 
 _SHOWN: Mapping[str, Callable[[OperationCall, Any], object]] = {
@@ -335,10 +370,9 @@ _SHOWN: Mapping[str, Callable[[OperationCall, Any], object]] = {
     "TokenReply": _token,
     "PaymentLinkReply": _link,
     "ProviderReply": _provider,
-    "BatchReply": lambda _, batch: resources.batch_reply(batch, results_text(batch)),
-    "BatchStatusReply": lambda _, batch: resources.batch_status_reply(batch),
-    "VaultReply": lambda call, item: resources.vault_reply(item, call.profile),
-    "VaultSecretsReply": lambda call, item: resources.vault_secrets_reply(item, call.profile),
-    "WebhookSubscriptionReply": lambda call, row: resources.webhook_subscription_reply(row, call.sandbox.account_id),
+    "BatchReply": lambda _, batch: reply_of("BatchReply", batch, results=results_text(batch)),
+    "VaultReply": _vault_item,
+    "VaultSecretsReply": _vault_secrets,
+    "WebhookSubscriptionReply": _subscription,
 }
 """How replies are made that are more than their object; all others are written as their table says."""

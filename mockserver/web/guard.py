@@ -14,30 +14,17 @@ from contextlib import suppress
 from hmac import compare_digest
 from ipaddress import ip_address
 from socket import gethostname
-from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, problem
 from mockserver.settings import Settings
-from mockserver.web.access import QUIET_PATHS, STATUS, Access
-from mockserver.web.request import (
-    ASKED_PATH,
-    Message,
-    RawHeader,
-    RawHeaders,
-    Receive,
-    Scope,
-    Send,
-    are_usual,
-    is_foreign,
-    send_json,
-    tidied,
-)
+from mockserver.web.access import OPERATION, QUIET_PATHS, REFUSED, STATUS, Access
+from mockserver.web.request import ASKED_PATH, RawHeader, are_usual, is_foreign, send_json, tidied
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
 
@@ -47,7 +34,7 @@ _WEBHOOK = b"x-payfurl-signature"
 
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
 _OWN = (_CONTROL, "metrics", _INBOX, "mcp")
-_MOST_HOSTS_KNOWN = 1_000
+_LONGEST_NAME = 300
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})
 """Names of this machine, and names without a dot that in-process clients use: no public name server answers for
@@ -58,8 +45,8 @@ _NEARBY = (*_RESERVED, ".local", ".internal")
 """Ends of names that no name server may answer for (RFC 6761), or no public one: those of the own network, a cluster, a
 container host."""
 
-_CORS_ANSWER: RawHeaders = [(b"access-control-allow-origin", b"*")]
-_CORS_PREFLIGHT: RawHeaders = [
+_CORS_ANSWER: list[RawHeader] = [(b"access-control-allow-origin", b"*")]
+_CORS_PREFLIGHT: list[RawHeader] = [
     (b"access-control-allow-headers", b"content-type, providerid, x-publickey"),
     (b"access-control-max-age", b"600"),
     (b"vary", b"origin"),
@@ -83,7 +70,7 @@ class Guard:
         self._is_open = not world.settings.is_loopback
         self._names = _names(world.settings)
         self._token = (world.settings.admin_token or "").encode()
-        self._known: dict[bytes, bool] = {}
+        self._ours = BoundedCache(1_000, self._is_ours, lambda raw: len(raw) <= _LONGEST_NAME)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -107,7 +94,7 @@ class Guard:
                 status = 0 if getattr(receive, "is_unanswered", False) else scope.get(STATUS, 0)
                 name = type(fault).__name__ if fault is not None else None
                 access = Access(scope, began, world.real_clock(), status, name)
-                world.requests.note(access)
+                world.requests[scope.get(OPERATION, REFUSED)].note(access)
                 if world.log is not None:
                     world.log(access)
                 if world.tracing is not None:
@@ -125,7 +112,6 @@ class Guard:
         await self.app(scope, receive, send)
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Who answers the request."""
         headers = scope["headers"]
         if not isinstance(headers, tuple):
             # In a form by which what follows from them can be remembered.
@@ -138,7 +124,7 @@ class Guard:
         if coding not in (b"", b"chunked"):
             words = "wanted chunked alone: no other coding of a body is read"
             return _refuse(scope, send, (501, Code.VALIDATION_ERROR, "Not Implemented", "TransferEncoding", words))
-        if host and not self._known.get(host) and not self._is_ours(host):
+        if host and not self._ours[host]:
             further = f", an address, a name without a dot or with {', '.join(_NEARBY)}" if self._is_open else ""
             words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
             return _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
@@ -163,10 +149,7 @@ class Guard:
         found = _HOST.fullmatch(raw.decode("latin-1"))
         # Without port and brackets.
         name = found[1].strip("[]").lower().rstrip(".") if found is not None else ""
-        ours = name in self._names or (_is_nearby(name) if self._is_open else name.endswith(_RESERVED))
-        if ours and len(self._known) < _MOST_HOSTS_KNOWN:
-            self._known[raw] = True
-        return ours
+        return name in self._names or (_is_nearby(name) if self._is_open else name.endswith(_RESERVED))
 
     def _control_refusal(self, scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -259,8 +242,8 @@ def _readable_anywhere(send: Send) -> Send:
 async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     status, code, message, field, words = refusal
     scope[STATUS] = status
-    extra: Any = [(b"www-authenticate", b"Bearer")] if status == 401 else None
-    await send_json(send, status, problem(status, code, message, scope["path"], {field: words}), extra)
+    extra = [(b"www-authenticate", b"Bearer")] if status == 401 else []
+    await send_json(send, status, problem(status, code, message, scope["path"], {field: words}), *extra)
 
 
 async def last_resort(scope: Scope, send: Send) -> None:
@@ -269,4 +252,4 @@ async def last_resort(scope: Scope, send: Send) -> None:
     with suppress(RuntimeError):
         body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, scope["path"])
         # The server hangs up after an error: clients that keep connections learn it from a header.
-        await send_json(send, 500, body, [(b"connection", b"close")])
+        await send_json(send, 500, body, (b"connection", b"close"))

@@ -2,33 +2,38 @@
 (``/pay/<paymentLinkId>``); and the challenge of 3-D Secure, which a payer passes, fails or cancels: of a charge
 (``/3ds/<chargeId>``), or of a payment token before it is used (``/3ds/token/<tokenId>``), whose form may be sent twice.
 
+People type full-width digits, blanks of every kind, ``1240`` for a date and a comma in an amount. What can be meant in
+one way only is taken so. The API's words speak to those who write programs; a payer has no program to fix.
+
 A view of the payment page pays at most once. Its key is in the address (``?view=``), so that Back after a payment
 leads to what was paid and not to an empty form; each try of a view has a key of its own, so that a double click or a
 reload is answered with the charge that the first one made. Sources: docs/spec/service.md, Payment link, and Charge
-(``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1 (``threeDSEmail``).
+(``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1 (``threeDSEmail``); docs/browser.md.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import field, replace
+from decimal import Decimal
 from typing import Any
 
+from mockserver.domain.cards import CCV_LENGTHS, MAX_LENGTH, MIN_LENGTH, Brand, brand_of, clean, passes_luhn
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
-from mockserver.domain.money import currency
+from mockserver.domain.money import MAX_INTEGER_DIGITS, Currency, currency, places
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
 from mockserver.domain.record import mutable
-from mockserver.domain.sources import ChallengeAnswer
+from mockserver.domain.sources import ChallengeAnswer, Instrument
 from mockserver.domain.states import ChargeState
 from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
+from mockserver.engine.card_entry import read_expiry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
-from mockserver.web import payer
 from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect, web_address, with_query
-from mockserver.web.payer import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of
@@ -97,7 +102,7 @@ def page(call: PageCall) -> Reply:
         view.begin()
         return redirect(view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key}))
     if charge is not None:
-        view.alert = _alert(charge)
+        view.alert = f"{failure_of(charge)} Nothing was taken."
     elif call.query.get("cancelled"):
         view.notice = "Cancelled. Nothing was paid."
     return _form(view, call.query.get("type"), 402 if charge is not None else 200)
@@ -126,14 +131,14 @@ def pay(call: PageCall) -> Reply:
     declined = view.charge(link.attempts.get(key))
     if declined is None:
         return _refused(view, reply)
-    view.alert = _alert(declined)
+    view.alert = f"{failure_of(declined)} Nothing was taken."
     return _form(view, None, 402)
 
 
 def _refused(view: _View, reply: Reply) -> Reply:
     """The form again, for a payment that was not even tried."""
     kind = view.form.get("paymentType") or LinkPaymentType.CARD.value
-    errors = payer.faults_of(reply.body) | _faults_of_form(view, kind)
+    errors = faults_of(reply.body) | _faults_of_form(view, kind)
     fields = _CARD_FIELDS if kind == LinkPaymentType.CARD.value else frozenset()
     if "Attempt" in errors:
         view.begin()
@@ -141,7 +146,7 @@ def _refused(view: _View, reply: Reply) -> Reply:
     elif errors.keys() & (fields | {"Amount"} if view.link.amount is None else fields):
         view.errors = errors
     else:
-        view.alert = payer.refusal_of(reply.body)
+        view.alert = refusal_of(reply.body)
     return _form(view, kind, reply.status or 503)
 
 
@@ -149,10 +154,9 @@ def _faults_of_form(view: _View, kind: str) -> dict[str, str]:
     """What is wrong with the form as it was typed: all of it, where the service names one kind of fault at a time."""
     faults = {}
     if view.link.amount is None:
-        faults = payer.amount_faults(payer.amount_typed(view.form.get("amount", "")), currency(_currency(view)))
+        faults = amount_faults(amount_typed(view.form.get("amount", "")), currency(_currency(view)))
     if kind == LinkPaymentType.CARD.value:
-        typed = _card(view.form)
-        faults |= payer.card_faults(typed["cardNumber"], typed["expiryDate"], typed["ccv"], typed["cardholder"])
+        faults |= card_faults(*_card(view.form).values())
     return faults
 
 
@@ -161,11 +165,10 @@ def _currency(view: _View) -> str:
 
 
 def _card(form: Mapping[str, str]) -> dict[str, str]:
-    """The fields of a card, read as they were meant."""
     return {
-        "cardNumber": payer.number_typed(form.get("cardNumber", "")),
-        "expiryDate": payer.expiry_typed(form.get("expiryDate", "")),
-        "ccv": payer.number_typed(form.get("ccv", "")),
+        "cardNumber": number_typed(form.get("cardNumber", "")),
+        "expiryDate": expiry_typed(form.get("expiryDate", "")),
+        "ccv": number_typed(form.get("ccv", "")),
         "cardholder": form.get("cardholder", "").strip(),
     }
 
@@ -175,7 +178,7 @@ def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, obj
     metadata = dict(link.metadata or {})
     body: dict[str, object] = {"attempt": key, "paymentType": kind}
     if link.amount is None:
-        body["amount"] = payer.amount_typed(form.get("amount", "")) or None
+        body["amount"] = amount_typed(form.get("amount", "")) or None
     if kind == LinkPaymentType.CARD.value:
         body["paymentInformation"] = _card(form)
     elif form.get("result") == "decline":
@@ -202,15 +205,15 @@ def away_address(link: PaymentLink, charge: Charge) -> str | None:
 def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     """What became of a charge; for a ``used`` view also the ways on from here."""
     link = view.link
-    title, text = payer.OUTCOMES[charge.status]
+    title, text = OUTCOMES[charge.status]
     return html(
         200,
         "paid.html",
         link=link,
         charge=charge,
         title=title,
-        text=link.confirmation_message if charge.status in payer.COMPLETE and link.confirmation_message else text,
-        paid_with=payer.paid_with(charge.instrument),
+        text=link.confirmation_message if charge.status in COMPLETE and link.confirmation_message else text,
+        paid_with=paid_with(charge.instrument),
         away=away_address(link, charge) if used else None,
         again=replace(view, key="").address() if used and link.has_room else None,
     )
@@ -234,10 +237,10 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
     }
     if kind is LinkPaymentType.CARD:
         offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
-        others = [(one.value, payer.WAYS[one], view.address(type=one.value)) for one in offered]
+        others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
         return html(status, "pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
     declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-    return html(status, "simulated.html", **shown, kind=kind.value, label=payer.WAYS[kind], declines=declines)
+    return html(status, "simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines)
 
 
 def _found(call: PageCall, view: str) -> _View:
@@ -245,10 +248,6 @@ def _found(call: PageCall, view: str) -> _View:
     if call.sandbox is None or link is None:
         raise NoSuchPage("No such payment link", "The address names no payment link. Check it.")
     return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
-
-
-def _alert(charge: Charge) -> str:
-    return f"{payer.failure_of(charge)} Nothing was taken."
 
 
 _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
@@ -263,7 +262,7 @@ def challenge(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, challenged = _challenged(call)
     if sandbox.watch is not None and isinstance(challenged, Charge):
-        sandbox.watch.unfinished.visited(challenged.charge_id)
+        sandbox.watch.loose_ends.visited(challenged.charge_id)
     return _shown(sandbox, challenged)
 
 
@@ -341,3 +340,164 @@ def _answer_of(charge: Charge) -> ChallengeAnswer:
         return ChallengeAnswer.PASS
     code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
     return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
+
+
+WAYS: Mapping[LinkPaymentType, str] = {
+    LinkPaymentType.CARD: "Card",
+    LinkPaymentType.PAYPAL: "PayPal",
+    LinkPaymentType.APPLEPAY: "Apple Pay",
+    LinkPaymentType.GOOGLEPAY: "Google Pay",
+    LinkPaymentType.UPI: "UPI",
+    LinkPaymentType.PAYTO: "PayTo",
+    LinkPaymentType.PAYID: "PayID",
+    LinkPaymentType.SHIFT: "Shift",
+    LinkPaymentType.PESAPAL: "Pesapal",
+    LinkPaymentType.PAYBYACCOUNT: "Pay by account",
+    LinkPaymentType.PAYGLOCAL: "PayGlocal",
+    LinkPaymentType.ZIP: "Zip",
+}
+"""Ways to pay on the page of a link."""
+
+OUTCOMES: Mapping[ChargeState, tuple[str, str]] = {
+    ChargeState.PENDING_CHECKOUT: ("Waiting", "The payment waits for your answer."),
+    ChargeState.PENDING: ("Payment under way", "It is not complete yet: the bank still has to confirm it."),
+    ChargeState.AUTHORISED: ("Thank you", "Your payment is authorised."),
+    ChargeState.SUCCESS: ("Thank you", "Your payment was received."),
+    ChargeState.PARTIAL_REFUND: ("Thank you", "Your payment was received and later refunded in part."),
+    ChargeState.REFUND: ("Refunded", "Your payment was received and later refunded."),
+    ChargeState.AUTHORISE_CANCELLED: ("Cancelled", "The authorisation was cancelled. Nothing was paid."),
+    ChargeState.FAILED: ("Not paid", "Nothing was paid."),
+}
+"""Heading and sentence for what became of a payment."""
+
+COMPLETE = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS})
+"""States in which the merchant's own confirmation is true."""
+
+DECLINED = "Your bank has declined this payment. Try another card."
+NOT_TAKEN = "The payment could not be made. Nothing was taken; ask the shop, or try another way to pay."
+UNAVAILABLE = "The payment could not be made just now. Try again in a moment."
+_DECLINES: Mapping[int, str] = {
+    Code.INSUFFICIENT_FUNDS: "There is not enough money on this account. Try another card.",
+    Code.EXPIRED_CARD: "This card has expired. Try another card.",
+    Code.INVALID_CCV: "The security code is not that of the card. Check it and try again.",
+    Code.THREE_D_SECURE_FAILED: "Your bank could not confirm that it is you. Try again, or try another card.",
+    Code.CUSTOMER_CANCELLATION: "The payment was cancelled.",
+    Code.EXCEEDS_WITHDRAWAL_FREQUENCY_LIMIT: DECLINED,
+}
+"""What a payer may know of a decline: not that a card is reported stolen, nor that a payment looks like fraud."""
+
+_FIELDS = {"CardNumber": "This card is not taken here.", "ExpiryDate": "This card has expired."}
+
+MISSING = "Please fill this in."
+_DATE = re.compile(r"(\d{1,2})[^\d]?(\d{2}|20\d{2})")
+_COMMA_FOR_POINT = re.compile(r"(\d+),(\d{1,2})")
+_GROUPED = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
+_PLAIN = re.compile(r"\d+(\.\d*)?|\.\d+")
+
+
+def plain(text: str) -> str:
+    """A text in the usual form of its characters, without blanks and invisible ones at its ends and in its digits."""
+    usual = unicodedata.normalize("NFKC", text).strip()
+    if re.search(r"[^\W\d]", usual):
+        return usual
+    # Blanks, line ends, joiners and marks of direction say nothing.
+    return "".join(one for one in usual if not (one.isspace() or unicodedata.category(one) in ("Cf", "Cc", "Zs")))
+
+
+def number_typed(text: str) -> str:
+    """A card number or security code: its digits, without dashes of any kind."""
+    return "".join(one for one in plain(text) if unicodedata.category(one) != "Pd")
+
+
+def expiry_typed(text: str) -> str:
+    """``MM/YY`` for a date that was typed without a slash or with another mark, else the text as it is."""
+    found = _DATE.fullmatch(plain(text))
+    return f"{int(found[1]):02d}/{found[2][-2:]}" if found and 1 <= int(found[1]) <= 12 else plain(text)
+
+
+def amount_typed(text: str) -> str:
+    """An amount with a point, for one with a decimal comma or with commas between thousands; else the text."""
+    amount = plain(text)
+    if _GROUPED.fullmatch(amount) and ("." in amount or amount.count(",") > 1):
+        return amount.replace(",", "")
+    found = _COMMA_FOR_POINT.fullmatch(amount)
+    return f"{found[1]}.{found[2]}" if found else amount
+
+
+def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str, str]:
+    """What is wrong with the fields of a card, all at once; whether a date has passed, the service knows."""
+    digits = clean(number) or ""
+    brand = brand_of(digits) if digits else None
+    shortest, longest = CCV_LENGTHS[brand]
+    is_number = MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits)
+    is_ccv = re.fullmatch(rf"[0-9]{{{shortest},{longest}}}", ccv)
+    ccv_is = "4 digits on the front of" if brand is Brand.AMEX else "3 or 4 digits on"
+    fields = (
+        ("CardNumber", number, is_number, "This is not a card number."),
+        ("ExpiryDate", expiry, read_expiry(expiry), "Please write the expiry date as MM/YY."),
+        ("Ccv", ccv, is_ccv, f"Please write the {ccv_is} the card."),
+        ("Cardholder", cardholder, True, ""),
+    )
+    return {name: words if typed else MISSING for name, typed, is_sound, words in fields if not (typed and is_sound)}
+
+
+def amount_faults(amount: str, currency: Currency) -> dict[str, str]:
+    words = ""
+    if not amount:
+        words = MISSING
+    elif not _PLAIN.fullmatch(amount):
+        words = "Please write an amount in plain digits, such as 12.50."
+    elif len(amount.partition(".")[0]) > MAX_INTEGER_DIGITS:
+        words = "This amount is too large."
+    elif places(Decimal(amount)) > currency.digits:
+        words = f"{currency.code} has {currency.digits or 'no'} digits after the point."
+    elif not Decimal(amount):
+        words = f"Please pay at least {currency.unit}."
+    return {"Amount": words} if words else {}
+
+
+def paid_with(instrument: Instrument) -> str:
+    """``VISA •••• 1111``, ``Pay by account``: how a payment was made."""
+    card = instrument.card
+    if card is not None:
+        brand = card.number.brand
+        return f"{'Card' if brand is Brand.UNKNOWN else brand.value} •••• {card.number.last4}"
+    shown = instrument.display_type or instrument.type.value.replace("_", " ").capitalize()
+    return next((name for kind, name in WAYS.items() if kind.value == shown.lower()), shown)
+
+
+def failure_of(charge: Charge) -> str:
+    """Why a payment failed, and what the payer can do; the journal has code and message."""
+    if charge.authorised is not None:
+        return "Your bank has returned the payment."
+    if not charge.failed_attempts:
+        return "The payment was not made."
+    attempt = charge.failed_attempts[-1]
+    return _DECLINES.get(attempt.error_code) or (UNAVAILABLE if attempt.is_retryable else DECLINED)
+
+
+def refusal_of(body: Any) -> str:
+    """An alert for a payment that was not even tried; ``body`` is the error's, or None."""
+    code = body.get("code") if isinstance(body, dict) else None
+    return _DECLINES.get(code or 0) or (UNAVAILABLE if code is None or body.get("isRetryable") else NOT_TAKEN)
+
+
+def faults_of(body: Any) -> dict[str, str]:
+    """What the service finds wrong with the fields of a form that is well typed, by the last part of their names;
+    ``body`` is the error's."""
+    if not isinstance(body, dict):
+        return {}
+    if body.get("code") == Code.INVALID_CARD_NUMBER and not body.get("details"):
+        return {"CardNumber": _field_words("CardNumber", "")}
+    faults = ((name.rpartition(".")[2], text) for name, text in (body.get("details") or {}).items())
+    return {name: _field_words(name, text) for name, text in faults}
+
+
+def _field_words(name: str, text: str) -> str:
+    if text == "wanted a text that is not empty" or text.startswith("required"):
+        return MISSING
+    if name in _FIELDS:
+        return _FIELDS[name]
+    wanted = text.partition(", ")[2] if text.startswith("got ") else text
+    wanted = wanted.replace("wanted at least", "please pay at least").replace("wanted ", "please write ")
+    return f"{wanted[:1].upper()}{wanted[1:]}."

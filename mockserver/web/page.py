@@ -86,15 +86,12 @@ class PageRoute(RouteRow):
 
 
 class PageEndpoint(Endpoint):
+    route: PageRoute
     op = "page"
     headers = (HTML,)
     # The longest honest form has a few hundred bytes.
     largest = 65_536
     searches = True
-
-    def __init__(self, route: PageRoute, world: World) -> None:
-        super().__init__(world)
-        self.route = route
 
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
@@ -178,7 +175,7 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     headers = {**call.headers, "content-type": "application/json"}
     for name in ("cookie", idempotency.HEADER):
         headers.pop(name, None)
-    operation = OperationEndpoint(route, call.world)
+    operation = OperationEndpoint(call.world, route)
     request = Request(
         method=route.method,
         resource=path or call.request.resource,
@@ -288,7 +285,6 @@ def static_file(call: PageCall) -> Reply:
 
 
 def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
-    """The file, or 304 to a browser that has it."""
     headers = ((b"content-type", found.kind), (b"etag", found.tag.encode()), NOSNIFF, *more)
     is_known = call.headers.get("if-none-match") == found.tag
     return Reply(304 if is_known else 200, b"" if is_known else found.body, headers=headers)

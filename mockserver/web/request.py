@@ -30,9 +30,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 RawHeader = tuple[bytes, bytes]
-RawHeaders = list[RawHeader]
 Headers = Mapping[str, str]
-Chunks = AsyncGenerator[bytes, None]
 
 TRANSPORT = "mockserver.transport"
 """The scope extension under which our own server hands over the connection's transport: a scripted fault resets or cuts
@@ -47,8 +45,6 @@ IN_ONE_PIECE = 10_000_000
 
 ASKED_PATH = "mockserver.asked_path"
 """The scope key of the path as it was asked for, while routes are looked for by a tidy one."""
-
-_MOST_FIELDS, _MOST_BYTES = 64, 8_192
 
 
 def is_foreign(lifespan: Scope) -> bool:
@@ -81,7 +77,6 @@ async def asked(
         "type": "http",
         "method": method,
         "path": path,
-        "raw_path": path.encode(),
         "query_string": query,
         "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
         **more,
@@ -159,15 +154,16 @@ async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -
 
 def are_usual(fields: tuple[RawHeader, ...]) -> bool:
     """Whether what follows from header fields may be kept: they are few and short."""
-    return len(fields) <= _MOST_FIELDS and sum(map(len, chain.from_iterable(fields))) <= _MOST_BYTES
+    return len(fields) <= 64 and sum(map(len, chain.from_iterable(fields))) <= 8_192
 
 
 def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
     headers: dict[str, str] = {}
     for name, value in raw:
-        headers.setdefault(_text(name), _text(value))
+        headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
     if "x-publickey" in headers:
-        headers.update((_text(name), _text(value)) for name, value in raw if name == b"x-secretkey")
+        secret = [value for name, value in raw if name == b"x-secretkey"]
+        headers.update({"x-secretkey": secret[-1].decode("latin-1")} if secret else {})
     return headers
 
 
@@ -177,42 +173,34 @@ a public key the last secret key (assumption ``keys.both``). Most clients send t
 journal keeps them all: one map does for all."""
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode("latin-1")
-
-
 async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[RawHeader] = (JSON_TYPE, NOSNIFF)) -> None:
     """One whole answer. A server that can write one in a single go has a ``whole`` at its ``send``."""
     whole = getattr(send, "whole", None)
     if whole is not None and whole(status, tuple(headers), body):
         return
-    await send(
-        {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [*headers, (b"content-length", str(len(body)).encode())],
-        }
-    )
+    headers = [*headers, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 async def send_parts(send: Send, status: int, parts: deque[bytes], headers: Iterable[RawHeader]) -> None:
     """One whole answer in parts, each of which is given back when it is sent; others are served in between."""
-    length = str(sum(map(len, parts))).encode()
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", length)]})
+    headers = [*headers, (b"content-length", b"%d" % sum(map(len, parts)))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     while parts:
         await send({"type": "http.response.body", "body": parts.popleft(), "more_body": True})
         await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b""})
 
 
-async def send_json(send: Send, status: int, value: object, extra: RawHeaders | None = None) -> None:
-    """One whole JSON answer; bytes are one that has been written already."""
-    raw = value if isinstance(value, bytes) else dumps(value)
-    await send_bytes(send, status, raw, [JSON_TYPE, NOSNIFF, NO_STORE, *(extra or ())])
+async def send_json(send: Send, status: int, value: object, *extra: RawHeader) -> None:
+    """One whole JSON answer."""
+    await send_bytes(send, status, dumps(value), (JSON_TYPE, NOSNIFF, NO_STORE, *extra))
 
 
-async def stream(receive: Receive, send: Send, headers: Iterable[RawHeader], chunks: Chunks) -> None:
+async def stream(
+    receive: Receive, send: Send, headers: Iterable[RawHeader], chunks: AsyncGenerator[bytes, None]
+) -> None:
     """An answer that goes on until it ends or the client leaves.
 
     Starlette's own wants a task of its own for each request, which the fast lane does without.
@@ -234,6 +222,12 @@ async def stream(receive: Receive, send: Send, headers: Iterable[RawHeader], chu
     finally:
         leaving.cancel()
         await chunks.aclose()
+
+
+async def hung_up(receive: Receive) -> None:
+    """Wait until the client or we have hung up: the server then asks for no answer any more."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 Unanswerable = (Refused, MalformedJson, TooLarge)

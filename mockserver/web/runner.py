@@ -6,11 +6,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import field
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from mockserver.domain.clock import LATEST, MILLISECOND, SECOND, ClockMode, Micros, real_due
 from mockserver.domain.cooperative import Cooperative, Pauses
+from mockserver.domain.record import mutable
 from mockserver.engine import deliveries, due
 from mockserver.engine.indexed_table import ListPage, Query, Table
 from mockserver.engine.sandbox import Sandbox
@@ -27,13 +29,11 @@ Look = Callable[[], bool]
 """Whether a caller has stopped waiting."""
 
 
+@mutable
 class Activity:
     """Those who wait: ``watched`` by the secret key of the sandbox in which it is to happen."""
 
-    __slots__ = ("watched",)
-
-    def __init__(self) -> None:
-        self.watched: dict[str, _Watched] = {}
+    watched: dict[str, _Watched] = field(default_factory=dict)
 
     def notify(self, key: str) -> None:
         """Something has happened in the sandbox of a key."""
@@ -65,16 +65,14 @@ class Activity:
                 del self.watched[key]
 
 
+@mutable
 class _Watched:
     """Those who wait in one sandbox. One task looks after all of them: to wake each for a look of its own would cost
     the others more than the looks do."""
 
-    __slots__ = ("_looking", "_stirred", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: dict[asyncio.Future[None], Look | None] = {}
-        self._stirred = False
-        self._looking: asyncio.Task[None] | None = None
+    waiting: dict[asyncio.Future[None], Look | None] = field(default_factory=dict)
+    _stirred: bool = False
+    _looking: asyncio.Task[None] | None = None
 
     def notify(self) -> None:
         self._stirred = True
@@ -320,7 +318,8 @@ class Ticker:
             while True:
                 sandbox = await self._due.get()
                 self.forget(sandbox)
-                if self._is_live(sandbox):
+                # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
+                if self._is_live(sandbox) and sandbox not in self._runner.moving:
                     self._runner.run(sandbox)
                     self.note(sandbox)
                     await self._runner.turn(sandbox)

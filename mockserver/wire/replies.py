@@ -95,6 +95,7 @@ def _plan(name: str, given: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 _WRITERS: Mapping[str, Callable[[Any], object]] = {
+    "count": len,
     "date-time": iso,
     "duration": duration_text,
     "masked text": mask_text,

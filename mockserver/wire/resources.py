@@ -12,7 +12,6 @@ from dataclasses import asdict
 from functools import cache
 from types import SimpleNamespace
 
-from mockserver.domain.batch import Batch
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import iso
@@ -20,16 +19,10 @@ from mockserver.domain.customer import Customer
 from mockserver.domain.fake_lookups import iin_data, ip_info
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.network_token import NetworkToken
-from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
-from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.reference_data import read_table
 from mockserver.domain.sources import BankAccount
-from mockserver.domain.states import CcvState
-from mockserver.domain.token import Token
-from mockserver.domain.vault import VaultItem
-from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
@@ -124,112 +117,35 @@ def _attempt(tried: FailedAttempt) -> Members:
     return reply_of("FailedAttemptReply", tried, errorCode=str(tried.error_code))
 
 
-def payment_method_summary(method: PaymentMethod | None, profile: WireProfile) -> Members | None:
-    """A payment method inside its customer: a part of the whole, in an order of its own."""
-    if method is None:
-        return None
-    return reply_of("PaymentMethodSummaryReply", method, card=card_reply(method.instrument.card, profile))
-
-
 def payment_method_reply(
     method: PaymentMethod,
     profile: WireProfile,
     agreement: Agreement | None = None,
     network_token: NetworkToken | None = None,
 ) -> Members:
-    """A payment method as the documented object, null where nothing is known.
+    """A payment method as the documented object, null where nothing is known (assumption
+    ``network_token.date_added``).
 
     ``agreement`` and ``network_token`` are the stored objects that the method names by ``payto_id`` and
     ``network_token_id``.
     """
+    date = iso(network_token.added) if network_token is not None and profile.network_token_date else None
     return reply_of(
         "PaymentMethodReply",
         method,
         card=card_reply(method.instrument.card, profile),
         bankPayment=bank_reply(method.instrument.bank, profile),
         payTo=agreement and reply_of("PayToReply", agreement),
-        networkToken=network_token_reply(network_token, profile),
+        networkToken=network_token and reply_of("NetworkTokenReply", network_token, dateAdded=date),
         payToStatus=agreement.status.value if agreement else None,
     )
 
 
-def network_token_reply(token: NetworkToken | None, profile: WireProfile) -> Members | None:
-    """A network token in an answer (assumption ``network_token.date_added``)."""
-    if token is None:
-        return None
-    return reply_of("NetworkTokenReply", token, dateAdded=iso(token.added) if profile.network_token_date else None)
-
-
 def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> Members:
     """A customer as the documented object; ``default`` is the payment method that it names as its default."""
-    return reply_of("CustomerReply", customer, defaultPaymentMethod=payment_method_summary(default, profile))
-
-
-def token_reply(
-    token: Token, profile: WireProfile, account_id: str, agreement: Agreement | None, three_ds_address: str | None
-) -> Members:
-    """A token as the published object; ``agreement`` is the one that a PayTo token names, ``three_ds_address`` where
-    the payer is to be challenged before the token is used."""
-    reply = reply_of(
-        "TokenReply",
-        token,
-        accountId=account_id,
-        payToStatus=agreement.status if agreement else None,
-        card=card_reply(token.instrument.card, profile),
-    )
-    if three_ds_address is not None:
-        reply["threeDsRedirectUrl"] = three_ds_address
-    return reply
-
-
-def vault_reply(item: VaultItem, profile: WireProfile) -> Members:
-    """A vault item after creation or deletion."""
-    held = item.ccv_state is CcvState.HELD
-    return reply_of("VaultReply", item, maskedCardNumber=profile.masked(item.facts), hasCvv=held)
-
-
-def vault_secrets_reply(item: VaultItem, profile: WireProfile) -> Members:
-    """A vault item with number and, while it is held, ccv."""
-    number, ccv = (item.number, item.ccv) if profile.shows_secrets else (None, None)
-    return reply_of("VaultSecretsReply", item, **vault_reply(item, profile), cardNumber=number, ccv=ccv)
-
-
-def batch_status_reply(batch: Batch) -> Members:
-    """A batch without its results."""
-    return reply_of("BatchStatusReply", batch, count=len(batch.rows))
-
-
-def batch_reply(batch: Batch, results: str) -> Members:
-    """A batch with its results, however far it has come."""
-    return reply_of("BatchReply", batch, count=len(batch.rows), results=results)
-
-
-def payment_link_reply(link: PaymentLink, url: str, account_id: str, public_key: str) -> Members:
-    """A link as the documented object, null where nothing is known; ``url`` is that of its page."""
-    return reply_of(
-        "PaymentLinkReply",
-        link,
-        url=url,
-        accountId=account_id,
-        publicKey=public_key,
-        allowedPaymentTypes=link.allowed_types or None,
-    )
-
-
-def provider_reply(provider: Provider, fallback: Provider | None) -> Members:
-    """A provider as the published object."""
-    return reply_of(
-        "ProviderReply",
-        provider,
-        hasPartialRefund=Capability.PARTIAL_REFUND in provider.capabilities,
-        hasThreeDsCapability=Capability.THREE_DS in provider.capabilities,
-        fallbackProvider=fallback and reply_of("FallbackProviderReply", fallback),
-    )
-
-
-def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> Members:
-    """A subscription as the published object."""
-    return reply_of("WebhookSubscriptionReply", row, accountId=account_id)
+    card = card_reply(default.instrument.card, profile) if default is not None else None
+    summary = default and reply_of("PaymentMethodSummaryReply", default, card=card)
+    return reply_of("CustomerReply", customer, defaultPaymentMethod=summary)
 
 
 @cache
@@ -241,14 +157,3 @@ def info_reply() -> Members:
         "currencies": [reply_of("CurrencyReply", row) for row in CURRENCIES.values()],
         "timezones": [row["name"] for row in zones],
     }
-
-
-def info_provider_reply(provider: Provider, three_ds: Provider | None) -> Members:
-    """One provider, and who challenges its payers."""
-    return reply_of(
-        "InfoProviderReply",
-        provider,
-        threeDsProviderId=three_ds.provider_id if three_ds else None,
-        threeDsProviderType=three_ds.summary.type if three_ds else None,
-        googlePay=reply_of("GooglePay", provider) if Capability.WALLET in provider.capabilities else None,
-    )

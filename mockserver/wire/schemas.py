@@ -38,6 +38,7 @@ _HELD: Mapping[str, Schema] = {
     "masked text": {"type": "string"},
     "duration": {"type": "string"},
     "whole": {"type": "integer"},
+    "count": {"type": "integer"},
     "flag": {"type": "boolean"},
     "map": {"type": "object", "additionalProperties": {"type": "string"}},
     "object": {"type": "object", "additionalProperties": {}},

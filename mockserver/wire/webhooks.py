@@ -15,7 +15,7 @@ from mockserver.domain.states import Subject
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
-from mockserver.wire.resources import batch_status_reply, card_reply, customer_reply, payment_method_reply
+from mockserver.wire.resources import card_reply, customer_reply, payment_method_reply
 
 
 def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
@@ -32,7 +32,7 @@ def _data(notice: Notice, profile: WireProfile) -> object:
         case Subject.CHARGE:
             return {**transaction(notice.data, profile), **(notice.extra or {})}
         case Subject.BATCH:
-            return batch_status_reply(notice.data)
+            return reply_of("BatchStatusReply", notice.data)
         case Subject.SUBSCRIPTION:
             return reply_of("SubscriptionReply", notice.data)
         case Subject.CUSTOMER:

@@ -166,12 +166,12 @@ def _answers(text: str) -> Mapping[int, str]:
 class ControlEndpoint(Endpoint):
     """One row of the control table."""
 
+    route: ControlRoute
     op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
-    def __init__(self, route: ControlRoute, world: World) -> None:
-        super().__init__(world)
-        self.route = route
+    def __init__(self, world: World, route: ControlRoute) -> None:
+        super().__init__(world, route)
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
         media = JSON_TYPE if route.media == JSON else (b"content-type", route.media.encode())

@@ -23,12 +23,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, unnoted
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal import (
-    Word,
-    amount_in,
-    moved,
-    words_of,
-)
+from mockserver.web.control.journal import Word, amount_in, moved, words_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route
 from mockserver.web.runner import search
