@@ -260,7 +260,7 @@ def challenge(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, challenged = _challenged(call)
     if sandbox.watch is not None and isinstance(challenged, Charge):
-        sandbox.watch.unfinished.visited(challenged.charge_id)
+        sandbox.watch.loose_ends.visited(challenged.charge_id)
     return _shown(sandbox, challenged)
 
 
