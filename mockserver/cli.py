@@ -119,7 +119,7 @@ def _option(setting: Setting) -> click.Option:
         help=words,
         is_flag=setting.is_switch,
         multiple=setting.is_list,
-        metavar=setting.metavar,
+        metavar=setting.metavar or "TEXT",
         shell_complete=offered,
     )
 

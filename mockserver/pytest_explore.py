@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -259,26 +259,24 @@ def tried_in(item: object) -> Trial | None:
     return tried
 
 
-@dataclass(eq=False)
 class Explorer:
-    """Adds a test for each failure that can be tried, judges it, and shows what came of all."""
+    """Adds a test for each failure that can be tried, judges it, and shows what came of all. After the ``deadline``, in
+    microseconds since 1970, no failure is tried any more."""
 
-    config: pytest.Config
-    known: dict[str, Learnt] = field(default_factory=dict)
-    deadline: Micros | None = None
-    """Seconds since 1970 after which no failure is tried any more."""
+    known: dict[str, Learnt]
+    deadline: Micros | None
 
-    def __post_init__(self) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         if not hasattr(pytest, "HIDDEN_PARAM"):
             raise pytest.UsageError(f"{OPTION} needs pytest 8.4 or later")
-        named = _read(self.config, OPTION, lambda given: faults_of(None if given == USUAL else given)) or []
+        self.config = config
+        named = _read(config, OPTION, lambda given: faults_of(None if given == USUAL else given)) or []
         self.faults = [fault for fault in FAULTS.values() if fault in named]
-        self.budget = _read(self.config, f"{OPTION}-budget", parse_duration)
-        self.timeout = _read(self.config, f"{OPTION}-timeout", parse_duration)
-        self.client_timeout = _read(self.config, f"{OPTION}-client-timeout", parse_duration) or CLIENT_TIMEOUT
-        self.worker: Mapping[str, Any] | None = getattr(self.config, "workerinput", None)
-        if self.worker is not None:
-            self.known, self.deadline = self.worker[_WORKER]
+        self.budget = _read(config, f"{OPTION}-budget", parse_duration)
+        self.timeout = _read(config, f"{OPTION}-timeout", parse_duration)
+        self.client_timeout = _read(config, f"{OPTION}-client-timeout", parse_duration) or CLIENT_TIMEOUT
+        self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+        self.known, self.deadline = self.worker[_WORKER] if self.worker is not None else ({}, None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

@@ -488,7 +488,8 @@ def try_one(
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
     has_fired = not seen.fired.isdisjoint(rules)
     if trial.seed is None:
-        has_fired = seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in trial.comes_due)
+        due = [fault.comes_due for _, fault in trial.injections if fault.comes_due]
+        has_fired = seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in due)
     code, after = seen.ended.exit, seen.after
     made = judged(code, after, reference, has_books=has_books, has_fired=has_fired, is_ours=is_ours)
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:

@@ -61,11 +61,6 @@ class Trial:
         return any(fault.is_ours for _, fault in self.injections)
 
     @property
-    def comes_due(self) -> list[str]:
-        """What must come due before all of it has struck."""
-        return [fault.comes_due for _, fault in self.injections if fault.comes_due]
-
-    @property
     def is_of(self) -> str:
         """The option that adds it; empty for faults of the usual kind."""
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")

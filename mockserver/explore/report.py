@@ -251,7 +251,7 @@ def page(made: Exploration) -> str:
     groups = _groups(points, single)
     faults = [name for names in groups.values() for name in names]
     counts = Counter(cell.verdict for cell in made.cells)
-    worst, costs = _worst_first(made.cells), dict[str, list[Cell]]()
+    covered, worst, costs = coverage(made), _worst_first(made.cells), dict[str, list[Cell]]()
     for cell in worst:
         for told in cell.money:
             costs.setdefault(told, []).append(cell)
@@ -267,7 +267,8 @@ def page(made: Exploration) -> str:
         costs=costs,
         signs={verdict: sign for verdict, (sign, _) in _SHOWN.items()},
         legend=[(verdict, meaning, counts[verdict]) for verdict, (_, meaning) in _SHOWN.items()],
-        coverage=coverage(made),
+        coverage=covered,
+        columns=[name for name in FAULTS if any(name in names for names in covered.rows.values())],
         marks={"never tried": "·", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )
 

@@ -297,12 +297,6 @@ class Coverage:
         }
 
     @property
-    def columns(self) -> list[str]:
-        """The failures that there are at any of the operations, in the order of the table."""
-        there = {name for names in self.rows.values() for name in names}
-        return [name for name in _FAULTS if name in there]
-
-    @property
     def counts(self) -> tuple[int, int]:
         """How many struck, and how many there are."""
         cells = [(op, name) for op, names in self.rows.items() for name in names]

@@ -54,7 +54,6 @@ class LogLine:
     facts: Mapping[str, object]
 
     def lines(self, *, as_json: bool) -> list[str]:
-        """The line."""
         return [dumps(self.facts).decode() if as_json else printable(self.text)]
 
 
@@ -87,7 +86,7 @@ class Access:
         op, result = (None, None) if step is None else (step.asked.op, step.result)
         warnings = () if result is None else result.warnings
         rule = next((one.rule for one in result.decisions if one.rule), None) if result is not None else None
-        path, query = _masked_path(scope, key), scope["query_string"]
+        path, query = shown_path(scope), scope["query_string"]
         if query:
             shown = [f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()]
             path += f"?{'&'.join(shown)}"
@@ -114,12 +113,8 @@ _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__g
 
 def shown_path(scope: Scope) -> str:
     """The path of a request as it may be shown: its key is masked even when it does not look like one."""
-    return _masked_path(scope, _key_of(scope))
-
-
-def _masked_path(scope: Scope, key: str | None) -> str:
     path: str = scope["path"]
-    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), key)
+    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), _key_of(scope))
 
 
 def _key_of(scope: Scope) -> str | None:
@@ -157,23 +152,10 @@ class OperationCounts:
         self.took += took
 
 
-class Lag:
-    """How late the event loop is, in seconds: every request waits that long."""
-
-    __slots__ = ("_lately",)
-
-    def __init__(self) -> None:
-        self._lately: deque[float] = deque(maxlen=round(WINDOW / BEAT))
-
-    @property
-    def longest(self) -> float:
-        """The longest lag within ``WINDOW``."""
-        return max(self._lately, default=0.0)
-
-    async def run(self) -> None:
-        """Measure until cancelled."""
-        time = asyncio.get_running_loop().time
-        while True:
-            due = time() + BEAT
-            await asyncio.sleep(BEAT)
-            self._lately.append(max(time() - due, 0.0))
+async def measure(lags: deque[float]) -> None:
+    """Note how late the event loop comes, in seconds, until cancelled: every request waits that long."""
+    time = asyncio.get_running_loop().time
+    while True:
+        due = time() + BEAT
+        await asyncio.sleep(BEAT)
+        lags.append(max(time() - due, 0.0))

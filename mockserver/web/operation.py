@@ -75,7 +75,7 @@ class OperationEndpoint(Endpoint):
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
-        if request.is_in_process and self.world.directory.connections.refuses():
+        if request.is_in_process and self.world.directory.refuses_connection():
             raise Cut("scripted fault: the connection is reset as it is made")
         try:
             await self.fetch(request)
@@ -177,8 +177,8 @@ class OperationEndpoint(Endpoint):
     ) -> Step:
         call = sandbox.director.count(self.op) if is_counted else None
         asked = Asked(self.op, True, request.headers, request.path, fields, call)
-        if sandbox.config.rules.connections:
-            asked = replace(asked, connection=request.connection)
+        if sandbox.config.rules.connections and request.client is not None:
+            asked = replace(asked, connection=f"{request.client[0]}:{request.client[1]}")
         request.step = step = Step(sandbox, asked)
         if sandbox.config.rules.overlaps and is_counted:
             sandbox.holding.in_flight[id(step)] = step
@@ -318,7 +318,6 @@ def _typed(given: Fields, model: type[Body] | None, strict: bool, faults: dict[s
 
 
 def _note_ignored(step: Step, request: Request) -> None:
-    """Note for the journal which fields are unknown."""
     body, query = request.fields, request.asked
     if body.unknown or query.unknown:
         step.result.ignored = (*body.unknown, *query.unknown)

@@ -224,6 +224,12 @@ async def stream(
         await chunks.aclose()
 
 
+async def hung_up(receive: Receive) -> None:
+    """Wait until the client or we have hung up: the server then asks for no answer any more."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 Unanswerable = (Refused, MalformedJson, TooLarge)
 """Refusals of a request, which are answered with an error."""
 
@@ -254,11 +260,6 @@ class Request:
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
-
-    @property
-    def connection(self) -> str | None:
-        """The client's end of the connection, None of a request in process."""
-        return None if self.client is None else f"{self.client[0]}:{self.client[1]}"
 
     @property
     def is_in_process(self) -> bool:

@@ -20,13 +20,11 @@ from mockserver.scenario.director import Decision
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport, edited
 from mockserver.web.access import STATUS, STEP
-from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
+from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, hung_up, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
 
 _GARBAGE = b"\x15\x03\x01\x00\x02\x02\x50 this is not HTTP \x00\xff\xfe\r\n\r\n"
-_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
-_RESET = struct.pack("ii", 1, 0)
 
 
 class Cut(ConnectionError):
@@ -73,7 +71,7 @@ class Conversation:
                 raise Cut("scripted fault: no answer ever comes")
             case FaultKind.HANG:
                 left = getattr(self.receive, "left", None)
-                await (self.gone() if left is None or fault.at is not At.UPLOAD else left())
+                await (hung_up(self.receive) if left is None or fault.at is not At.UPLOAD else left())
             case FaultKind.SLOW | FaultKind.COPIES:
                 raise ValueError("it is performed before there is an answer")
 
@@ -89,16 +87,11 @@ class Conversation:
             if reset:
                 connection = transport.get_extra_info("socket")
                 if connection is not None:
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 transport.abort()
             else:
                 transport.close()
-        await self.gone()
-
-    async def gone(self) -> None:
-        """Wait until the client or we have hung up: the server then asks for no answer any more."""
-        while (await self.receive())["type"] != "http.disconnect":
-            pass
+        await hung_up(self.receive)
 
     def connection(self) -> Any:
         """The transport of the real connection, or None in process."""
@@ -109,7 +102,9 @@ class Conversation:
         phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
         lines = [f"HTTP/1.1 {self.status} {phrase}".encode()]
         given = {name for name, _ in self.headers}
-        length = [] if given & _FRAMING else [(b"content-length", b"%d" % len(self.body))]
+        length = (
+            [] if given & {b"content-length", b"transfer-encoding"} else [(b"content-length", b"%d" % len(self.body))]
+        )
         lines += [name + b": " + value for name, value in [*self.headers, *length]]
         body = self.body if self.scope["method"] != "HEAD" else b""
         return b"\r\n".join(lines) + b"\r\n\r\n" + body

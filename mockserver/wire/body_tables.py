@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from functools import cache, partial, partialmethod
+from functools import cache, partial
 from itertools import islice
 from keyword import iskeyword
 from pathlib import Path
@@ -324,8 +324,17 @@ def body_type(name: str) -> type[Body]:
     model = create_model(name, __base__=bases, __doc__=whole.meaning, **fields)
     model.named, model.also = named, also
     if whole.becomes:
-        model.command = partialmethod(*map(_named, whole.becomes.split()))
+        model.command = _command(whole.becomes)
     return model
+
+
+def _command(words: str) -> Callable[..., Any]:
+    make, *others = map(_named, words.split())
+
+    def command(body: Body, **known: Any) -> Any:
+        return make(body, *others, **known)
+
+    return command
 
 
 def _in_domain(place: str) -> Any:

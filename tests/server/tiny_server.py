@@ -28,12 +28,12 @@ class Tiny:
     ready_problems = ()
 
     def __init__(self) -> None:
-        self.world = SimpleNamespace()
+        self.world = SimpleNamespace(directory=self, runner=self)
 
     def refuses_connection(self) -> bool:
         return False
 
-    def stopping(self) -> None:
+    def stop(self) -> None:
         pass
 
     async def reload(self) -> None:

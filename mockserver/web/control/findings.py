@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mockserver.books.figures import money_text
@@ -109,21 +109,16 @@ async def report(call: ControlCall) -> bytes:
     for part in wanted:
         if part not in _PARTS:
             raise invalid({"Parts": f"got '{part[:40]}'{nearest(part, _PARTS)}, allowed: {', '.join(_PARTS)}"})
-    after = call.since(sandbox)
+    after, profile = call.since(sandbox), profile_of(sandbox.assumed)
+    found = at_least(sandbox, Severity.NOTE, after) if "findings" in wanted else []
     told = {
         "timeline": "\n".join(await _timeline(sandbox, after)) if "timeline" in wanted else "",
-        "findings": "\n\n".join(_told(sandbox, after)) if "findings" in wanted else "",
+        "findings": "\n\n".join("\n".join(lines_of(shown(one, profile))) for one in found),
         "books": "\n".join(await _books(sandbox, after)) if "books" in wanted else "",
     }
     if len(wanted) == 1:
         return told[wanted[0]].encode()
     return "\n\n".join(f"{part}\n{told[part]}" for part in wanted if told[part]).encode()
-
-
-def _told(sandbox: Sandbox, after: int) -> Iterator[str]:
-    profile = profile_of(sandbox.assumed)
-    for one in at_least(sandbox, Severity.NOTE, after):
-        yield "\n".join(lines_of(shown(one, profile)))
 
 
 async def _books(sandbox: Sandbox, after: int) -> list[str]:
@@ -141,9 +136,7 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
 async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
     profile, kept = profile_of(sandbox.assumed), list(sandbox.journal.since(after))
-    entries: list[dict[str, Any]] = await for_each(
-        kept[-LENGTH:], lambda entry: dict[str, Any](journal.shown(entry, profile))
-    )
+    entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, profile))
     hidden = len(kept) - LENGTH
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
     for entry in entries:
