@@ -102,9 +102,6 @@ def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
     return found
 
 
-_AHEAD = in_module("mockserver.web", "ahead")
-
-
 class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
@@ -124,7 +121,7 @@ class Route(RouteRow):
     largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
     handle: Callable[[OperationCall], object] = cell(_endpoint)
     ahead: Callable[[Step], Awaitable[object] | None] | None = cell(
-        lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None)
+        lambda row: in_module("mockserver.web", "ahead")(row) or getattr(_endpoint(row), "ahead", None)
     )
     body: type[Body] | None = cell(of_type("body"))
     query: type[Body] | None = cell(of_type("query"))
