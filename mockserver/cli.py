@@ -7,13 +7,12 @@ are those of :class:`mockserver.adapters.exit_codes.Exit`.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -40,8 +39,7 @@ from mockserver.settings import (
 
 if TYPE_CHECKING:
     from mockserver.adapters.server_log import ServerLog
-
-from collections.abc import Mapping, Sequence
+    from mockserver.assumptions import Assumed
 
 POLL_SECONDS = 0.05
 
@@ -76,6 +74,8 @@ class ServeByDefault(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, imported now; for a name that is none all of them, of which click suggests one."""
+        from pkgutil import resolve_name
+
         known = [row for rows in COMMANDS.values() for row in rows]
         for row in [row for row in known if row.name == cmd_name] or known:
             if row.ends:
@@ -119,7 +119,7 @@ def _option(setting: Setting) -> click.Option:
         help=words,
         is_flag=setting.is_switch,
         multiple=setting.is_list,
-        metavar=setting.metavar,
+        metavar=setting.metavar or "TEXT",
         shell_complete=offered,
     )
 
@@ -318,21 +318,30 @@ def _get(url: str, settings: Settings) -> tuple[int, str]:
 @main.command(params=[*OPTIONS])
 def openapi(**flags: Any) -> None:
     """Print the payments API as an OpenAPI 3.1 document, in the words of the profile."""
-    settings = load(flags)
-    from mockserver.assumptions import Assumed, Profile
     from mockserver.web.openapi import document
 
-    click.echo(json.dumps(document(Assumed(Profile(settings.profile)), settings.url), indent=2))
+    settings = load(flags)
+    _print(document(_assumed(settings), settings.url))
 
 
 @main.command(params=[*OPTIONS])
 def asyncapi(**flags: Any) -> None:
     """Print the webhooks as an AsyncAPI 3.0 document, in the words of the profile."""
-    settings = load(flags)
-    from mockserver.assumptions import Assumed, Profile
     from mockserver.web.openapi import asyncapi as document
 
-    click.echo(json.dumps(document(Assumed(Profile(settings.profile))), indent=2))
+    _print(document(_assumed(load(flags))))
+
+
+def _assumed(settings: Settings) -> Assumed:
+    from mockserver.assumptions import Assumed, Profile
+
+    return Assumed(Profile(settings.profile))
+
+
+def _print(document: object) -> None:
+    import json
+
+    click.echo(json.dumps(document, indent=2))
 
 
 @main.command(params=[*OPTIONS])

@@ -3,9 +3,7 @@ Every failure in every test).
 
 The tests that use a sandbox are first run twice, in a process of their own, with the arguments of the session. The
 session then knows every failure to try before it collects a single test, what each test does with the money, and so do
-all workers of xdist. Options
-``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker argument
-``survives``. Only imported when the first is given.
+all workers of xdist. Only imported when failures are to be tried.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -261,26 +259,24 @@ def tried_in(item: object) -> Trial | None:
     return tried
 
 
-@dataclass(eq=False)
 class Explorer:
-    """Adds a test for each failure that can be tried, judges it, and shows what came of all."""
+    """Adds a test for each failure that can be tried, judges it, and shows what came of all. After the ``deadline``, in
+    microseconds since 1970, no failure is tried any more."""
 
-    config: pytest.Config
-    known: dict[str, Learnt] = field(default_factory=dict)
-    deadline: Micros | None = None
-    """Seconds since 1970 after which no failure is tried any more."""
+    known: dict[str, Learnt]
+    deadline: Micros | None
 
-    def __post_init__(self) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         if not hasattr(pytest, "HIDDEN_PARAM"):
             raise pytest.UsageError(f"{OPTION} needs pytest 8.4 or later")
-        named = _read(self.config, OPTION, lambda given: faults_of(None if given == USUAL else given)) or []
+        self.config = config
+        named = _read(config, OPTION, lambda given: faults_of(None if given == USUAL else given)) or []
         self.faults = [fault for fault in FAULTS.values() if fault in named]
-        self.budget = _read(self.config, f"{OPTION}-budget", parse_duration)
-        self.timeout = _read(self.config, f"{OPTION}-timeout", parse_duration)
-        self.client_timeout = _read(self.config, f"{OPTION}-client-timeout", parse_duration) or CLIENT_TIMEOUT
-        self.worker: Mapping[str, Any] | None = getattr(self.config, "workerinput", None)
-        if self.worker is not None:
-            self.known, self.deadline = self.worker[_WORKER]
+        self.budget = _read(config, f"{OPTION}-budget", parse_duration)
+        self.timeout = _read(config, f"{OPTION}-timeout", parse_duration)
+        self.client_timeout = _read(config, f"{OPTION}-client-timeout", parse_duration) or CLIENT_TIMEOUT
+        self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+        self.known, self.deadline = self.worker[_WORKER] if self.worker is not None else ({}, None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -394,7 +390,7 @@ class Explorer:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Give each report its verdict. Fixtures that fail under a fault do not fail the test."""
+        """Give the last report of a test its verdict. Fixtures that fail under a fault do not fail the test."""
         report = yield
         tried, sandbox = tried_in(item), sandbox_of(item)
         if tried is None:
@@ -409,7 +405,8 @@ class Explorer:
                 report.outcome = "skipped"
                 report.longrepr = (*_place(item), f"{words}, in its fixtures")
         if report.when == "teardown" and report.failed and item.stash.get(_struck_key, False):
-            item.stash[_verdict_key] = max(item.stash[_verdict_key], Verdict.FAILED.value, key=_order)
+            if not Verdict(item.stash[_verdict_key]).reaches(Verdict.FAILED):
+                item.stash[_verdict_key] = Verdict.FAILED.value
             report.outcome, report.longrepr = "passed", None
         if report.skipped and report.when == "call":
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
@@ -418,7 +415,7 @@ class Explorer:
         # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
         # the test from is not news of that.
         vars(report).pop(ATTRIBUTE, None)
-        if _verdict_key in item.stash:
+        if report.when == "teardown" and _verdict_key in item.stash:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
             money = item.stash.get(_words_key, [])
             setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key], "money": money})
@@ -499,23 +496,16 @@ class Explorer:
 
 def _matrix(cells: Sequence[Mapping[str, Any]], known: Mapping[str, Learnt]) -> Iterator[str]:
     """The tables of all tests with their points, and how many there are of each verdict."""
-    found: dict[tuple[str, str], str] = {}
-    for cell in cells:
-        key = (f"{cell['test']} {cell['point']}", cell["fault"])
-        found[key] = max(cell["verdict"], found.get(key, cell["verdict"]), key=_order)
-    words = {key: one if one == LEFT_OUT else word(Verdict(one)) for key, one in found.items()}
+    found = {(f"{cell['test']} {cell['point']}", cell["fault"]): cell for cell in cells}
+    verdicts = {place: cell["verdict"] for place, cell in found.items()}
+    words = {place: one if one == LEFT_OUT else word(Verdict(one)) for place, one in verdicts.items()}
     points = [f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])]
     yield from tables(points, words)
-    # Call and teardown of a test both report its cell.
-    money = {(f"{one['test']} {one['point']}", one["fault"]): one["money"] for one in cells if one["money"]}
-    for place, told in money.items():
-        yield from (f"{words[place]}  {'/'.join(place)}", *(f"    {line}" for line in told))
-    counts = Counter(found.values())
+    for place, cell in found.items():
+        if cell["money"]:
+            yield from (f"{words[place]}  {'/'.join(place)}", *(f"    {line}" for line in cell["money"]))
+    counts = Counter(verdicts.values())
     yield ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one]) or "nothing was tried"
-
-
-def _order(verdict: str) -> int:
-    return -1 if verdict == LEFT_OUT else Verdict(verdict).rank
 
 
 def _place(item: pytest.Item) -> tuple[str, int]:

@@ -32,17 +32,7 @@ MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, surviv
 
 _PROFILES = ("documented", "sdk")
 sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
-_found_key: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
-_idle_key: pytest.StashKey[list[str]] = pytest.StashKey()
-
-
-def add_options(parser: pytest.Parser) -> None:
-    parser.getgroup("mockserver").addoption(
-        "--mockserver-findings",
-        choices=LEVELS,
-        help="the least finding that fails a test: off, note, warning or error (the default)",
-    )
-    parser.addini(ATTRIBUTE, "the least finding that fails a test: off, note, warning or error", default="error")
+_found_key: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 def level_of(config: pytest.Config) -> str:
@@ -123,17 +113,15 @@ def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -
     level = level_of(item.config)
     ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)
     rows = [row for row in ended["findings"] if row["finding"] not in allowed]
-    item.stash[_found_key] = rows
-    item.stash[_idle_key] = sandbox.idle
+    item.stash[_found_key] = {"counts": dict(Counter(row["finding"] for row in rows)), "idle": sandbox.idle}
     bad = ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
     return "\n\n".join(["\n".join(ended["rules"])] * bool(ended["rules"]) + bad)
 
 
 def note(item: pytest.Item, report: pytest.TestReport) -> None:
     """Give a report what was found, so that it reaches the summary from every worker."""
-    if report.when == "call":
-        counts = Counter(row["finding"] for row in item.stash.get(_found_key, []))
-        setattr(report, ATTRIBUTE, {"counts": dict(counts), "idle": item.stash.get(_idle_key, [])})
+    if report.when == "call" and _found_key in item.stash:
+        setattr(report, ATTRIBUTE, item.stash[_found_key])
 
 
 def summarise(reporter: pytest.TerminalReporter) -> None:

@@ -1,10 +1,7 @@
 """The pytest plugin: a server for the session, a sandbox for each test (docs/pytest.md).
 
-Fixtures: ``mockserver_server``, ``mockserver``; for an application that is started once ``mockserver_session`` and
-``mockserver_app``; to be overridden ``mockserver_args``. Marker: ``@pytest.mark.mockserver(scenario=..., profile=...,
-clock=..., allow=[...], survives=[...], books=...)``. A test fails that leaves an expectation of its rules unmet, whose
-books differ, or whose client did something wrong (``pytest_findings``). The report of a failing test ends with the
-timeline of its sandbox. With ``--mockserver-explore`` each test is run again under each fault (``pytest_explore``).
+A test fails that leaves an expectation of its rules unmet, whose books differ, or whose client did something wrong
+(``pytest_findings``). With ``--mockserver-explore`` each test is run again under each fault (``pytest_explore``).
 Nothing is started, and nothing but this module and ``pytest_findings`` imported, until a test asks for a fixture.
 """
 
@@ -56,8 +53,10 @@ class Server:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    pytest_findings.add_options(parser)
+    words = "the least finding that fails a test: off, note, warning or error"
+    parser.addini(pytest_findings.ATTRIBUTE, words, default="error")
     group = parser.getgroup("mockserver")
+    group.addoption("--mockserver-findings", choices=pytest_findings.LEVELS, help=f"{words} (the default)")
     group.addoption(
         _EXPLORE,
         nargs="?",

@@ -7,13 +7,11 @@ choice, the nearest allowed value.
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -182,6 +180,8 @@ class Settings:
     @property
     def is_loopback(self) -> bool:
         """True when only this machine can reach the address that is listened on."""
+        from ipaddress import ip_address
+
         try:
             return self.host == "localhost" or ip_address(self.host).is_loopback
         except ValueError:
@@ -221,24 +221,37 @@ def bracketed(host: str) -> str:
 
 @record
 class Setting:
-    """One option: a row of :data:`SETTINGS`.
+    """One option: a row of ``settings.csv``. ``allowed`` says in words what ``reads`` reads; the value of one that is
+    ``secret`` is never shown."""
 
-    ``read`` turns text into the value and raises ValueError when it is not allowed; ``allowed`` says in words what is.
-    A list is repeatable, and several values in one text are parted by commas; a switch is a flag without a value. The
-    value of a ``secret`` option is never shown.
-    """
-
-    name: str
     flag: str
-    read: Callable[[str], Any]
+    reads: str
     allowed: str
-    help: str
-    is_list: bool
-    is_switch: bool
     metavar: str
-    choices: tuple[str, ...]
-    secret: bool
-    default: Any
+    secret: str
+    help: str
+
+    @property
+    def name(self) -> str:
+        return self.flag.removeprefix("--").removeprefix("no-").replace("-", "_")
+
+    @property
+    def default(self) -> Any:
+        return getattr(_DEFAULTS, self.name)
+
+    @property
+    def is_list(self) -> bool:
+        """A list is repeatable, and several values in one text are parted by commas."""
+        return self.reads.startswith(_LIST)
+
+    @property
+    def is_switch(self) -> bool:
+        """A switch is a flag without a value."""
+        return self.reads in ("switch", "negated")
+
+    def read(self, text: str) -> Any:
+        """The value of a text, or of one item of a list. Raises ``ValueError`` when it is not allowed."""
+        return _reader(self.reads.removeprefix(_LIST))(text)
 
     @property
     def variable(self) -> str:
@@ -273,7 +286,11 @@ class Setting:
 
     def _refusal(self, text: str, origin: str) -> str:
         got = "a value that is not shown" if self.secret else repr(text)
-        near = difflib.get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
+        from difflib import get_close_matches
+
+        # Capitals stand for what the user fills in.
+        choices = [word for word in self.metavar.split("|") if word.islower()]
+        near = get_close_matches(text.strip().lower(), choices, n=1, cutoff=0.4)
         hints = "".join(f"; nearest: {one}" for one in near)
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
             # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is called "mockserver".
@@ -312,28 +329,8 @@ def _reader(reads: str) -> Callable[[str], Any]:
     return read_whole(int(low), int(high)) if is_range else _READERS[reads]
 
 
-def _setting(flag: str, reads: str, allowed: str, metavar: str, secret: str, help: str) -> Setting:
-    name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
-    return Setting(
-        name=name,
-        flag=flag,
-        read=_reader(reads.removeprefix(_LIST)),
-        allowed=allowed,
-        help=help,
-        is_list=reads.startswith(_LIST),
-        is_switch=reads in ("switch", "negated"),
-        metavar=metavar or "TEXT",
-        # Capitals stand for what the user fills in.
-        choices=tuple(word for word in metavar.split("|") if word.islower()),
-        secret=bool(secret),
-        default=getattr(_DEFAULTS, name),
-    )
-
-
 _DEFAULTS = Settings()
-
-
-SETTINGS = read_table("settings", _setting, Path(__file__).parent)
+SETTINGS = read_table("settings", Setting, Path(__file__).parent)
 """Every option; ``settings.csv`` has them."""
 
 
@@ -363,9 +360,11 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
     A warning and not a refusal: orchestrators inject such variables for a service that is called "mockserver".
     """
+    from difflib import get_close_matches
+
     known = [setting.variable for setting in SETTINGS]
     unknown = [name for name in sorted(environ) if name.startswith(PREFIX) and name not in known]
-    hints = ("".join(f"; nearest: {one}" for one in difflib.get_close_matches(name, known, n=1)) for name in unknown)
+    hints = ("".join(f"; nearest: {one}" for one in get_close_matches(name, known, n=1)) for name in unknown)
     return [f"{name} is not a known variable{hint}" for name, hint in zip(unknown, hints, strict=True)]
 
 

@@ -249,16 +249,10 @@ def _lines(value: Any, indent: str) -> list[str]:
     return lines
 
 
-def _folded(text: str, indent: str) -> Iterator[str]:
-    first, *words = text.split(" ")
-    line = indent + first
-    for word in words:
-        if len(line) > _WIDTH:
-            yield line
-            line = indent + word
-        else:
-            line += f" {word}"
-    yield line
+def _folded(text: str, indent: str) -> list[str]:
+    """The lines of a paragraph, each of which ends with the first word that makes it longer than ``_WIDTH``."""
+    least = _WIDTH + 1 - len(indent)
+    return [indent + line for line in re.findall(rf" ?(.{{{least},}}?(?= |$)|.+)", text)]
 
 
 def _in_line(value: object) -> str:

@@ -4,8 +4,6 @@ Each order gets the first finding that fits. A finding on a correct shop costs m
 say nothing, nothing is held against them. Source: docs/books.md, What a comparison finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 

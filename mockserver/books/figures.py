@@ -4,8 +4,6 @@ A figure follows from the charges alone, so it is right after every import, fork
 of one currency in major units. Source: docs/books.md, What the figures mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal
@@ -41,7 +39,7 @@ class Figures:
     transferred: Decimal = ZERO
 
     @classmethod
-    def of(cls, shown: Mapping[str, object]) -> Figures:
+    def of(cls, shown: Mapping[str, object]) -> "Figures":
         """The figures that an answer of the control API shows."""
         return cls(*(Decimal(str(shown[name])) for name in NAMES))
 
@@ -55,7 +53,7 @@ class Figures:
         """What the customer misses, or will miss."""
         return self.net + self.held + self.pending
 
-    def __add__(self, other: Figures) -> Figures:
+    def __add__(self, other: "Figures") -> "Figures":
         return Figures(*(getattr(self, name) + getattr(other, name) for name in NAMES))
 
     def told(self, currency: str) -> str:

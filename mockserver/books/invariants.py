@@ -3,8 +3,6 @@
 Source: docs/books.md, Invariants.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections import defaultdict

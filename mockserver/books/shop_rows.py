@@ -3,8 +3,6 @@
 Source: docs/books.md, The shop's books.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

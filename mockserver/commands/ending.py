@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,8 @@ def stop(code: int, words: str) -> NoReturn:
 def interruptions() -> Iterator[None]:
     """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt``, once: what ends then is not interrupted again. A signal
     that is ignored already stays so (``nohup``)."""
+    import signal
+
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     before = {number: found for number in numbers if (found := signal.getsignal(number)) is not signal.SIG_IGN}

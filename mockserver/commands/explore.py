@@ -31,6 +31,7 @@ from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import Baseline, Before, Exploration, ExplorationFolder, NoBaseline, NoReport, Plan
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
+from mockserver.explore.shrink import NotRepeated
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
@@ -40,9 +41,12 @@ from mockserver.scenario.problems import ScenarioRefused
 
 @contextmanager
 def stopping(url: str | None, program: str) -> Iterator[None]:
-    """End the command, with the reason, when no server answers, or a file or the program cannot be used."""
+    """End the command, with the reason, when no server answers, a file or the program cannot be used, or the command
+    does not do the same twice."""
     try:
         yield
+    except (NoBaseline, NotRepeated) as problem:
+        stop(Exit.BASELINE, str(problem))
     except OSError as problem:
         stop(Exit.USAGE, f"{problem.filename or program}: {problem.strerror}")
     except (HTTPError, ControlRefused) as problem:
@@ -93,14 +97,14 @@ def explore(
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
     asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
-    beside = {"--crash": crash, "--restart": restart, "--twice": twice, "--pairs": asked["pairs"]}
-    _refuse_together({"--replay": replay}, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline})
-    _refuse_together({"--seeds": asked["seeds"]}, {"--fixed": fixed, **beside})
-    if all_ and not asked["seeds"]:
+    seeds, own = asked["seeds"], {"--crash": crash, "--restart": restart, "--twice": twice, "--pairs": asked["pairs"]}
+    _refuse_beside("--replay", replay, {"--seeds": seeds, "--fixed": fixed, "--baseline": baseline})
+    _refuse_beside("--seeds", seeds, {"--fixed": fixed, **own})
+    if all_ and not seeds:
         raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
-    _refuse_together({"--seeds": asked["seeds"]}, {one.name: True for one in chosen if one.at in OWN_AXES})
+    _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
     faults = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = Plan(faults=faults, least=least, has_all=all_, **asked)
@@ -120,8 +124,6 @@ def explore(
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 made.before = before
                 _report(made, kept, form, plan.least)
-        except NoBaseline as problem:
-            stop(Exit.BASELINE, str(problem))
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
         except exploration.OtherExploration as problem:
@@ -132,12 +134,11 @@ def explore(
         sys.exit(Exit.INTERRUPTED)
 
 
-def _refuse_together(one: Mapping[str, object], others: Mapping[str, object]) -> None:
+def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:
     """Refuse an option beside others that it would ignore."""
-    lost = [name for name, value in others.items() if value]
-    for name, value in one.items():
-        if value and lost:
-            raise click.UsageError(f"got {name} and {lost[0]}, only one of them is allowed")
+    lost = [other for other, given in others.items() if given]
+    if value and lost:
+        raise click.UsageError(f"got {name} and {lost[0]}, only one of them is allowed")
 
 
 @contextmanager
@@ -202,7 +203,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
     if not Path(given).exists() and (("/" in given and "#" in given) or given.startswith(SEED)):
-        return _replay_name(runner, given, plan)
+        trial, seen, found = _try_named(runner, given, plan, "--replay")
+        return _show(seen, found, trial.story, [str(rule["id"]) for rule in trial.rules])
     file = Path(given)
     try:
         scenario = read_file(file)
@@ -221,14 +223,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     rules = [rule.id for rule in scenario.rules]
     reference = Reference(of_two=held_until(scenario.source) == "released")
-    has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
+    has_books, has_fired = bool(runner.aftermath.books), seen.has_struck(rules)
     found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
     return _show(seen, found, scenario.said.description, rules)
-
-
-def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
-    trial, seen, made = _try_named(runner, name, plan, "--replay")
-    return _show(seen, made, trial.story, [str(rule["id"]) for rule in trial.rules])
 
 
 def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, Observed, Judged]:

@@ -19,7 +19,6 @@ from mockserver.commands.completion import offered
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
-from mockserver.explore.fault_table import faults_of
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
 from mockserver.settings import Settings
@@ -67,6 +66,13 @@ def _operations(patterns: str) -> frozenset[str]:
     return frozenset().union(*(operations_like(one.strip()) for one in patterns.split(",")))
 
 
+def _faults(text: str) -> Any:
+    # Commands that look something up need nothing else of the models of scenarios.
+    from mockserver.explore.fault_table import faults_of
+
+    return faults_of(text)
+
+
 def _words(text: str) -> list[str]:
     """A command as its words. Raises ``ValueError``."""
     try:
@@ -96,7 +102,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "duration": {"callback": _by(_duration)},
     "seconds": {"callback": _by(lambda text: _duration(text) / SECOND)},
     "operations": {"callback": _by(_operations)},
-    "faults": {"callback": _by(faults_of)},
+    "faults": {"callback": _by(_faults)},
     "words": {"callback": _by(_words)},
     "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
     "states": {"multiple": True, "callback": _by(mapping_of)},

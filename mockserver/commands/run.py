@@ -25,8 +25,8 @@ from mockserver.commands.reports import REPORTS, text
 from mockserver.commands.servers import is_reached, others, started
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, Ended
-from mockserver.explore.trial import filled, given_to, variables_of
+from mockserver.explore.command import Commands, Ended, filled, variables_of
+from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
 
@@ -132,7 +132,7 @@ def _judge(
         used = others(sandbox)
         if not used:
             return (), ["no request has reached the server: does the command call MOCKSERVER_URL?"]
-        if not aftermath.has_books:
+        if not aftermath.books:
             # Clients with a sandbox for each test judge these themselves.
             click.echo(
                 f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
@@ -141,8 +141,7 @@ def _judge(
     commands = Commands(environment())
 
     def beside(argv: Sequence[str], output: Path, errors: Path) -> Ended:
-        words = [filled(word, given) for word in argv]
-        with commands.run(words, variables_of(given), output.name, output, SHOP_SECONDS, errors=errors) as ended:
+        with commands.run(argv, given, output.name, output, SHOP_SECONDS, errors=errors) as ended:
             return ended
 
     after = AfterRun(sandbox, aftermath, beside, folder / "after").end()

@@ -14,8 +14,8 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from mockserver import __version__
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
-from mockserver.domain.masking import mask_start, mask_text
-from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.masking import mask_start
+from mockserver.domain.record import mutable, record
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
@@ -24,7 +24,7 @@ from mockserver.web.request import Answered, asked
 OpenApp = Callable[[Sequence[Scenario]], Any]
 """Opens the ASGI application that runs these scenarios as if it had just started, its machine clock standing still. Its
 ``open`` opens the sandbox of a key and gives the answers of the set-up calls by scenario and id; it raises ``Refused``.
-Its ``idle`` has a sentence on each scenario of which no rule has fired."""
+"""
 
 EXAMPLE_KEY = "sk_example"
 WAIT_STEPS = 20
@@ -99,8 +99,11 @@ async def _check(
             await client.take(step, scenario.line("examples", number, "calls", place))
     except _Unexpected as found:
         return ExampleReport(scenario.file, found.line, example.name, str(found), tuple(client.messages))
-    made = ExampleReport(scenario.file, line, example.name, None, tuple(client.messages))
-    return replace(made, idle=tuple(map(mask_text, app.idle(EXAMPLE_KEY))), findings=await client.findings())
+    messages = tuple(client.messages)
+    _, said = await client.ask(CallMap(call="GET /__admin/findings"))
+    rows = ((row["finding"], row["evidence"], row["title"]) for row in said["findings"])
+    findings = tuple((name, evidence[-1]["line"] if evidence else title) for name, evidence, title in rows)
+    return ExampleReport(scenario.file, line, example.name, None, messages, idle=tuple(said["idle"]), findings=findings)
 
 
 def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
@@ -136,12 +139,6 @@ class _Client:
             case WaitMap():
                 await self._wait(step, line)
 
-    async def findings(self) -> tuple[tuple[str, str], ...]:
-        """The findings of the example: their names, and what was found."""
-        _, said = await self._ask(CallMap(call="GET /__admin/findings"))
-        rows = said.get("findings", []) if isinstance(said, dict) else []
-        return tuple((row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"]) for row in rows)
-
     async def _call(self, call: CallMap, line: int) -> None:
         """Make a call; keep its answer under its id."""
         try:
@@ -149,7 +146,7 @@ class _Client:
         except LookupError as problem:
             raise _Unexpected(line, f"{call}: {problem.args[0]}") from None
         try:
-            answer, body = await self._ask(asked)
+            answer, body = await self.ask(asked)
         except ConnectionError as cut:
             if asked.expect is None or not asked.expect.fault:
                 raise _Unexpected(line, f"{call}: no whole answer came: {cut}") from None
@@ -167,7 +164,7 @@ class _Client:
             raise failed.exceptions[0] from None
 
     async def _advance(self, by: Micros, line: int) -> None:
-        answer, _ = await self._ask(CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)}))
+        answer, _ = await self.ask(CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)}))
         if answer.status != 200:
             raise _Unexpected(line, f"the clock would not advance: {answer.raw.decode('utf-8', 'replace')}")
 
@@ -185,22 +182,21 @@ class _Client:
             left -= step
             await self._advance(step, line)
 
-    async def _ask(self, call: CallMap) -> tuple[Answered, object]:
+    async def ask(self, call: CallMap) -> tuple[Answered, Any]:
         """The answer to a call, which becomes a message, and what its body holds. Raises ``ConnectionError`` when no
         whole answer comes."""
         url = urlsplit(urljoin(_BASE, call.path))
         path, query = quote(url.path or "/", safe=_AS_IT_IS), quote(url.query, safe=_AS_IT_IS + _ALSO)
-        shown, place = f"{call.method} {path}{'?' if query else ''}{query} -> ", len(self.messages)
-        self.messages.append(f"{shown}no whole answer")
+        target, place = f"{path}?{query}" if query else path, len(self.messages)
+        self.messages.append(f"{call.method} {target} -> no whole answer")
         content, headers = b"", {**_HEADERS, **(call.headers or {})}
         if call.body is not None:
             content = json_text(call.body).encode()
             headers |= {"content-type": "application/json", "content-length": str(len(content))}
-        target = call.method, unquote(path), query.encode()
-        answer = await asked(self.app, *target, headers, content, raw_path=path.encode())
+        answer = await asked(self.app, call.method, unquote(path), query.encode(), headers, content)
         _check_coding(answer)
         body = _read(answer.raw)
-        self.messages[place] = f"{shown}{answer.status} {_message(answer.raw, body)}"
+        self.messages[place] = f"{call.method} {target} -> {answer.status} {_message(answer.raw, body)}"
         return answer, body
 
 

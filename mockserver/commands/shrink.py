@@ -17,7 +17,7 @@ from mockserver.commands.ending import stop
 from mockserver.commands.explore import stopping, trial_runner
 from mockserver.commands.options import options
 from mockserver.domain.masking import mask_text
-from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
+from mockserver.explore.shrink import NoFailure, Shrinking, Stopped
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.settings import Settings
@@ -65,8 +65,6 @@ def shrink(
             made, code = stopped.made, Exit.INTERRUPTED
         except NoFailure as problem:
             stop(Exit.FOUND, str(problem))
-        except NotRepeated as problem:
-            stop(Exit.BASELINE, str(problem))
         except ControlRefused as refused:
             if refused.status != BAD_REQUEST:
                 raise

@@ -26,7 +26,13 @@ class MockserverError(Exception):
 
 class Refused(MockserverError):
     """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is allowed; whatever in
-    it could be a card number is masked, so that no trace of the error holds one."""
+    it could be a card number is masked, so that no trace of the error holds one. ``own_code`` is a code that a scenario
+    gives instead, which may be none of the service's; with what a provider said of it, if one did."""
+
+    own_code: int | None = None
+    gateway_code: str | None = None
+    gateway_message: str | None = None
+    is_retryable = False
 
     def __init__(self, code: Code, details: Mapping[str, str] | None = None, *, message: str | None = None) -> None:
         self.code = code
@@ -41,6 +47,8 @@ class Unauthorised(Refused):
 
 class TryLater(Refused):
     """The server cannot do it now. ``wait`` is how many seconds the client is asked to wait before it tries again."""
+
+    is_retryable = True
 
     def __init__(self, code: Code, details: Mapping[str, str] | None, wait: int) -> None:
         super().__init__(code, details)
@@ -82,8 +90,7 @@ class KeyInUse(Refused):
 
 
 class ProviderRefused(Refused):
-    """A provider declined an operation on an existing object; carries the provider's own words, and in ``own_code`` the
-    code that a scenario gives instead, which may be none of the service's."""
+    """A provider declined an operation on an existing object."""
 
     def __init__(
         self,

@@ -150,8 +150,7 @@ def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], P
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
         path, _, query = call.path.partition("?")
         headers = {"host": "127.0.0.1", **own}
-        target = call.method, unquote(path), query.encode()
-        answer = await asked(app, *target, headers, content, raw_path=path.encode())
+        answer = await asked(app, call.method, unquote(path), query.encode(), headers, content)
         return answer.status, answer.raw
 
     def open_sandbox(assumptions: Mapping[str, object]) -> Peer:

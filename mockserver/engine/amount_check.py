@@ -4,8 +4,6 @@ Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default`
 (codes 2, 29).
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from mockserver.domain.codes import Code

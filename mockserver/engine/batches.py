@@ -5,8 +5,6 @@ Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assum
 ``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import islice

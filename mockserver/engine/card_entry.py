@@ -4,8 +4,6 @@ Source: assumption ``card.required``; docs/spec/service.md, Limits (ccv); docs/s
 9, 14, 59, 81).
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

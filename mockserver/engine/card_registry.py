@@ -4,8 +4,6 @@ No number is kept but published test numbers: facts are looked up by a salted di
 ``charge.search_card_number``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import TypeAlias
 
@@ -81,7 +79,7 @@ class CardRegistry:
             return self._by_prefix.get(cards.prefix_digest(self.salt, digits), [])
         return [cards.fingerprint_of(self.salt, digits)]
 
-    def copied(self) -> CardRegistry:
+    def copied(self) -> "CardRegistry":
         """A registry of its own that has seen the same cards."""
         copy = CardRegistry(self.salt)
         copy.facts = self.facts.copy()

@@ -3,8 +3,6 @@
 Sources: docs/spec/service.md, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -22,7 +20,7 @@ from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
-from mockserver.engine import amount_check, asking, providers, sources, subscriptions, tokens, transfers, vault
+from mockserver.engine import amount_check, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.amount_check import Money
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -227,7 +225,7 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origi
             outcome = Outcome(provider=step.asked.scripted)
         else:
             number = len(failed) + 1
-            outcome = asking.ask(
+            outcome = providers.ask(
                 step, "charge.create", route.provider, route.instrument, source, also=also, number=number
             )
         if isinstance(outcome.provider, Challenge) and origin is not None and origin.assumption is not None:
@@ -333,8 +331,8 @@ def _consult(step: Step, op: str, charge: Charge, refusal: Code) -> Pending | No
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
         return None
-    outcome = asking.ask(step, op, provider, charge.instrument, "charge")
-    asking.refuse_declined(outcome, refusal)
+    outcome = providers.ask(step, op, provider, charge.instrument, "charge")
+    providers.refuse_declined(outcome, refusal)
     return outcome.provider if isinstance(outcome.provider, Pending) else None
 
 

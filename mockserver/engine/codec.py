@@ -8,14 +8,13 @@ only what the types and their constraints (``domain.constraints``) allow; every 
 Amounts are texts, instants whole microseconds, those with tenths of one texts.
 """
 
-from __future__ import annotations
-
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from functools import cache
 from itertools import islice
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -26,7 +25,6 @@ from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
-from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
 
 KIND = "$kind"
@@ -69,8 +67,7 @@ class Steps(NamedTuple):
     read: Callable[[Any, CardRegistry], Cooperative[Any]]
 
 
-@mutable
-class Form:
+class Form(NamedTuple):
     """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``.
     What may be long is a ``list``, a ``dict`` or a record with one of them: it has ``steps``."""
 
@@ -87,93 +84,80 @@ class Form:
         return (yield from self.steps.read(raw, cards)) if self.steps else self.read(raw, cards)
 
 
-class Codec:
-    """The form of each type, made once from its annotation. ``leaves`` are the forms of the simplest types."""
+@cache
+def form(annotation: Any) -> Form:
+    """The form of an annotation in a state document. Raises ``TypeError`` for one that has none."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation in _LEAVES:
+        return _LEAVES[annotation]
+    if origin is Annotated:
+        rules = [fault for rule in args[1:] if (fault := getattr(rule, "fault", None))]
+        return _constrained(form(args[0]), rules)
+    if origin in (Union, types.UnionType):
+        members = [arg for arg in args if arg is not types.NoneType]
+        return _optional(form(members[0]) if len(members) == 1 else _union(members))
+    if origin is tuple and args[-1] is not Ellipsis:
+        return _fixed([form(arg) for arg in args], tuple)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping(args[0], form(args[1]), is_long=origin is dict)
+    if isinstance(origin, type) and issubclass(origin, Sequence | Set):
+        return _listed(form(args[0]), origin, is_long=origin is list)
+    if isinstance(annotation, type):
+        if issubclass(annotation, Enum):
+            return _enum(annotation)
+        if hasattr(annotation, "_fields"):
+            hints = get_type_hints(annotation, include_extras=True)
+            parts = [form(hints[name]) for name in annotation._fields]
+            return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
+        if is_dataclass(annotation):
+            return _record(annotation)
+    raise TypeError(f"{annotation} has no form in a state document")
 
-    def __init__(self, leaves: Mapping[Any, Form]) -> None:
-        self._known: dict[Any, Form] = dict(leaves)
 
-    def of(self, annotation: Any) -> Form:
-        """The form of an annotation. Raises ``TypeError`` for one that has none."""
-        known = self._known.get(annotation)
-        if known is None:
-            known = self._known[annotation] = self._made(annotation)
-        return known
+def _union(members: Sequence[Any]) -> Form:
+    kinds = {member.__name__: form(member) for member in members}
 
-    def _made(self, annotation: Any) -> Form:
-        origin, args = get_origin(annotation), get_args(annotation)
-        if origin is Annotated:
-            rules = [fault for rule in args[1:] if (fault := getattr(rule, "fault", None))]
-            return _constrained(self.of(args[0]), rules)
-        if origin in (Union, types.UnionType):
-            members = [arg for arg in args if arg is not types.NoneType]
-            return _optional(self.of(members[0]) if len(members) == 1 else self._union(members))
-        if origin is tuple and args[-1] is not Ellipsis:
-            return _fixed([self.of(arg) for arg in args], tuple)
-        if isinstance(origin, type) and issubclass(origin, Mapping):
-            return self._mapping(args[0], self.of(args[1]), is_long=origin is dict)
-        if isinstance(origin, type) and issubclass(origin, Sequence | Set):
-            return _listed(self.of(args[0]), origin, is_long=origin is list)
-        if isinstance(annotation, type):
-            if issubclass(annotation, Enum):
-                return _enum(annotation)
-            if hasattr(annotation, "_fields"):
-                hints = get_type_hints(annotation, include_extras=True)
-                parts = [self.of(hints[name]) for name in annotation._fields]
-                return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
-            if is_dataclass(annotation):
-                return self._record(annotation)
-        raise TypeError(f"{annotation} has no form in a state document")
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
+        if kind is None:
+            raise _wanted(f"an object whose {KIND} is one of {', '.join(kinds)}")
+        return kind.read({key: item for key, item in raw.items() if key != KIND}, cards)
 
-    def _union(self, members: Sequence[Any]) -> Form:
-        kinds = {member.__name__: self.of(member) for member in members}
+    def write(value: Any, secrets: bool) -> Any:
+        name = type(value).__name__
+        return {KIND: name, **kinds[name].write(value, secrets)}
 
-        def read(raw: Any, cards: CardRegistry) -> Any:
-            kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
-            if kind is None:
-                raise _wanted(f"an object whose {KIND} is one of {', '.join(kinds)}")
-            return kind.read({key: item for key, item in raw.items() if key != KIND}, cards)
+    return Form(write, read)
 
-        def write(value: Any, secrets: bool) -> Any:
-            name = type(value).__name__
-            return {KIND: name, **kinds[name].write(value, secrets)}
 
-        return Form(write, read)
+def _mapping(key: Any, item: Form, *, is_long: bool) -> Form:
+    """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
+    of_key = Form(form(int).write, _read_number) if key is int else form(key)
 
-    def _mapping(self, key: Any, item: Form, *, is_long: bool) -> Form:
-        """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
-        of_key = Form(self.of(int).write, _read_number) if key is int else self.of(key)
+    def write(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
+        out = {}
+        for key, held in value.items():
+            is_masked = isinstance(held, str) and not secrets
+            written = mask_field(str(key), held) if is_masked else (yield from item.write_in_steps(held, secrets))
+            out[str(of_key.write(key, secrets))] = written
+            yield
+        return out
 
-        def write(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
-            out = {}
-            for key, held in value.items():
-                is_masked = isinstance(held, str) and not secrets
-                written = mask_field(str(key), held) if is_masked else (yield from item.write_in_steps(held, secrets))
-                out[str(of_key.write(key, secrets))] = written
-                yield
-            return out
+    def read(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
+        if not isinstance(raw, dict):
+            raise _wanted("an object")
+        keys = raw if key is str else (yield from _every(((name, of_key, name) for name in raw), cards))
+        values = yield from _every(((name, item, held) for name, held in raw.items()), cards)
+        return dict(zip(keys, values, strict=True))
 
-        def read(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
-            if not isinstance(raw, dict):
-                raise _wanted("an object")
-            keys = raw if key is str else (yield from _every(((name, of_key, name) for name in raw), cards))
-            values = yield from _every(((name, item, held) for name, held in raw.items()), cards)
-            return dict(zip(keys, values, strict=True))
+    return _in_steps(Steps(write, read), is_long=is_long)
 
-        return _in_steps(Steps(write, read), is_long=is_long)
 
-    def _record(self, cls: type) -> Form:
-        hints = get_type_hints(cls, include_extras=True)
-        parts = stored(cls)
-        fields = _Fields(cls, parts)
-        # A type may hold values of itself.
-        form = self._known[cls] = Form(fields.write, fields.read)
-        for one in parts:
-            fields.learn(one, self.of(hints[one.name]))
-        if fields.long:
-            long = _in_steps(Steps(fields.write_in_steps, fields.read_in_steps))
-            form.write, form.read, form.steps = long.write, long.read, long.steps
-        return form
+def _record(cls: type) -> Form:
+    fields = _Fields(cls)
+    if fields.long:
+        return _in_steps(Steps(fields.write_in_steps, fields.read_in_steps))
+    return Form(fields.write, fields.read)
 
 
 def stored(cls: type) -> list[Field[Any]]:
@@ -182,20 +166,22 @@ def stored(cls: type) -> list[Field[Any]]:
 
 
 class _Fields:
-    def __init__(self, cls: type, parts: Sequence[Field[Any]]) -> None:
+    """The fields of a record: their forms, how each is written, and which may be ``long``."""
+
+    def __init__(self, cls: type) -> None:
+        parts, hints = stored(cls), get_type_hints(cls, include_extras=True)
         self._cls = cls
         self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
-        self._forms: dict[str, Form] = {}
-        self._writes: list[tuple[str, bool, bool, Write | None]] = []
-        self.long: dict[str, Steps] = {}
-
-    def learn(self, field: Field[Any], part: Form) -> None:
-        self._forms[field.name] = part
-        if part.steps:
-            self.long[field.name] = part.steps
+        self._forms = {one.name: form(hints[one.name]) for one in parts}
+        self.long = {name: part.steps for name, part in self._forms.items() if part.steps}
         # A field whose default is None is left out where it has it.
-        write = None if part.steps else _writer(field.name, part)
-        self._writes.append((field.name, field.default is None, not field.repr, write))
+        self._writes = [(one.name, one.default is None, not one.repr, self._writer(one.name)) for one in parts]
+
+    def _writer(self, name: str) -> Write | None:
+        """What writes a field that is not long: the text of a phone number is masked as such."""
+        if is_for_phones(name):
+            return lambda value, secrets: value if secrets else mask_field(name, value)
+        return self._forms[name].write if name not in self.long else None
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names; those that may be long as they are."""
@@ -406,13 +392,6 @@ def _write_text(value: object, secrets: bool) -> str:
     return str(value) if secrets else mask_field("", str(value))
 
 
-def _writer(name: str, part: Form) -> Write:
-    """What writes a field: the text of a phone number is masked as such."""
-    if not is_for_phones(name):
-        return part.write
-    return lambda value, secrets: value if secrets else mask_field(name, value)
-
-
 def write_plain(value: Any, secrets: bool = True) -> Any:
     """Any value made of texts, numbers, lists and mappings as plain data. Raises ``TypeError`` for another."""
     match value:
@@ -449,20 +428,14 @@ def read_plain(raw: Any, cards: CardRegistry | None = None) -> Any:
             return raw
 
 
-_PLAIN = Form(write_plain, read_plain)
-_DECIMAL = Form(lambda value, secrets: str(value), _read_decimal)
-_INSTANT = Form(write_instant, read_instant)
-
-form = Codec(
-    {
-        str: Form(_write_text, _exactly(str, "a text")),
-        int: Form(lambda value, secrets: int(value), _read_int),
-        bool: Form(lambda value, secrets: value, _exactly(bool, "true or false")),
-        object: _PLAIN,
-        Decimal: _DECIMAL,
-        Instant: _INSTANT,
-        Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
-        Seed: Form(lambda value, secrets: value, _read_seed),
-    }
-).of
-"""The form of an annotation in a state document. Raises ``TypeError`` for one that has none."""
+_LEAVES: Mapping[Any, Form] = {
+    str: Form(_write_text, _exactly(str, "a text")),
+    int: Form(lambda value, secrets: int(value), _read_int),
+    bool: Form(lambda value, secrets: value, _exactly(bool, "true or false")),
+    object: Form(write_plain, read_plain),
+    Decimal: Form(lambda value, secrets: str(value), _read_decimal),
+    Instant: Form(write_instant, read_instant),
+    Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
+    Seed: Form(lambda value, secrets: value, _read_seed),
+}
+"""The forms of the simplest types."""

@@ -3,8 +3,6 @@
 Source: docs/control-api.md (``/__admin/wait``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal

@@ -1,8 +1,6 @@
 """What a sandbox is opened with: the server's settings and the scenarios in force, worked out once for many
 sandboxes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields
 from typing import Any, TypeAlias
@@ -40,7 +38,7 @@ class ServerConfig:
     findings: Policy | None = None
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
-    def config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
+    def config(self, scenarios: Sequence[Scenario]) -> "SandboxConfig":
         """The config under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
         (90)."""
         given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
@@ -54,7 +52,7 @@ class ServerConfig:
                 given["findings"] = updated(given["findings"], said.findings)
         if overrides:
             given["assumed"] = Assumed(self.assumed.profile, {**self.assumed.overrides, **overrides})
-        return SandboxConfig(rules=Ruleset.of(scenarios), scenarios=tuple(scenarios), **given)
+        return SandboxConfig(rules=Ruleset(scenarios), scenarios=tuple(scenarios), **given)
 
 
 @record

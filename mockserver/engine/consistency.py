@@ -4,8 +4,6 @@ A document may have been edited by hand. Whatever would fail later is refused no
 Source: docs/control-api.md (``/__admin/state``).
 """
 
-from __future__ import annotations
-
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

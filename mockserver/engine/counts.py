@@ -4,8 +4,6 @@ Rule ids are what somebody wrote: only those of the server's own files are count
 number. A fork at a journal entry lives its story again, and is counted again.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

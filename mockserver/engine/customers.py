@@ -4,8 +4,6 @@ Sources: docs/spec/service.md, Customers; docs/spec/published-facts.md, 1.1 rows
 ``removed.customer_or_method``, ``gateway_delete``, ``removed.customer_methods``.
 """
 
-from __future__ import annotations
-
 from itertools import islice
 
 from mockserver.domain.codes import Code

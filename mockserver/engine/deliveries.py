@@ -4,8 +4,6 @@ Nothing is sent here: what is to be sent by now stands in the outbox, and the se
 Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``; docs/scenario-language.md, webhook.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
@@ -135,7 +133,10 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     _move(sandbox, delivery, event)
     sandbox.config.counts.webhooks[delivery.state.value] += 1
     if sandbox.watch is not None:
-        sandbox.watch.tried(_facts_of(sandbox, delivery, made, is_scripted=made.scripted or in_inbox))
+        key, is_scripted = sandbox.config.webhook_key, made.scripted or in_inbox
+        signatures = [sign(one, delivery.content.raw) for one in (key, previous_key(key)) if not is_scripted]
+        is_genuine = is_scripted or delivery.content.signature in signatures
+        sandbox.watch.tried(WebhookTry(sandbox.now, delivery, is_genuine, is_scripted, sandbox.journal.last))
     if event is DeliveryEvent.FAILED:
         delivery.due = made.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
@@ -359,28 +360,6 @@ def _release(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: 
         delivery.ordering_key = ordering_key
     delivery.due = max(delivery.due, earliest)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
-
-
-def _facts_of(sandbox: Sandbox, delivery: Delivery, made: Try, *, is_scripted: bool) -> WebhookTry:
-    content, key = delivery.content, sandbox.config.webhook_key
-    return WebhookTry(
-        at=sandbox.now,
-        delivery_id=delivery.delivery_id,
-        event_id=delivery.message_id,
-        event_type=delivery.message.event_type,
-        subject=delivery.message.subject_id,
-        caused_by=delivery.entry,
-        reported=delivery.reports,
-        number=len(delivery.tries),
-        is_accepted=made.is_accepted,
-        is_genuine=is_scripted or content.signature in [sign(one, content.raw) for one in (key, previous_key(key))],
-        is_signed=content.signature is not None,
-        is_scripted=is_scripted,
-        gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
-        took=made.latency,
-        result=str(made.status) if made.status is not None else made.error or "no answer",
-        entry=sandbox.journal.last,
-    )
 
 
 def _move(sandbox: Sandbox, delivery: Delivery, event: DeliveryEvent) -> None:

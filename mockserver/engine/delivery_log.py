@@ -3,8 +3,6 @@
 Source: docs/control-api.md (``/__admin/webhooks``).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import attrgetter

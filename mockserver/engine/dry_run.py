@@ -3,8 +3,6 @@
 Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 """
 
-from __future__ import annotations
-
 from dataclasses import field, replace
 from heapq import nsmallest
 
@@ -35,7 +33,6 @@ class DryRule:
     """One rule: ``concerned`` entries were of its operations, it would have fired on ``fired`` of them."""
 
     rule: Rule
-    builtin: bool
     concerned: int = 0
     fired: int = 0
     entries: list[int] = field(default_factory=list)
@@ -63,10 +60,9 @@ class DryRun:
         count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
         if count > MOST_RULES:
             raise invalid({"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"})
-        ruleset = Ruleset.of(scenarios)
+        ruleset = Ruleset(scenarios)
         self._director = Director(ruleset, sandbox.config.seed, sandbox.key)
-        built_in = {rule.text for scenario in scenarios if scenario.builtin for rule in scenario.rules}
-        self.rules = [DryRule(rule, rule.text in built_in) for rule in ruleset.rules if rule.text in tried]
+        self.rules = [DryRule(rule) for rule in ruleset.rules if rule.text in tried]
         kept = tuple(sandbox.journal.entries)
         self.entries = kept[-max(_MOST_TRIALS // max(len(self.rules), 1), 1) :]
 

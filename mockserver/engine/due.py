@@ -1,8 +1,6 @@
 """Due work: the only place where the passing of time changes anything. Every request and every advance runs it
 first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial

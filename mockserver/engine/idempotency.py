@@ -6,8 +6,6 @@ Source: assumption ``request.idempotency``; published practice of payment servic
 docs/scenario-language.md, outcome (``replay``).
 """
 
-from __future__ import annotations
-
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import KeyInUse, invalid

@@ -3,8 +3,6 @@
 Source: docs/webhooks.md (``/__inbox``); docs/control-api.md (``/__admin/inbox``).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field

@@ -6,8 +6,6 @@ at a time, while others are served: an index learns, and the rows of a long sear
 next search for the same rows looks only at those that have come or changed since.
 """
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -331,7 +329,7 @@ class LateRows(list[Any]):
             yield self[place]
             place += 1
 
-    def copy(self) -> LateRows:
+    def copy(self) -> "LateRows":
         """The same rows, those not yet looked at as texts."""
         return LateRows(super().__iter__(), self._make)
 
@@ -388,7 +386,7 @@ class Table(Generic[R]):
         for postings in self._postings.values():
             postings.take_back(row)
 
-    def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
+    def copied(self, copy_row: Callable[[R], R] | None = None) -> "Table[R]":
         """A table of its own with the same rows, without listeners yet, which has all to learn. Rows that change in
         place are copied by ``copy_row``; all others are shared."""
         copy: Table[R] = Table(self.id_of, self._indexes)

@@ -9,8 +9,6 @@ reached, so the largest is known to within a factor of two however many there ar
 Sources: docs/control-api.md (``/__admin/journal``, ``/__admin/objects``); the command line's ``--journal-memory``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Everything moves by the state tables; what a table forbids by then does not happ
 Source: docs/scenario-language.md, later.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
@@ -94,14 +92,13 @@ def _is_amount(text: str) -> bool:
 
 def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
     """The kinds of object that something wanted later is about, with the details of the move as texts."""
-    said = wanted.changes
     match wanted.move:
         case Move.SET:
             made = any(event.subject.value == "payto" and event.before is None for event in step.result.events)
             # An agreement that is being made already knows what its payer will do.
             return [
                 (_KINDS.get(path, path.partition(".")[0]), (str(value),))
-                for path, value in said.items()
+                for path, value in (wanted.set or {}).items()
                 if not (made and path.startswith("payto."))
             ]
         case Move.DELETE:
@@ -112,16 +109,18 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             is_paid_with = step.asked.op == "charge.create" and bool(step.asked.request.get("token")) and not is_held
             return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:
-            return [("charge", (str(said["to"]),))]
-        case Move.EMIT:
+            return [("charge", (str(wanted.settle),))]
+        case Move.EMIT if (emit := wanted.emit) is not None:
             # The forms of state documents come with the first event: a server is smaller without them.
             from mockserver.engine.codec import write_plain
 
-            return [("charge", (str(said["event"]), json.dumps(write_plain(said["data"]))))]
-        case Move.CAPTURE | Move.REFUND | Move.VOID:
-            amount = said.get("amount")
-            text = number_text(amount) if isinstance(amount, Decimal) else ""
-            return [("charge", (text, str(said.get("comment") or "")))]
+            return [("charge", (emit.event, json.dumps(write_plain(emit.data))))]
+        case _:
+            part = wanted.capture or wanted.refund
+            if part is None:
+                return [("charge", ("", ""))]
+            amount = "" if part.amount is None else number_text(part.amount)
+            return [("charge", (amount, part.comment or ""))]
 
 
 def _subject(step: Step, kind: str) -> str | None:

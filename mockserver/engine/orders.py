@@ -5,8 +5,6 @@ An order is a subscription, a reference, or a charge without either. Source: doc
 comparison finds.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -5,8 +5,6 @@ answered, and the changes are made again, all in one step.
 Source: docs/scenario-language.md, outcome (``lag``).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice

@@ -3,8 +3,6 @@
 Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``.
 """
 
-from __future__ import annotations
-
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code

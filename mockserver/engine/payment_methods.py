@@ -4,8 +4,6 @@ Sources: docs/spec/service.md, Payment methods, and Customers; What the service 
 1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``, ``gateway_delete``, ``network_token.status``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
@@ -26,7 +24,7 @@ from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import VaultItem, check_expiry
-from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
+from mockserver.engine import card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, finder, method_in_use, turn_to
 
@@ -76,7 +74,7 @@ def checked(step: Step, command: commands.NewMethod, owner: Customer | None = No
 
 def ask(step: Step, op: str, wanted: Prepared) -> None:
     """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has changed."""
-    asking.refuse_declined(asking.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source))
+    providers.refuse_declined(providers.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source))
 
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
@@ -178,7 +176,7 @@ def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
     provider = step.sandbox.providers.get(method.provider.provider_id)
     if provider is not None:
         known = replace(method.instrument, payment_method_id=method.payment_method_id)
-        asking.refuse_declined(asking.ask(step, op, provider, known, "payment_method"))
+        providers.refuse_declined(providers.ask(step, op, provider, known, "payment_method"))
 
 
 def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> PaymentMethod:

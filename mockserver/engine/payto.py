@@ -3,8 +3,6 @@
 Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``, ``payto.active_after``.
 """
 
-from __future__ import annotations
-
 from mockserver.domain.clock import Micros
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.errors import Faults
@@ -16,7 +14,6 @@ from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, turn_to
-from mockserver.scenario.later_step import Move
 
 INSTRUMENT = Instrument(PaymentType.PAYTO, display_type="PayTo")
 
@@ -64,9 +61,9 @@ def come_due(step: Step, payto_id: str, status: PayToState) -> None:
 
 def _moves(step: Step) -> list[tuple[Micros, PayToState]]:
     scripted = [
-        (later.after, PayToState(str(later.changes[_STATUS])))
+        (later.after, PayToState(later.set[_STATUS]))
         for decision in step.result.decisions
         for later in decision.outcome.later
-        if later.move is Move.SET and _STATUS in later.changes
+        if later.set and _STATUS in later.set
     ]
     return scripted or [(step.assume("payto.active_after"), PayToState.ACTIVE)]

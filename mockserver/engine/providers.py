@@ -1,17 +1,18 @@
-"""Provider use cases: configure, change, remove, find, choose by cost; and which are offered for a payment, and how.
+"""Provider use cases: configure, change, remove, find, choose by cost, ask; and which are offered for a payment.
+
+When one is asked, the rules of its stage decide, its time is counted, and its refusal keeps its own words.
 
 Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 1.1 rows 59-62, 2.12, 2.13, 7.2;
-assumptions ``provider.unknown``, ``provider.other_currency``, ``least_cost``.
+docs/scenario-language.md, When a rule is asked, and outcome; assumptions ``provider.unknown``,
+``provider.other_currency``, ``least_cost``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Faults, Invalid, NotFound, nearest
+from mockserver.domain.errors import Faults, Invalid, NotFound, ProviderRefused, nearest
 from mockserver.domain.money import CURRENCIES, ZERO, Currency, currency
 from mockserver.domain.provider import (
     CAPABILITIES,
@@ -25,10 +26,15 @@ from mockserver.domain.provider import (
     simulated_latency,
 )
 from mockserver.domain.record import record, replace
-from mockserver.domain.sources import CHECKOUTS, Checkout, PaymentType
+from mockserver.domain.sources import CHECKOUTS, Checkout, Instrument, PaymentType
 from mockserver.domain.states import Presence
+from mockserver.engine.result import Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.scenario.matching import Stage
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import Decline
+from mockserver.scenario.transport import At
 
 _LACKS: Mapping[Capability, Code] = {
     Capability.DIRECT_DEBIT: Code.DIRECT_DEBIT_NOT_SUPPORTED,
@@ -196,6 +202,65 @@ def unknown(sandbox: Sandbox, provider_id: str) -> str:
     """What to say of an id that names no provider in use."""
     ids = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
     return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, ids)}"
+
+
+def ask(
+    step: Step,
+    op: str,
+    provider: Provider,
+    instrument: Instrument,
+    source: str,
+    *,
+    also: str | None = None,
+    number: int = 1,
+) -> Outcome:
+    """What happens when a provider is asked to act on an instrument. A scripted latency is added to the step's; to act
+    on a charge takes that of the provider's settings otherwise, or of the assumption ``provider.latency``.
+
+    Raises ``Unreached`` when a rule stops the operation before anything has happened.
+    """
+    asked, card, bank = step.asked, instrument.card, instrument.bank
+    attempt = step.attempt(
+        op,
+        also=also,
+        source=source,
+        provider=provider.provider_id,
+        attempt=number,
+        card=card.number if card else None,
+        subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
+        row=asked.row,
+        bank_account=bank.account_number if bank else None,
+    )
+    decision = step.ask(Stage.PROVIDER, attempt)
+    fault = decision.outcome.transport
+    if fault is not None and fault.at is At.RECEIVE and step.asked.answers:
+        if not fault.goes_on:
+            raise Unreached(fault)
+        step.result.latency += fault.delay
+    slowing = decision.slowing if decision.rule is not None else None
+    if slowing is not None:
+        step.result.latency += slowing.delay
+    elif op.startswith("charge."):
+        low, high = step.assume("provider.latency") if provider.latency is None else provider.latency
+        step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
+    return decision.outcome
+
+
+def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
+    """Raises ``ProviderRefused`` when the provider declined: in its own words, or with the operation's ``refusal`` and
+    its words as details; a code or message that the scenario itself gives counts before both."""
+    decline = outcome.provider
+    if isinstance(decline, Decline):
+        plain = refusal is None or decline.own_code is not None or decline.own_message is not None
+        raise ProviderRefused(
+            refusal or Code.TOKENISE_CARD_ERROR,
+            {"Provider": decline.error_message},
+            message=decline.error_message if plain else None,
+            own_code=decline.error_code if refusal is None else decline.own_code,
+            gateway_code=decline.gateway_code,
+            gateway_message=decline.gateway_message,
+            is_retryable=decline.is_retryable,
+        )
 
 
 PAYPAL = "paypal"

@@ -1,8 +1,6 @@
 """The two halves of a step that the journal keeps: what came in, which never changes, and what came of it, gathered for
 the answer, the journal and the findings, so that nothing need be read out of an answer again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType

@@ -1,8 +1,6 @@
 """The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and isolated from all
 others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any

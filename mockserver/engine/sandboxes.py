@@ -3,8 +3,6 @@
 Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxes``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Everything that time alone will cause, as data: the only place from which it does is ``run_due``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import field
 from enum import StrEnum
@@ -21,7 +19,7 @@ class Due(StrEnum):
     table: str | None
     words: str
 
-    def __new__(cls, name: str, table: str | None, words: str) -> Due:
+    def __new__(cls, name: str, table: str | None, words: str) -> "Due":
         made = str.__new__(cls, name)
         made._value_, made.table, made.words = name, table, words
         return made

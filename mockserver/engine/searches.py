@@ -6,8 +6,6 @@ assumptions ``charge.search_card_number``, ``customer.search``, ``payment_method
 ``search.bounds``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
 from functools import partial

@@ -5,8 +5,6 @@ Sources: docs/spec/service.md, What the service does, 3, and Charges; assumption
 ``provider.unknown``, ``charge.customer_summary``, ``payto.status``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never

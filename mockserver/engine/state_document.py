@@ -6,8 +6,6 @@ of an imported document has equal bytes.
 Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace
@@ -207,12 +205,29 @@ class ReadState:
         return sum(len(rules) for rules in lists if isinstance(rules, list))
 
     def config(self, in_force: SandboxConfig, config_of: ConfigOf) -> SandboxConfig:
-        """The config under the scenarios that it carries; one without any leaves those in force. Raises
-        ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
-        if self.state.scenarios is None:
+        """The config under the scenarios that it carries: the one in force without any, or when it has the same. Of
+        others, a scenario that is in force is taken as it is, with its place. Raises ``ForeignDocument`` (90) for a
+        scenario that would be refused as a file."""
+        given, secrets, write = self.state.scenarios, self.state.secrets, form(list[Carried]).write
+        wanted = write(given or [], secrets)
+        ours = write(carried_scenarios(in_force.scenarios, secrets=secrets), secrets)
+        if given is None or wanted == ours:
             return in_force
+        scenarios: list[Scenario] = []
+        faults: list[tuple[str, str]] = []
+        for place, (one, written) in enumerate(zip(given, wanted, strict=True)):
+            if written in ours:
+                scenarios.append(in_force.scenarios[ours.index(written)])
+                continue
+            data = one.data if one.setup is None else {**one.data, "setup": one.setup}
+            try:
+                scenarios.append(parse(data, {}, file=one.file, name=one.name, builtin=one.built_in))
+            except ScenarioRefused as refused:
+                faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
         with _naming_every_place():
-            return config_under(self.state.scenarios, in_force, config_of, secrets=self.state.secrets)
+            if faults:
+                raise ImportFault(*faults[:MOST_FAULTS])
+            return config_of(scenarios)
 
     def rules_not_in_force(self, sandbox: Sandbox) -> list[str]:
         """Rules whose counters it holds and which are not in force here, or not in the same words."""
@@ -300,28 +315,3 @@ def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _HIDDEN if key == "authorization" else _without_secrets(one) for key, one in value.items()}
     return [_without_secrets(one) for one in value] if isinstance(value, list) else value
-
-
-def config_under(
-    given: Sequence[Carried], in_force: SandboxConfig, config_of: ConfigOf, *, secrets: bool
-) -> SandboxConfig:
-    """The config under carried scenarios: the one in force when it has the same. Of others, a scenario that is in force
-    is taken as it is, with its place. Raises ``ImportFault`` for a scenario that would be refused as a file."""
-    write = form(list[Carried]).write
-    wanted, ours = write(given, secrets), write(carried_scenarios(in_force.scenarios, secrets=secrets), secrets)
-    if wanted == ours:
-        return in_force
-    scenarios: list[Scenario] = []
-    faults: list[tuple[str, str]] = []
-    for place, (one, written) in enumerate(zip(given, wanted, strict=True)):
-        if written in ours:
-            scenarios.append(in_force.scenarios[ours.index(written)])
-            continue
-        data = one.data if one.setup is None else {**one.data, "setup": one.setup}
-        try:
-            scenarios.append(parse(data, {}, file=one.file, name=one.name, builtin=one.built_in))
-        except ScenarioRefused as refused:
-            faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
-    if faults:
-        raise ImportFault(*faults[:MOST_FAULTS])
-    return config_of(scenarios)

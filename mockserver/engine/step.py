@@ -5,8 +5,6 @@ A step is an argument of every use case, and gone when it is over: the journal k
 do not refer to the sandbox.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from enum import Enum

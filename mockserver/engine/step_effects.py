@@ -1,8 +1,6 @@
 """What follows from a step once it has happened: webhooks, what a scenario says of later, and warnings that the oldest
 journal entries, webhooks and inbox messages of a sandbox are no longer kept."""
 
-from __future__ import annotations
-
 from mockserver.engine import deliveries, later, past
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.step import Step

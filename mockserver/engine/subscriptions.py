@@ -5,8 +5,6 @@ Sources: docs/spec/published-facts.md, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subsc
 ``subscription.*``.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from mockserver.domain.charge import ZERO, Charge

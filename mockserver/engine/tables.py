@@ -1,7 +1,5 @@
 """The tables of a sandbox: which rows are found by which values. Every search parameter that can be is an index."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter

@@ -4,14 +4,12 @@ Sources: docs/spec/service.md, Charge (``threeDsVerified``, ``threeDsRedirectUrl
 docs/spec/published-facts.md, 3.1 (codes 18, 917); assumptions ``charge.status.*``, ``charge.challenge_expires_after``.
 """
 
-from __future__ import annotations
-
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.codes import Code
 from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.domain.token import Token
-from mockserver.engine import asking, charges, tokens
+from mockserver.engine import charges, providers, tokens
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Outcome
@@ -64,7 +62,7 @@ def _passed(step: Step, charge: Charge) -> Charge:
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     outcome = Outcome()
     if provider is not None:
-        outcome = asking.ask(step, "charge.challenge", provider, charge.instrument, "charge")
+        outcome = providers.ask(step, "charge.challenge", provider, charge.instrument, "charge")
     if isinstance(outcome.provider, Decline):
         attempt = charges.failed_attempt(step.sandbox, charge.provider.provider_id, outcome.provider)
         return _ended(step, charge, ChargeEvent.DECLINED, attempt)

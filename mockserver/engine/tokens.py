@@ -4,8 +4,6 @@ Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-fac
 ``token.lifetime``, ``token.uses``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mockserver.domain.cards import Card
@@ -18,7 +16,7 @@ from mockserver.domain.sources import Instrument
 from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import check_expiry
-from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
+from mockserver.engine import amount_check, card_entry, payto, providers, vault
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, unknown
 from mockserver.scenario.provider_outcome import Challenge
@@ -38,8 +36,8 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     provider = faults.attempt(_card_provider, step, command, found[0] if found else None, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
-    outcome = asking.ask(step, OP, provider, instrument, "card")
-    asking.refuse_declined(outcome)
+    outcome = providers.ask(step, OP, provider, instrument, "card")
+    providers.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     known: dict[str, Any] = {"ip": command.ip, "metadata": command.metadata, "verified": verified}
     if command.vault_card:
@@ -51,7 +49,7 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
 def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
     provider = payto.check(step.sandbox, command)
-    asking.refuse_declined(asking.ask(step, OP, provider, payto.INSTRUMENT, "token"))
+    providers.refuse_declined(providers.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
     terms = command.terms
     return _store(step, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)

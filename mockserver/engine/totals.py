@@ -1,7 +1,5 @@
 """The running sums of the money of a sandbox. Source: docs/books.md, What the figures mean."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal

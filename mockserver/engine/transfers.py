@@ -6,8 +6,6 @@ a row for every charge with money in it. Source: docs/spec/published-facts.md, 1
 61, 67-70, 88); assumption ``transfer.settles_after``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from operator import attrgetter

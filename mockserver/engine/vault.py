@@ -3,8 +3,6 @@
 Source: docs/spec/service.md, Vault; What the service does, 6-9.
 """
 
-from __future__ import annotations
-
 from mockserver.domain.cards import CardNumber, clean
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code

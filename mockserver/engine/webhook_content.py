@@ -4,8 +4,6 @@ makes of them.
 Sources: docs/spec/published-facts.md, 6; docs/scenario-language.md, webhook.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 Source: docs/spec/published-facts.md, 1.1 rows 72-75, 2.14, 6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from mockserver.domain.addresses import is_web_address, never_called

@@ -50,18 +50,9 @@ class Aftermath:
     invariants: Sequence[Invariant] = ()
 
     @property
-    def has_books(self) -> bool:
-        """Whether the shop's books are read."""
-        return bool(self.books)
-
-    @property
     def url(self) -> str | None:
         """The address of the books, if they have one."""
         return self.books[0] if self.books and self.books[0].startswith(("http://", "https://")) else None
-
-
-NOTHING_MORE = Aftermath()
-"""The command is all there is."""
 
 
 def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
@@ -94,7 +85,7 @@ class AfterRun:
         failed = ""
         books = settled_down(sandbox)
         try:
-            if asked.has_books and (asked.settle is not None or asked.reconcile):
+            if asked.books and (asked.settle is not None or asked.reconcile):
                 differed = self._compared(self._rows())
             if asked.settle is not None:
                 sandbox.clock.advance(duration_text(asked.settle))
@@ -107,7 +98,7 @@ class AfterRun:
         # What was in doubt is forgotten when the story ends.
         money, findings = RunMoney.of(books), sandbox.findings(finish=True)
         try:
-            if asked.has_books and not failed:
+            if asked.books and not failed:
                 rows = self._rows()
                 told = money.untold(rows) if is_loud else []
                 compared = self._compared([*rows, *told], is_settled=asked.settle is not None)

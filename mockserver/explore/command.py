@@ -59,7 +59,7 @@ class Commands:
     def run(
         self,
         argv: Sequence[str],
-        variables: Mapping[str, str],
+        given: Mapping[str, str],
         mark: str,
         output: Path,
         timeout: float,
@@ -72,8 +72,8 @@ class Commands:
         output goes to a file, behind what is there when it ``adds``; what it writes to standard error too unless there
         is another for that. ``beside`` is called when it has begun, in the thread of the caller.
 
-        ``variables`` are added to its environment, ``mark`` names the run. Raises ``OSError`` for an unknown program,
-        ``Interrupted`` when all commands were asked to end meanwhile.
+        What it is ``given`` stands in its environment and fills its words, ``mark`` names the run. Raises ``OSError``
+        for an unknown program, ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
         with ExitStack() as files, self._lock:
@@ -82,8 +82,8 @@ class Commands:
             # What ran when the last command had ended is none of its processes.
             before = self._before
             process = subprocess.Popen(
-                argv,
-                env={**self._environ, **variables, MARK: mark},
+                [filled(word, given) for word in argv],
+                env={**self._environ, **variables_of(given), MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=files.enter_context(output.open("ab" if adds else "wb")),
                 stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
@@ -172,3 +172,15 @@ def _marked(mark: str, numbers: Set[str]) -> list[int]:
             if wanted in (_PROC / number / "environ").read_bytes().split(b"\0"):
                 found.append(int(number))
     return found
+
+
+def variables_of(given: Mapping[str, str]) -> dict[str, str]:
+    """The same as variables of its environment."""
+    return {f"MOCKSERVER_{name.upper()}": value for name, value in given.items()}
+
+
+def filled(word: str, given: Mapping[str, str]) -> str:
+    """A word of the command with what stands for ``{url}`` and the like."""
+    for name, value in given.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word

@@ -482,13 +482,14 @@ def try_one(
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
     rules = [rule["id"] for rule in scenario["rules"]]
-    has_books, reference, is_ours = runner.aftermath.has_books, base.reference_of(trial), trial.is_ours
+    has_books, reference, is_ours = bool(runner.aftermath.books), base.reference_of(trial), trial.is_ours
     if reference.money is not None and not has_books and not is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
     has_fired = not seen.fired.isdisjoint(rules)
     if trial.seed is None:
-        has_fired = seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in trial.comes_due)
+        due = [fault.comes_due for _, fault in trial.injections if fault.comes_due]
+        has_fired = seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in due)
     code, after = seen.ended.exit, seen.after
     made = judged(code, after, reference, has_books=has_books, has_fired=has_fired, is_ours=is_ours)
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:

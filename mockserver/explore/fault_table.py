@@ -61,11 +61,6 @@ class Trial:
         return any(fault.is_ours for _, fault in self.injections)
 
     @property
-    def comes_due(self) -> list[str]:
-        """What must come due before all of it has struck."""
-        return [fault.comes_due for _, fault in self.injections if fault.comes_due]
-
-    @property
     def is_of(self) -> str:
         """The option that adds it; empty for faults of the usual kind."""
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
@@ -183,9 +178,7 @@ def drawn(seed: int, points: Sequence[InjectionPoint], faults: Iterable[Fault]) 
 def _reached(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
     """The calls, and some more of each operation."""
     notifies = {point.op for point in points if point.notifies}
-    last: dict[str, int] = {}
-    for point in points:
-        last[point.op] = max(point.nth, last.get(point.op, 0))
+    last = {point.op: point.nth for point in points}
     more = [InjectionPoint(op, end + one, op in notifies) for op, end in last.items() for one in range(1, BEYOND + 1)]
     return [*points, *more]
 

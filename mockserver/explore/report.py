@@ -251,14 +251,13 @@ def page(made: Exploration) -> str:
     groups = _groups(points, single)
     faults = [name for names in groups.values() for name in names]
     counts = Counter(cell.verdict for cell in made.cells)
-    worst, costs = _worst_first(made.cells), dict[str, list[Cell]]()
+    covered, worst, costs = coverage(made), _worst_first(made.cells), dict[str, list[Cell]]()
     for cell in worst:
         for told in cell.money:
             costs.setdefault(told, []).append(cell)
     return environment.get_template("report.html").render(
         command=mask_text(shlex.join(made.command)),
-        seed=made.seed,
-        baseline=made.baseline,
+        made=made,
         summary=summary(made),
         groups=[(at, len(names)) for at, names in groups.items()],
         faults=[FAULTS[name] for name in faults],
@@ -268,10 +267,8 @@ def page(made: Exploration) -> str:
         costs=costs,
         signs={verdict: sign for verdict, (sign, _) in _SHOWN.items()},
         legend=[(verdict, meaning, counts[verdict]) for verdict, (_, meaning) in _SHOWN.items()],
-        left_out=made.left_out,
-        why=made.why,
-        survived=Verdict.SURVIVED,
-        coverage=coverage(made),
+        coverage=covered,
+        columns=[name for name in FAULTS if any(name in names for names in covered.rows.values())],
         marks={"never tried": "·", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )
 

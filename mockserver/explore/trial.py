@@ -23,7 +23,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun
+from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -239,13 +239,6 @@ class HeldRun:
                 calls, since, patience = now, time.monotonic(), STILL_SECONDS
 
 
-def worse(first: Ended, second: Ended | None) -> Ended:
-    """How two runs ended: as the one that did not end in time or, else, that failed."""
-    if second is None or first.exit is None or (first.exit and second.exit is not None):
-        return first
-    return Ended(second.exit, first.seconds)
-
-
 @record
 class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
@@ -262,7 +255,7 @@ class TrialRunner:
     run: str
     admin_token: str | None = None
     salt: str = ""
-    aftermath: Aftermath = NOTHING_MORE
+    aftermath: Aftermath = Aftermath()
     restart: Sequence[str] = ()
     is_shared: bool = True
     line: ControlLine | None = None
@@ -298,11 +291,9 @@ class TrialRunner:
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
         given = given_to(sandbox, own)
-        variables = variables_of(given)
 
         def running(argv: Sequence[str], mark: str, printed: Path, **more: Any) -> AbstractContextManager[Ended]:
-            words = [filled(word, given) for word in argv]
-            return self.commands.run(words, variables, f"{self.run}-{mark}", printed, timeout, **more)
+            return self.commands.run(argv, given, f"{self.run}-{mark}", printed, timeout, **more)
 
         def beside(argv: Sequence[str], printed: Path, errors: Path | None = None) -> Ended:
             with running(argv, printed.name, printed, errors=errors) as ended:
@@ -317,7 +308,9 @@ class TrialRunner:
                     restart = running(self.restart or self.argv, f"{name}-restart", output, adds=True)
                     ended = runs.enter_context(restart)
                 if held.ended is not None:
-                    ended = worse(ended, held.ended)
+                    # As the run that did not end in time or, else, that failed.
+                    if ended.exit == 0 or (ended.exit is not None and held.ended.exit is None):
+                        ended = replace(ended, exit=held.ended.exit)
                     with output.open("ab") as file:
                         file.write(other.read_bytes())
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
@@ -367,15 +360,3 @@ def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
     """What a command is told of its sandbox, and of a folder that is its own for one run."""
     names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}
     return {**names, "run_dir": str(folder)}
-
-
-def variables_of(given: Mapping[str, str]) -> dict[str, str]:
-    """The same as variables of its environment."""
-    return {f"MOCKSERVER_{name.upper()}": value for name, value in given.items()}
-
-
-def filled(word: str, given: Mapping[str, str]) -> str:
-    """A word of the command with what stands for ``{url}`` and the like."""
-    for name, value in given.items():
-        word = word.replace(f"{{{name}}}", value)
-    return word

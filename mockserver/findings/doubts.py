@@ -11,7 +11,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeState, Event
-from mockserver.findings.facts import Call, UncertainResult, WebhookTry
+from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 
@@ -148,10 +148,9 @@ class Doubts:
         if self._was_retried(doubtful):
             del self._calls[entry]
 
-    def took(self, tried: WebhookTry) -> None:
-        """A receiver took a webhook: the client has heard of its subject."""
-        if tried.subject is not None:
-            self._look_at([entry for entry, one in self._calls.items() if one.subject == tried.subject])
+    def heard(self, subject: str) -> None:
+        """The client has heard of an object: a receiver took a webhook about it."""
+        self._look_at([entry for entry, one in self._calls.items() if one.subject == subject])
 
     def is_about(self, charge_id: str) -> bool:
         """Whether the client is in doubt about a charge, or saw an earlier state."""

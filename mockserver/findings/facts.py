@@ -13,6 +13,7 @@ from typing import Any
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, SECOND, Micros
+from mockserver.domain.delivery import Delivery
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import Event
@@ -85,31 +86,20 @@ class Call:
 
 @record
 class WebhookTry:
-    """One try to deliver a webhook.
-
-    ``event_id`` is equal for all copies of one event; ``reported`` the state of its subject that it reports;
-    ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly, or
-    (``is_signed``) not at all; ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver;
-    ``gave_up`` that the last try failed of a webhook that no receiver may refuse. ``entry`` is the newest of
-    the journal.
-    """
+    """The newest try of a webhook. ``is_genuine`` is False when the scenario signed it wrongly, or not at all;
+    ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver. ``entry`` is the newest of
+    the journal."""
 
     at: Micros
-    delivery_id: str
-    event_id: str
-    event_type: str
-    subject: str | None
-    caused_by: int | None
-    reported: str | None
-    number: int
-    is_accepted: bool
+    delivery: Delivery
     is_genuine: bool
     is_scripted: bool
-    gave_up: bool
-    took: Micros
-    result: str
     entry: int
-    is_signed: bool = True
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the client's receiver took it."""
+        return self.delivery.tries[-1].is_accepted and not self.is_scripted
 
 
 @record

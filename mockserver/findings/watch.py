@@ -111,11 +111,12 @@ class Watch:
 
     def tried(self, tried: WebhookTry) -> None:
         """A webhook was tried."""
-        charge = self._charge_of(tried.subject) if tried.subject is not None else None
+        subject = tried.delivery.message.subject_id
+        charge = self._charge_of(subject) if subject is not None else None
         self.webhooks.tried(tried, charge.status.value if charge is not None else None)
-        if tried.is_accepted and not tried.is_scripted:
-            self.doubts.took(tried)
-            self.declines.seen(tried.subject, tried.entry)
+        if tried.is_taken and subject is not None:
+            self.doubts.heard(subject)
+            self.declines.seen(subject, tried.entry)
 
     def finish(self, at: Micros) -> None:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""

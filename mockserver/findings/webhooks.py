@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import MINUTE, SECOND, Micros
+from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
+from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, DeliveryState
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import Call, Policy, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
@@ -93,48 +94,52 @@ class Webhooks:
 
     def tried(self, tried: WebhookTry, state: str | None) -> None:
         """A webhook was sent and has arrived or not; ``state`` is that of its charge now."""
-        began = self._sent.pop(tried.delivery_id, 0)
-        about = {"webhook": tried.delivery_id}
-        what = tried.event_type if tried.subject is None else f"{tried.event_type} {tried.subject}"
-        line = f"{what} try {tried.number}: {tried.result}"
-        evidence = Evidence(line, entry=tried.caused_by, webhook=tried.delivery_id)
-        if tried.is_accepted and not tried.is_scripted:
+        delivery, made = tried.delivery, tried.delivery.tries[-1]
+        began = self._sent.pop(delivery.delivery_id, 0)
+        about, message = {"webhook": delivery.delivery_id}, delivery.message
+        what = message.event_type if message.subject_id is None else f"{message.event_type} {message.subject_id}"
+        result = made.status if made.status is not None else made.error or "no answer"
+        line = f"{what} try {len(delivery.tries)}: {result}"
+        evidence = Evidence(line, entry=delivery.entry, webhook=delivery.delivery_id)
+        if tried.is_taken:
             if not tried.is_genuine:
-                fault = "did not fit its body" if tried.is_signed else "was missing"
+                fault = "did not fit its body" if delivery.content.signature is not None else "was missing"
                 forged = replace(evidence, line=f"{line}, though its header X-Payfurl-Signature {fault}")
                 self._ledger.add("forged-webhook-accepted", tried.at, (forged,), **about)
-            self._took(tried, evidence, began)
+            self._took(delivery.message_id, evidence, began, tried.at)
             if state is not None:
-                self._reports(tried, state, began)
-        if tried.gave_up and tried.is_genuine and not tried.is_scripted:
+                self._reports(delivery, state, began, tried.at)
+        if tried.is_scripted:
+            return
+        if delivery.state is DeliveryState.GIVEN_UP and delivery.content.is_ordinary and tried.is_genuine:
             self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
-        if tried.took > self.policy.slow_receiver and not tried.is_scripted:
-            slow = Evidence(f"{evidence.line} after {tried.took / SECOND:.1f} s", evidence.entry, evidence.webhook)
+        if made.latency > self.policy.slow_receiver:
+            slow = replace(evidence, line=f"{line} after {made.latency / SECOND:.1f} s")
             self._ledger.add("webhook-slow", tried.at, (slow,), **about)
 
-    def _reports(self, tried: WebhookTry, state: str, began: int) -> None:
-        charge_id = tried.subject
-        if charge_id is None or tried.reported is None:
+    def _reports(self, delivery: Delivery, state: str, began: int, at: Micros) -> None:
+        charge_id, reported = delivery.message.subject_id, delivery.reports
+        if charge_id is None or reported is None:
             return
-        if tried.reported == state:
+        if reported == state:
             self._reported.pop(charge_id, None)
             return
-        line = f"{tried.event_type} {charge_id}: reported {tried.reported}, the charge was {state}"
-        self._reported.put(charge_id, (tried.reported, Evidence(line, tried.caused_by, tried.delivery_id)))
+        line = f"{delivery.message.event_type} {charge_id}: reported {reported}, the charge was {state}"
+        self._reported.put(charge_id, (reported, Evidence(line, delivery.entry, delivery.delivery_id)))
         refused = self._refused.get(charge_id)
         if refused is not None and refused.seen <= began < refused.entry:
-            self._judge_belief(charge_id, tried.at)
+            self._judge_belief(charge_id, at)
 
-    def _took(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
-        first = self._taken.get(tried.event_id)
+    def _took(self, event_id: str, evidence: Evidence, began: int, at: Micros) -> None:
+        first = self._taken.get(event_id)
         if first is None:
-            self._taken.put(tried.event_id, _Copies(began, evidence))
+            self._taken.put(event_id, _Copies(began, evidence))
             return
-        copies = replace(first, repeated_at=began, repeated=tried.at, repeat=evidence)
-        self._repeated.put(tried.event_id, copies)
+        copies = replace(first, repeated_at=began, repeated=at, repeat=evidence)
+        self._repeated.put(event_id, copies)
         for move in self._moves.values():
             if move.entry > began:
-                self._judge_repeat({tried.event_id: copies}, move, tried.at)
+                self._judge_repeat({event_id: copies}, move, at)
 
     def _judge_repeat(self, repeated: Mapping[str, _Copies], again: _Move, at: Micros) -> None:
         """Whether a move repeats one that came between the two copies of an event."""

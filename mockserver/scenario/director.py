@@ -76,37 +76,17 @@ def indexed_test(rule: Rule) -> FieldTest | None:
 
 
 class Ruleset:
-    """The rules of some scenarios: later files before earlier ones, built-in test values last, each file
-    in its order.
+    """The rules of scenarios in the order in which they were given: later files before earlier ones, built-in test
+    values last, each file in its order. A rule id used twice is distinguished by its file's name.
 
     ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
-    ``longest_lag`` is how far back a read may have
-    to see, ``replays`` says whether answers may be given again, ``uploads`` and ``connects`` whether a rule is asked
-    while a body is sent, or a connection made, ``overlaps`` whether one looks at the calls that are under way.
+    ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again,
+    ``overlaps`` whether a rule looks at the calls that are under way, ``connections`` whether at the connection.
     """
 
-    def __init__(self, scenarios: Iterable[Scenario], rules: Iterable[Rule]) -> None:
-        self.scenarios = tuple(scenarios)
-        self.rules = tuple(rules)
-        self.by_id = {rule.id: rule for rule in self.rules}
-        self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
-        outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
-        self.longest_lag = max((DAY if one.lag == LAST_MOVE else one.lag for one in outcomes), default=0)
-        self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
-        self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)
-        tested = {test.path for rule in self.rules for test in rule.when.tests}
-        self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
-        self.connections = any(rule.by_connection for rule in self.rules)
-        self.replays = any(outcome.replay for outcome in outcomes)
-        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
-
-    @classmethod
-    def of(cls, scenarios: Reversible[Scenario]) -> Ruleset:
-        """The rules of scenarios in the order in which they were given. A rule id used twice is distinguished by its
-        file's name.
-        """
+    def __init__(self, scenarios: Reversible[Scenario]) -> None:
         asked = [one for one in reversed(scenarios) if not one.builtin] + [one for one in scenarios if one.builtin]
-        rules: list[Rule] = []
+        self.rules: list[Rule] = []
         taken: set[str] = set()
         for scenario in asked:
             for rule in scenario.rules:
@@ -116,12 +96,21 @@ class Ruleset:
                     name = f"{scenario.name}-{count}/{rule.id}"
                     count += 1
                 taken.add(name)
-                rules.append(rule if name == rule.id else replace(rule, id=name))
-        return cls(scenarios, rules)
+                self.rules.append(rule if name == rule.id else replace(rule, id=name))
+        self.by_id = {rule.id: rule for rule in self.rules}
+        self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
+        self.stages = {rule.stage for rule in self.rules}
+        outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
+        self.longest_lag = max((DAY if one.lag == LAST_MOVE else one.lag for one in outcomes), default=0)
+        tested = {test.path for rule in self.rules for test in rule.when.tests}
+        self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
+        self.connections = any(rule.by_connection for rule in self.rules)
+        self.replays = any(outcome.replay for outcome in outcomes)
+        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
 
     def prepare(self) -> None:
         """Sort the rules by stage and operation before they are asked."""
-        for stage, op in dict.fromkeys((rule.stage, op) for rule in self.rules for op in rule.operations):
+        for stage, op in self.asked:
             self.bucket(stage, op)
 
     def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:

@@ -48,23 +48,20 @@ def explain(
     op = _operation(request, op_of)
     start = next((one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None)
     attempt = _attempt(op, request, now if start is None else start)
-    rules = Ruleset.of(scenarios)
+    rules = Ruleset(scenarios)
     director = Director(rules, 1, "explain")
     lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides"]
     fired: list[Decision] = []
-    if rules.connects:
-        met = [rule for rule in rules.rules if rule.stage is Stage.CONNECT]
-        lines += ["as a connection is made:", *(f"  asked of each: {_place(rule)}" for rule in met)]
+    met = [f"  asked of each: {_place(rule)}" for rule in rules.rules if rule.stage is Stage.CONNECT]
+    lines += ["as a connection is made:", *met] if met else []
     for stage, words in _ASKED.items():
-        if stage is Stage.UPLOAD and not rules.uploads:
+        if stage is Stage.UPLOAD and Stage.UPLOAD not in rules.stages:
             continue
         if (stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS) or (stage is Stage.ARRIVAL and op in _DUE):
             continue
         decision = director.decide(stage, attempt)
-        lines += [
-            f"{_NOTIFY if op in _DELIVERY else words}:",
-            *_asked(rules, stage, op, decision, is_verbose=is_verbose),
-        ]
+        lines.append(f"{_NOTIFY if op in _DELIVERY else words}:")
+        lines += _asked(rules, stage, op, decision, is_verbose=is_verbose)
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
         is_early = fault is not None and fault.at is not At.ANSWER and not fault.is_reading
@@ -87,7 +84,6 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
     """What became of every rule of one stage, line by line; of built-in test values that do not fire, how many, or
     each."""
     lost = dict(decision.lost())
-    builtin = {scenario.file for scenario in rules.scenarios if scenario.builtin}
     passing = {one.rule: one for one in decision.passing}
     fired, silent = False, 0
     for rule in rules.rules:
@@ -98,7 +94,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
             yield f"  fires: {_place(rule)}: {decision.outcome.words}"
         elif rule.id in passing:
             yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
-        elif rule.file in builtin and not is_verbose:
+        elif rule.builtin and not is_verbose:
             silent += 1
         elif op not in rule.operations:
             wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")

@@ -167,10 +167,16 @@ _DUE = {
 
 
 @cache
+def _outcome_of(name: str) -> Outcome:
+    """What a fault makes happen, to a batch of nine rows."""
+    return read_model(OutcomeMap, FAULTS[name].timed().then_of(rows=9)).outcome
+
+
+@cache
 def operations_of(name: str) -> frozenset[str]:
     """The operations in which everything that a fault says can happen, and that a client can call."""
     fault = FAULTS[name]
-    outcome = read_model(OutcomeMap, fault.timed().then_of(rows=3)).outcome
+    outcome = _outcome_of(name)
     operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(fault.at, frozenset())
     if fault.ops != "*":
         operations &= frozenset[str]().union(*map(operations_like, fault.ops.split()))
@@ -234,24 +240,23 @@ def _traits(outcome: Outcome) -> Iterator[str]:
             yield "batch stops"
     if outcome.lag:
         yield "lag"
-    yield from ("returned" for one in outcome.later if one.changes.get("to") == "FAILED")
+    yield from ("returned" for one in outcome.later if one.settle == "FAILED")
 
 
 _FAULTS = {name: fault for name, fault in FAULTS.items() if fault.at not in OWN_AXES}
 
 
 @cache
-def _known() -> Mapping[str, frozenset[str]]:
-    """What each of these faults does to a client."""
-    outcomes = {name: read_model(OutcomeMap, fault.timed().then_of(rows=9)).outcome for name, fault in _FAULTS.items()}
-    return {name: frozenset(_traits(outcome)) for name, outcome in outcomes.items()}
+def _known(name: str) -> frozenset[str]:
+    """What a fault does to a client."""
+    return frozenset(_traits(_outcome_of(name)))
 
 
 def met(op: str, outcome: Outcome) -> Iterator[str]:
     """The failures of the table that an outcome makes an operation meet."""
     traits = frozenset(_traits(outcome))
-    for name, known in _known().items():
-        fault = _FAULTS[name]
+    for name, fault in _FAULTS.items():
+        known = _known(name)
         # Which row is the last, and what time does to an object, a rule does not say.
         is_told = fault.rows < 2 and not fault.uses
         if known and known <= traits and is_told and op in operations_of(name):
@@ -290,12 +295,6 @@ class Coverage:
         return {
             op: names for op in sorted(self.operations) if (names := [n for n in _FAULTS if op in operations_of(n)])
         }
-
-    @property
-    def columns(self) -> list[str]:
-        """The failures that there are at any of the operations, in the order of the table."""
-        there = {name for names in self.rows.values() for name in names}
-        return [name for name in _FAULTS if name in there]
 
     @property
     def counts(self) -> tuple[int, int]:

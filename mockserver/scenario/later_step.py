@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, fields
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -105,12 +104,7 @@ def _ending(word: str) -> str:
 @file_model
 class Later:
     """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
-    delete, expire.
-
-    ``changes`` are the fields of ``set`` by dotted path (``payto.status``), or the details of any other ``move``:
-    ``amount`` and ``comment`` of capture and refund, ``to`` (SUCCESS or FAILED; ABANDONED of a challenge) of settle,
-    ``event`` and ``data`` of emit.
-    """
+    delete, expire."""
 
     schema: ClassVar[dict[str, Any]] = one_of(Move)
 
@@ -126,26 +120,19 @@ class Later:
     delete: Empty | None = None
     expire: Empty | None = None
     move: Move = field(init=False)
-    changes: Mapping[str, object] = field(init=False)
 
     def __post_init__(self) -> None:
         move = Move(only_one([move for move in Move if getattr(self, move.value) is not None], Move))
+        object.__setattr__(self, "move", move)
         if self.set is not None:
             _check_set(self.set)
-        part = self.capture or self.refund
-        changes: Mapping[str, object] = self.set or {}
-        if self.settle is not None:
-            changes = {"to": self.settle}
-        elif self.emit is not None:
-            changes = {"event": self.emit.event, "data": self.emit.data}
-        elif part is not None:
-            changes = {"amount": part.amount, "comment": part.comment}
-        object.__setattr__(self, "move", move)
-        object.__setattr__(self, "changes", MappingProxyType(changes))
 
     @property
     def words(self) -> str:
-        given = {name: value for name, value in self.changes.items() if value not in (None, {})}
+        said = self.set or {"to": self.settle}
+        if (part := self.capture or self.refund or self.emit) is not None:
+            said = {one.name: getattr(part, one.name) for one in fields(part)}
+        given = {name: value for name, value in said.items() if value not in (None, {})}
         texts = {name: value if isinstance(value, str) else json_text(value) for name, value in given.items()}
         details = ", ".join(f"{name} {mask_text(text)}" for name, text in texts.items())
         return f"{duration_text(self.after)} later: {self.move}" + (f" {details}" if details else "")

@@ -109,7 +109,7 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
         if reduce(lambda part, name: getattr(part, name, None), path.split("."), whole):
             yield path.rpartition(".")[2], operations
     for later in outcome.later:
-        for path in later.changes if later.move is Move.SET else ("",):
+        for path in later.set or ("",):
             yield f"later: {later.move} {path}".rstrip(), fits_later(later.move, path)
 
 

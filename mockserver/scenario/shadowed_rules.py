@@ -58,10 +58,8 @@ class Warned:
 
 def warnings(scenario: Scenario) -> list[Warned]:
     """Every rule of a file that never fires, or not where it seems to, in the order of the file; one warning a rule."""
-    raw = scenario.source.get("rules")
-    given = raw if isinstance(raw, list) else []
     found: dict[str, Warned] = {}
-    for rule, data in zip(scenario.rules, given, strict=False):
+    for rule, data in zip(scenario.rules, scenario.said.rules, strict=False):
         words = next(_alone(scenario, rule, data), None)
         if words is not None:
             found[rule.id] = Warned(rule.file, rule.line, rule.id, words)

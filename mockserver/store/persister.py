@@ -284,7 +284,7 @@ class SandboxPersister:
 
     def _rules_of(self, number: int) -> Ruleset | None:
         try:
-            return Ruleset.of([self._context.scenario(place) for place in self._books[number]])
+            return Ruleset([self._context.scenario(place) for place in self._books[number]])
         except LookupError:
             return None
 

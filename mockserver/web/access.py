@@ -54,7 +54,6 @@ class LogLine:
     facts: Mapping[str, object]
 
     def lines(self, *, as_json: bool) -> list[str]:
-        """The line."""
         return [dumps(self.facts).decode() if as_json else printable(self.text)]
 
 
@@ -157,23 +156,10 @@ class OperationCounts:
         self.took += took
 
 
-class Lag:
-    """How late the event loop is, in seconds: every request waits that long."""
-
-    __slots__ = ("_lately",)
-
-    def __init__(self) -> None:
-        self._lately: deque[float] = deque(maxlen=round(WINDOW / BEAT))
-
-    @property
-    def longest(self) -> float:
-        """The longest lag within ``WINDOW``."""
-        return max(self._lately, default=0.0)
-
-    async def run(self) -> None:
-        """Measure until cancelled."""
-        time = asyncio.get_running_loop().time
-        while True:
-            due = time() + BEAT
-            await asyncio.sleep(BEAT)
-            self._lately.append(max(time() - due, 0.0))
+async def measure(lags: deque[float]) -> None:
+    """Note how late the event loop comes, in seconds, until cancelled: every request waits that long."""
+    time = asyncio.get_running_loop().time
+    while True:
+        due = time() + BEAT
+        await asyncio.sleep(BEAT)
+        lags.append(max(time() - due, 0.0))

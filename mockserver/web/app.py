@@ -18,8 +18,9 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
+from mockserver.web.access import measure
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
-from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
+from mockserver.web.control.webhooks import InboxEndpoint
 from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
@@ -70,7 +71,8 @@ class Application(Starlette):
 
             file = StoreFile(settings.store, full=settings.store_sync == "full")
             context = self.store_references(file.rows(SERVER))
-            world.keep(Store(file, world.sandboxes, context, real_clock, world.runner.changed))
+            world.store = store = Store(file, world.sandboxes, context, real_clock, world.runner.changed)
+            world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
         """An application behind the guard of this one."""
@@ -96,11 +98,6 @@ class Application(Starlette):
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
         return self.world.sandboxes.open(key, self.world.real_clock()).setup
 
-    def idle(self, key: str) -> list[str]:
-        """A sentence on each scenario of which no rule has fired in the sandbox of a secret key."""
-        sandbox = self.world.sandboxes.open(key, self.world.real_clock())
-        return sandbox.director.idle(sandbox.config.scenarios)
-
     def store_references(self, rows: StoredRows) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
@@ -111,7 +108,7 @@ class Application(Starlette):
 
     def refuses_connection(self) -> bool:
         """Whether the connection that is being made is to be reset: a scenario says so."""
-        return self.world.directory.connections.refuses()
+        return self.world.directory.refuses_connection()
 
     @property
     def tls(self) -> TlsMap | None:
@@ -130,12 +127,7 @@ class Application(Starlette):
 
         world = self.world
         runner, is_live = world.runner, world.sandboxes.is_live
-
-        def is_left_to_time(sandbox: Sandbox) -> bool:
-            # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
-            return is_live(sandbox) and sandbox not in runner.moving
-
-        runner.ticker = ticker = Ticker(runner, is_left_to_time)
+        runner.ticker = ticker = Ticker(runner, is_live)
         store = world.store
         kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(
@@ -150,7 +142,7 @@ class Application(Starlette):
             freeing.expect(sandbox)
 
         world.sandboxes.on_leave = leave
-        work = [ticker.run(), world.lag.run(), freeing.run()]
+        work = [ticker.run(), measure(world.lags), freeing.run()]
         idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
         if idle is not None:
             work.append(drop_idle(world, parse_duration(idle)))
@@ -174,7 +166,7 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
         *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),
         *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
-        (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
+        ("/__inbox/{name}", ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"), InboxEndpoint(world)),
     ]
 
 

@@ -13,12 +13,11 @@ from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound, Refused, Unauthorised, invalid
 from mockserver.engine.config import SandboxConfig, ServerConfig
-from mockserver.engine.counts import Counts
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT
-from mockserver.scenario.director import Director, RuleReport, Ruleset
+from mockserver.scenario.director import Director
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
@@ -38,7 +37,8 @@ each goes through a text."""
 class Directory:
     """The sandboxes of one server. ``config`` is that of a sandbox that opens, ``server_config`` what makes one of
     scenarios; ``ready_problems`` say why the scenario files cannot be used by now. ``has_upload_rules`` says whether a
-    rule of any sandbox may be asked while a body is sent, ``connections`` counts what the rules of the files may reset.
+    rule of any sandbox may be asked while a body is sent, ``connections`` decides on those that rules of the files may
+    reset, and counts them.
 
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
@@ -56,7 +56,7 @@ class Directory:
         self._cuts_connections = True
         self.server_config = _server_config(settings)
         self.config = self.config_of(reader.load())
-        self.connections = Connections(self.config.rules, self.config.seed, self.config.counts)
+        self.connections = Director(self.config.rules, self.config.seed, CONNECTION)
         self.config.counts.name(self.config.rules.by_id)
         self._real_clock = real_clock
         quota = JournalQuota(settings.journal_memory)
@@ -67,7 +67,7 @@ class Directory:
         if not self._cuts_connections:
             _check_no_cuts(scenarios)
         config = self.server_config.config(scenarios)
-        self.has_upload_rules = self.has_upload_rules or config.rules.uploads or config.rules.connects
+        self.has_upload_rules = self.has_upload_rules or bool(config.rules.stages & {Stage.UPLOAD, Stage.CONNECT})
         return config
 
     def cut_no_connections(self) -> None:
@@ -75,6 +75,14 @@ class Directory:
         (90) when one that is in force does."""
         _check_no_cuts(self.config.scenarios)
         self._cuts_connections = False
+
+    def refuses_connection(self) -> bool:
+        """Whether the connection that is being made is to be reset: a rule of the files says so."""
+        if Stage.CONNECT not in self.config.rules.stages:
+            return False
+        decision = self.connections.decide(Stage.CONNECT, Attempt(CONNECTION, 0))
+        self.config.counts.decided(decision)
+        return decision.outcome.transport is not None
 
     async def reload(self) -> None:
         """Read the scenario files again, in a thread, and put them in force; once at a time. Bad ones leave the old
@@ -86,7 +94,7 @@ class Directory:
             self.ready_problems[:] = str(refused).splitlines()
             return
         self.ready_problems.clear()
-        self.connections.apply(self.config.rules)
+        self.connections.replace(self.config.rules)
         self.config.counts.name(self.config.rules.by_id)
         for sandbox in self.sandboxes:
             if sandbox.config is before:
@@ -277,32 +285,6 @@ def _plan_of(clock: str) -> ClockPlan:
     if clock in (ClockMode.REAL, ClockMode.MANUAL):
         return ClockPlan(mode=ClockMode(clock))
     return ClockPlan(start=parse_instant(clock), mode=ClockMode.MANUAL)
-
-
-class Connections:
-    """The connections of one server, counted for its rules. ``has_rules`` says whether there are any such rules."""
-
-    def __init__(self, rules: Ruleset, seed: int, counts: Counts) -> None:
-        self._counts = counts
-        self._director = Director(rules, seed, CONNECTION)
-        self.has_rules = rules.connects
-
-    def apply(self, rules: Ruleset) -> None:
-        """Put other rules in force; those that stay count on."""
-        self._director.replace(rules)
-        self.has_rules = rules.connects
-
-    def reports(self) -> dict[str, RuleReport]:
-        """How the rules stand that are asked of connections, by their ids."""
-        return {one.rule.id: one for one in self._director.rules() if one.rule.stage is Stage.CONNECT}
-
-    def refuses(self) -> bool:
-        """Whether the connection that is being made is to be reset."""
-        if not self.has_rules:
-            return False
-        decision = self._director.decide(Stage.CONNECT, Attempt(CONNECTION, 0))
-        self._counts.decided(decision)
-        return decision.outcome.transport is not None
 
 
 def _check_no_cuts(scenarios: Iterable[Scenario]) -> None:

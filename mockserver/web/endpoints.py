@@ -296,7 +296,6 @@ def _customer(call: OperationCall, customer: Customer) -> Members:
 
 
 def _method(call: OperationCall, method: PaymentMethod) -> Members:
-    """A payment method with its agreement and its network token."""
     agreement = call.sandbox.payto.get(method.payto_id) if method.payto_id else None
     token = call.sandbox.network_tokens.get(method.network_token_id) if method.network_token_id else None
     return resources.payment_method_reply(method, call.profile, agreement, token)
@@ -327,7 +326,6 @@ def _link(call: OperationCall, link: PaymentLink) -> Members:
 
 
 def _provider(call: OperationCall, provider: Provider) -> Members:
-    """A provider with its fallback."""
     fallback = call.sandbox.providers.get(provider.fallback_provider_id or "")
     return reply_of(
         "ProviderReply",

@@ -112,7 +112,6 @@ class Guard:
         await self.app(scope, receive, send)
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Who answers the request."""
         headers = scope["headers"]
         if not isinstance(headers, tuple):
             # In a form by which what follows from them can be remembered.

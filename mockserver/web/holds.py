@@ -10,7 +10,7 @@ from collections.abc import Callable
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import At, HoldUntil, Transport
-from mockserver.web.request import HungUp, Receive, Request
+from mockserver.web.request import HungUp, Request, hung_up
 from mockserver.web.world import World
 
 LONGEST = 10 * MINUTE
@@ -35,13 +35,6 @@ async def held(world: World, request: Request, fault: Transport) -> bool:
         holding.waiting -= 1
 
 
-def came(world: World, sandbox: Sandbox) -> None:
-    """A call that moves money has come: those go on that wait for it."""
-    if sandbox.holding.waiting:
-        sandbox.holding.came += 1
-        world.runner.activity.notify(sandbox.key)
-
-
 async def waited(
     world: World,
     request: Request,
@@ -52,7 +45,7 @@ async def waited(
     """Wait until something is over, so long at most; False when the client, if it ``is_watched``, has left meanwhile.
     In process nobody can leave."""
     loop, watches = asyncio.get_running_loop(), is_watched and not request.is_in_process
-    leaving: asyncio.Future[None] = loop.create_task(_left(request.receive)) if watches else loop.create_future()
+    leaving: asyncio.Future[None] = loop.create_task(hung_up(request.receive)) if watches else loop.create_future()
     try:
         await passed(world, request.sandbox, is_over, within, leaving)
         return not leaving.done()
@@ -95,8 +88,3 @@ async def passed(
 
     while not (look() or world.runner.stopping or leaving.done()) and (left := end - loop.time()) > 0:
         await world.runner.activity.wait(sandbox.key, round(left * SECOND), look, leaving)
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

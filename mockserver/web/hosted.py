@@ -165,7 +165,6 @@ def _currency(view: _View) -> str:
 
 
 def _card(form: Mapping[str, str]) -> dict[str, str]:
-    """The fields of a card, read as they were meant."""
     return {
         "cardNumber": number_typed(form.get("cardNumber", "")),
         "expiryDate": expiry_typed(form.get("expiryDate", "")),

@@ -15,9 +15,8 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
-from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
-from mockserver.web.routes import ROUTES, Route
+from mockserver.web.routes import ROUTES, Route, RouteRow, cell
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_type
 from mockserver.wire.schemas import PLACEHOLDER, Schema, Schemas
@@ -32,25 +31,20 @@ _CONSTANT, _CONSTANT_OF_WEBHOOKS, _INTRODUCTION = (
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
-@record
-class WebhookKind:
+class WebhookKind(RouteRow):
     """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are sent, and the name of
     the reply that is their ``data``."""
 
     word: str
-    event_types: tuple[str, ...]
+    event_types: tuple[str, ...] = cell(lambda row: tuple(row["event_types"].split()))
     reply: str
     summary: str
-
-
-def _row(word: str, event_types: str, reply: str, summary: str) -> WebhookKind:
-    return WebhookKind(word, tuple(event_types.split()), reply, summary)
 
 
 META = ("messageId", "timestamp", "type", "eventType")
 """What each webhook says of itself."""
 
-WEBHOOKS = read_table("webhooks", _row, Path(__file__).parent)
+WEBHOOKS = read_table("webhooks", WebhookKind, Path(__file__).parent)
 """Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
 
 HEADERS: dict[str, str] = {

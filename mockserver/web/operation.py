@@ -75,7 +75,7 @@ class OperationEndpoint(Endpoint):
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
-        if request.is_in_process and self.world.directory.connections.refuses():
+        if request.is_in_process and self.world.directory.refuses_connection():
             raise Cut("scripted fault: the connection is reset as it is made")
         try:
             await self.fetch(request)
@@ -103,7 +103,9 @@ class OperationEndpoint(Endpoint):
         if sandbox.holding.is_all:
             return self._act_when_released(request)
         if sandbox.holding.waiting and self.op in MONEY:
-            holds.came(self.world, sandbox)
+            # Those go on that wait for it.
+            sandbox.holding.came += 1
+            self.world.runner.activity.notify(sandbox.key)
         step, arrived = self.arrive(request, sandbox)
         # Webhooks wait for the answer.
         step.result.answered = False
@@ -316,7 +318,6 @@ def _typed(given: Fields, model: type[Body] | None, strict: bool, faults: dict[s
 
 
 def _note_ignored(step: Step, request: Request) -> None:
-    """Note for the journal which fields are unknown."""
     body, query = request.fields, request.asked
     if body.unknown or query.unknown:
         step.result.ignored = (*body.unknown, *query.unknown)

@@ -285,7 +285,6 @@ def static_file(call: PageCall) -> Reply:
 
 
 def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
-    """The file, or 304 to a browser that has it."""
     headers = ((b"content-type", found.kind), (b"etag", found.tag.encode()), NOSNIFF, *more)
     is_known = call.headers.get("if-none-match") == found.tag
     return Reply(304 if is_known else 200, b"" if is_known else found.body, headers=headers)

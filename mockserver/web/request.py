@@ -77,7 +77,6 @@ async def asked(
         "type": "http",
         "method": method,
         "path": path,
-        "raw_path": path.encode(),
         "query_string": query,
         "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
         **more,
@@ -223,6 +222,12 @@ async def stream(
     finally:
         leaving.cancel()
         await chunks.aclose()
+
+
+async def hung_up(receive: Receive) -> None:
+    """Wait until the client or we have hung up: the server then asks for no answer any more."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 Unanswerable = (Refused, MalformedJson, TooLarge)

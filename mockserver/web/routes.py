@@ -104,7 +104,6 @@ def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
 
 
 _AHEAD = in_module("mockserver.web", "ahead")
-Ahead = Callable[[Step], Awaitable[object] | None]
 
 
 class Route(RouteRow):
@@ -125,7 +124,9 @@ class Route(RouteRow):
     summary: str
     largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
     handle: Callable[[OperationCall], object] = cell(_endpoint)
-    ahead: Ahead | None = cell(lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None))
+    ahead: Callable[[Step], Awaitable[object] | None] | None = cell(
+        lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None)
+    )
     body: type[Body] | None = cell(of_type("body"))
     query: type[Body] | None = cell(of_type("query"))
     headers: tuple[str, ...] = cell(lambda row: tuple(row["headers"].split()))

@@ -18,27 +18,18 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import unfound
 from mockserver.web import holds, watching
+from mockserver.web import request as asgi
 from mockserver.web.access import OPERATION, STATUS, STEP
 from mockserver.web.request import (
-    ASKED_PATH,
     JSON_TYPE,
     NOSNIFF,
     HungUp,
     RawHeader,
-    Receive,
     Reply,
     Request,
-    Scope,
-    Send,
     Unanswerable,
-    decoded,
-    headers_by,
-    read_parts,
     refusal,
     retry_after,
-    send_bytes,
-    send_parts,
-    stream,
 )
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import World
@@ -96,14 +87,14 @@ class Endpoint:
         status, problem = refusal(fault, request.resource, self.world.directory.config.assumed)
         return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         """Serve one request, of whose path the placeholders are known."""
         world, path = self.world, scope.get("path_params", {})
         if "%" in scope["path"]:
-            scope["path_params"] = path = decoded(path)
-        scope["path"] = scope.get(ASKED_PATH, scope["path"])
+            scope["path_params"] = path = asgi.decoded(path)
+        scope["path"] = scope.get(asgi.ASKED_PATH, scope["path"])
         scope[OPERATION] = self.op
-        headers, query = headers_by(scope["headers"]), scope["query_string"]
+        headers, query = asgi.headers_by(scope["headers"]), scope["query_string"]
         request = Request(scope["method"], scope["path"], path, query, headers, receive, client=scope.get("client"))
         sandbox: Sandbox | None = None
         try:
@@ -111,7 +102,7 @@ class Endpoint:
                 cut = await self.interrupted(request) if world.directory.has_upload_rules else None
                 if cut is None:
                     largest = self.largest or world.settings.max_body
-                    parts = await read_parts(request.receive, request.headers, largest)
+                    parts = await asgi.read_parts(request.receive, request.headers, largest)
                     if self.in_parts:
                         request.parts = parts
                     else:
@@ -197,7 +188,7 @@ class Endpoint:
         self.world.runner.used(sandbox)
 
     async def _send(
-        self, scope: Scope, receive: Receive, send: Send, request: Request, reply: Reply, body: bytes
+        self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send, request: Request, reply: Reply, body: bytes
     ) -> None:
         """Answer, after the webhooks and the time that the step puts before it, or let its fault strike."""
         step = request.step
@@ -216,11 +207,11 @@ class Endpoint:
             return
         scope[STATUS] = status
         if reply.chunks is not None:
-            await stream(receive, send, headers, reply.chunks)
+            await asgi.stream(receive, send, headers, reply.chunks)
         elif reply.parts is not None:
-            await send_parts(send, status, reply.parts, headers)
+            await asgi.send_parts(send, status, reply.parts, headers)
         else:
-            await send_bytes(send, status, body, headers)
+            await asgi.send_bytes(send, status, body, headers)
 
     async def _may_answer(self, request: Request, reply: Reply) -> bool:
         """Let the time pass that a fault puts before the answer, and that for which it is held; False when the client

@@ -93,7 +93,6 @@ def _note_status(span: Span, status: int | None, fault: str | None, least: int) 
 
 
 def _about(scope: Scope) -> Mapping[str, str]:
-    """What is known of a request once it has been answered."""
     sandbox, step = scope.get(STEP, (None, None))
     found = {"url.path": shown_path(scope), "mockserver.op": scope.get(OPERATION, REFUSED)}
     if sandbox is None or step is None:

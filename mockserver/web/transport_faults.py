@@ -20,7 +20,7 @@ from mockserver.scenario.director import Decision
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport, edited
 from mockserver.web.access import STATUS, STEP
-from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
+from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, hung_up, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
 
@@ -73,7 +73,7 @@ class Conversation:
                 raise Cut("scripted fault: no answer ever comes")
             case FaultKind.HANG:
                 left = getattr(self.receive, "left", None)
-                await (self.gone() if left is None or fault.at is not At.UPLOAD else left())
+                await (hung_up(self.receive) if left is None or fault.at is not At.UPLOAD else left())
             case FaultKind.SLOW | FaultKind.COPIES:
                 raise ValueError("it is performed before there is an answer")
 
@@ -93,12 +93,7 @@ class Conversation:
                 transport.abort()
             else:
                 transport.close()
-        await self.gone()
-
-    async def gone(self) -> None:
-        """Wait until the client or we have hung up: the server then asks for no answer any more."""
-        while (await self.receive())["type"] != "http.disconnect":
-            pass
+        await hung_up(self.receive)
 
     def connection(self) -> Any:
         """The transport of the real connection, or None in process."""

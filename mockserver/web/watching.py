@@ -28,7 +28,7 @@ from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
-from mockserver.wire.fields import Body, names_of
+from mockserver.wire.fields import Body, is_sent_by_sdk, names_of
 
 _LONGEST_ID = 60
 _IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
@@ -175,8 +175,6 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
     """The first fields that the operation does not read, each with where it belongs, as ``strays`` say, or with the
     nearest field of ``model``, or an empty text; without what client libraries send by themselves."""
-    from mockserver.wire.fields import is_sent_by_sdk
-
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
     known = names_of(model) if model is not None else []
     found = {}
@@ -188,7 +186,6 @@ def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> di
 
 
 def _instrument_of(step: Step) -> Instrument | None:
-    """The stored instrument that a charge names."""
     sandbox, request = step.sandbox, step.asked.request
     token = sandbox.tokens.get(str(request.get("token")))
     customer = sandbox.customers.get(str(request.get("customerId")))

@@ -17,7 +17,7 @@ from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.scenario.scenario import Scenario, ScenarioReader
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.access import Lag, LogLine, OperationCounts, log_time
+from mockserver.web.access import BEAT, WINDOW, LogLine, OperationCounts, log_time
 from mockserver.web.directory import Directory
 from mockserver.web.runner import SERVER, Runner, for_each
 from mockserver.web.watching import finding_line
@@ -32,9 +32,10 @@ class World:
 
     ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens, ``set_up``
     those of a scenario later; ``streams`` counts open event streams, ``requests`` by operation those that were
-    answered; ``lag`` is that of the event loop; ``tracing`` makes spans, None where they are off. ``rate_limit`` goes
-    by the machine's time: it spares the machine, and a sandbox whose clock stands would never be let in again.
-    ``store`` is that of ``--store``. Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    answered; ``lags`` are those of the event loop within ``WINDOW``; ``tracing`` makes spans, None where they are off.
+    ``rate_limit`` goes by the machine's time: it spares the machine, and a sandbox whose clock stands would never be
+    let in again. ``store`` is that of ``--store``. Raises ``ScenarioRefused`` when the scenarios of the settings cannot
+    be used.
     """
 
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
@@ -51,7 +52,7 @@ class World:
         """Know nothing of what was, under the scenarios of a reader, as a server that has just started. Raises
         ``ScenarioRefused``."""
         self.requests: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
-        self.lag = Lag()
+        self.lags: deque[float] = deque(maxlen=round(WINDOW / BEAT))
         self.streams = 0
         limit = self.settings.rate_limit
         self.rate_limit = RateLimit(limit) if limit else None
@@ -67,13 +68,6 @@ class World:
         self.prepare(sandbox)
         self.runner.activity.notify(SERVER)
 
-    def keep(self, store: Store) -> None:
-        """Keep all sandboxes in a store from now on."""
-        self.store = store
-        self.runner.note = store.note
-        self.runner.turn = store.turn
-        self.runner.uses = store.last_used()
-
     def is_idle(self, sandbox: Sandbox, since: Micros) -> bool:
         """Whether a sandbox has not been used since the machine's time ``since``, and nothing is under way in it: no
         answer, no webhook, no move of its clock, no waiting call."""
@@ -87,7 +81,6 @@ class World:
         )
 
     def _report(self, sandbox: Sandbox) -> None:
-        """Log the findings that are new."""
         for finding in sandbox.watch.ledger.news() if sandbox.watch is not None else ():
             if self.log is not None:
                 self.log(finding_line(finding, masked_key(sandbox.key), self.real_clock()))
@@ -141,26 +134,18 @@ class Freeing:
     """Frees the sandboxes that it expects to go, when the last who uses one has let it go."""
 
     def __init__(self) -> None:
-        self._gone: deque[list[Any]] = deque()
-        self._wake = asyncio.Event()
+        self._gone: asyncio.Queue[list[Any]] = asyncio.Queue()
 
     def expect(self, sandbox: Sandbox) -> None:
         """A sandbox has lost its key: it is freed once it is out of use."""
         contents = sandbox.contents()
         if sum(map(len, contents)) >= MANY:
-            finalize(sandbox, self._release, contents).atexit = False
+            finalize(sandbox, self._gone.put_nowait, contents).atexit = False
 
     async def run(self) -> None:
         """Free what is gone, in a thread, until cancelled."""
         while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._gone:
-                await asyncio.to_thread(_free, self._gone.popleft())
-
-    def _release(self, contents: list[Any]) -> None:
-        self._gone.append(contents)
-        self._wake.set()
+            await asyncio.to_thread(_free, await self._gone.get())
 
 
 def _free(contents: list[Any]) -> None:

@@ -7,6 +7,7 @@ Source: docs/spec/service.md; docs/spec/published-facts.md, 1.2, 1.3, 2, 3.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from mockserver.domain.charge import Payer
@@ -30,6 +31,7 @@ from mockserver.domain.subscription import EndAfter, Retry, RetryInterval
 from mockserver.domain.vault import Expiry
 from mockserver.wire.fields import made
 
+_NAMES = attrgetter("first_name", "last_name", "email", "phone")
 _WALLETS = {"applepay": PaymentType.APPLEPAY, "googlepay": PaymentType.GOOGLEPAY}
 """Wallets that the ``type`` of a payment method may name, as the client script does."""
 
@@ -43,8 +45,10 @@ def only_field(body: Any) -> Any:
 
 
 def charge(body: Any, source: Callable[..., ChargeSource], **named: str | None) -> NewCharge:
-    """Charge a source; ``named`` is the provider that stands beside the body."""
-    payer = _payer_of(body)
+    """Charge a source; ``named`` is the provider that stands beside the body. There is no payer when it names nobody
+    (assumption ``charge.customer_summary``)."""
+    told = _NAMES(body)
+    payer = None if told == (None,) * 4 else Payer(None, body.reference, *told)
     return NewCharge(
         source(body, **named),
         body.amount,
@@ -60,12 +64,6 @@ def charge(body: Any, source: Callable[..., ChargeSource], **named: str | None) 
         descriptor=body.descriptor,
         three_ds_notification_url=body.three_ds_notification_url,
     )
-
-
-def _payer_of(body: Any) -> Payer | None:
-    """The payer that a body names, or None when it names nobody (assumption ``charge.customer_summary``)."""
-    contact = getattr(body, "email", None), getattr(body, "phone", None)
-    return None if (body.first_name, body.last_name, *contact) == (None,) * 4 else made(body, Payer)
 
 
 def card(body: Any) -> CardSource:
@@ -99,7 +97,9 @@ def method(body: Any, kind: Callable[..., NewMethod]) -> NewMethod:
 
 def named_method(body: Any, kind: Callable[..., NewMethod]) -> NewMethod:
     """The same for a payer whom the body names, without a customer."""
-    return kind(body, terms=made(body, MethodTerms, payer=_payer_of(body)))
+    payer = made(body, Payer)
+    is_named = payer != Payer(reference=payer.reference)
+    return kind(body, terms=made(body, MethodTerms, payer=payer if is_named else None))
 
 
 def customer(body: Any, kind: Callable[..., NewMethod]) -> NewCustomer:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from functools import cache, partial, partialmethod
+from functools import cache, partial
 from itertools import islice
 from keyword import iskeyword
 from pathlib import Path
@@ -24,19 +24,13 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, WithJson
 
 from mockserver.assumptions import Profile
 from mockserver.domain.addresses import is_web_address, never_called
-from mockserver.domain.cards import Brand
-from mockserver.domain.clock import FASTEST, ClockMode, Instant, parse_duration, parse_instant
+from mockserver.domain.clock import FASTEST, Instant, parse_duration, parse_instant
 from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start
-from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.reading import camel, choice_of, flag_of, number_of, snake, whole_of
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
-from mockserver.domain.sources import ChallengeAnswer, Initiator
-from mockserver.domain.states import SubscriptionState
-from mockserver.domain.subscription import Interval, RetryInterval
-from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.wire.dates import read_moment
 from mockserver.wire.fields import COMMA, MOST_NAMED, Body, Folded, made, names_of, pascal, refuse_many, validate
 
@@ -249,7 +243,6 @@ _FLAG_WORD = {"type": "string", "enum": ["true", "false", "True", "False"]}
 
 _HELD: Mapping[str, Any] = {
     "text": str,
-    "words": Annotated[list[str], Field(max_length=MOST_CHOICES)],
     "number": _reads(Decimal, _read_number, _either({"type": "number"}, _SIGNED)),
     "whole": _reads(int, _read_whole, _either(_INT32, _DIGITS)),
     "payer amount": _reads(Decimal, _read_payer_amount, {"type": "string", "pattern": f"^{_PLAIN}$"}),
@@ -259,18 +252,7 @@ _HELD: Mapping[str, Any] = {
     "header": Annotated[str, _without(header_fault)],
     "receiver": Annotated[str, Field(min_length=1), _without(never_called)],
     "receiver or nowhere": Annotated[str, _without(never_called)],
-    "call to action": _one_of(CallToAction),
-    "challenge answer": _one_of(ChallengeAnswer),
-    "clock mode": _one_of(ClockMode),
-    "initiator": _one_of(Initiator),
-    "interval": _one_of(Interval),
-    "link payment type": _one_of(LinkPaymentType),
     "profile": _one_of(Profile),
-    "retry interval": _one_of(RetryInterval),
-    "scheme": _one_of(Brand),
-    "subscription status": _one_of(SubscriptionState),
-    "webhook type": _one_of(WebhookType),
-    "webhook types": Annotated[list[_one_of(WebhookType)], Field(max_length=MOST_CHOICES)],  # type: ignore[misc]
     "any": Any,
     "list": list[Any],
     "object": dict[str, Any],
@@ -291,14 +273,18 @@ _BOUNDED = re.compile(r"(text|whole|digits) (\d+) (?:to (\d+)|or more)")
 
 
 def _type_of(holds: str) -> Any:
-    """What a field holds by a word, a bounded word, the name of a body, or ``list of`` and such a name."""
+    """What a field holds by a word, a bounded word, the name of a body, ``one of`` an enumeration of the domain, or
+    ``list of`` any of these. Raises ``KeyError`` or ``AttributeError`` for an unknown one."""
     if (bounded := _BOUNDED.fullmatch(holds)) is not None:
         kind, least, most = bounded[1], int(bounded[2]), int(bounded[3]) if bounded[3] else None
         if kind == "text":
             return Annotated[str, Field(min_length=least or None, max_length=most)]
         return _whole(least, most, digits=kind == "digits")
     if (each := holds.removeprefix("list of ")) != holds:
-        return Annotated[list[body_type(each)], Field(max_length=MOST_ITEMS)]  # type: ignore[misc]
+        most = MOST_ITEMS if each[0].isupper() else MOST_CHOICES
+        return Annotated[list[_type_of(each)], Field(max_length=most)]  # type: ignore[misc]
+    if (place := holds.removeprefix("one of ")) != holds:
+        return _one_of(_in_domain(place))
     return body_type(holds) if holds[0].isupper() else _HELD[holds]
 
 
@@ -338,14 +324,27 @@ def body_type(name: str) -> type[Body]:
     model = create_model(name, __base__=bases, __doc__=whole.meaning, **fields)
     model.named, model.also = named, also
     if whole.becomes:
-        model.command = partialmethod(*map(_named, whole.becomes.split()))
+        model.command = _command(whole.becomes)
     return model
+
+
+def _command(words: str) -> Callable[..., Any]:
+    make, *others = map(_named, words.split())
+
+    def command(body: Body, **known: Any) -> Any:
+        return make(body, *others, **known)
+
+    return command
+
+
+def _in_domain(place: str) -> Any:
+    return resolve_name(f"mockserver.domain.{place.replace('.', ':')}")
 
 
 def _named(word: str) -> Callable[..., Any]:
     """What makes a class of the domain of a body, or a function of ``bodies``. Raises ``AttributeError`` for an unknown
     one."""
     if "." in word:
-        return partial(made, kind=resolve_name(f"mockserver.domain.{word.replace('.', ':')}"))
+        return partial(made, kind=_in_domain(word))
     function: Callable[..., Any] = resolve_name(f"mockserver.wire.bodies:{word}")
     return function

@@ -40,11 +40,15 @@ COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 T = TypeVar("T")
 
 _WORDS: Mapping[str, str] = {
+    "value_error": "{error}",
     "missing": "required",
     "string_type": "wanted a text",
+    "string_too_short": "wanted a text that is not empty",
+    "string_too_long": "wanted at most {max_length} characters",
     "model_type": "wanted an object",
     "dict_type": "wanted an object",
     "list_type": "wanted a list",
+    "too_long": "got {actual_length}, wanted at most {max_length} items",
 }
 
 
@@ -69,14 +73,17 @@ class Body(BaseModel):
     also: ClassVar[Mapping[str, str]] = {}
 
 
+_HELD = (Body, list)
+
+
 def made(body: Body, kind: Callable[..., T], **others: Any) -> T:
     """A value of the domain from ``others`` and from the fields that its own are named after, what they hold as
     commands too. What is null or not given is left to the value's default."""
     wanted: Sequence[str] = vars(kind)["__match_args__"]
-    own: dict[str, Any] = {}
+    own, named = dict[str, Any](), body.named
     for name, value in vars(body).items():
-        if value is not None and (place := body.named.get(name, name)) in wanted:
-            own[place] = _command(value) if isinstance(value, Body | list) else value
+        if value is not None and (place := named.get(name, name)) in wanted:
+            own[place] = _command(value) if isinstance(value, _HELD) else value
     return kind(**own | others)
 
 
@@ -106,11 +113,13 @@ class Spelling:
 
 @mutable
 class Folded:
-    """A body with canonical keys, the keys that no field knows, and those given twice in different letter case."""
+    """A body with canonical keys, the keys that no field knows, and those given twice in different letter case; with
+    ``commas`` numeric texts may have a decimal comma."""
 
     values: dict[str, Any]
     unknown: list[str]
     twice: list[str]
+    commas: bool = False
 
 
 @by_type
@@ -128,9 +137,8 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
 
 def nested_body(annotation: Any) -> type[Body] | None:
     """The kind of body inside a field, however it is wrapped; None for any other field."""
-    if isinstance(annotation, type) and issubclass(annotation, Body):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := nested_body(part))), None)
+    found = (part for part in parts_of(annotation) if isinstance(part, type) and issubclass(part, Body))
+    return next(found, None)
 
 
 def parts_of(annotation: Any) -> Iterator[Any]:
@@ -143,10 +151,8 @@ def parts_of(annotation: Any) -> Iterator[Any]:
 def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> Folded:
     """Give every known key its canonical spelling, at every level; with ``commas`` also every numeric text that has a
     decimal comma."""
-    folded = Folded({}, [], [])
+    folded = Folded({}, [], [], commas)
     folded.values = _fold(model, raw, "", folded)
-    if commas:
-        _write_points(model, folded.values)
     return folded
 
 
@@ -160,7 +166,11 @@ def _fold(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) 
         alias = spelling.alias
         if alias in values:
             folded.twice.append(path + alias)
-        values[alias] = value if spelling.nested is None else _fold_inner(spelling, value, path + alias, folded)
+        if spelling.nested is not None:
+            value = _fold_inner(spelling, value, path + alias, folded)
+        elif folded.commas and spelling.number and isinstance(value, str) and re.fullmatch(COMMA, value):
+            value = value.replace(",", ".")
+        values[alias] = value
     return values
 
 
@@ -175,17 +185,6 @@ def _fold_inner(spelling: Spelling, value: Any, path: str, folded: Folded) -> An
         return value or {}
     items = enumerate(value)
     return [_fold(nested, one, f"{path}.{place}.", folded) if isinstance(one, dict) else one for place, one in items]
-
-
-def _write_points(model: type[Body], values: dict[str, Any]) -> None:
-    spellings = spellings_of(model)
-    for name, value in values.items():
-        spelling = spellings[name]
-        if spelling.number and isinstance(value, str) and re.fullmatch(COMMA, value):
-            values[name] = value.replace(",", ".")
-        for inner in value if isinstance(value, list) else [value]:
-            if spelling.nested is not None and isinstance(inner, dict):
-                _write_points(spelling.nested, inner)
 
 
 def refuse_many(folded: Folded) -> None:
@@ -228,18 +227,7 @@ def pascal(parts: Sequence[str]) -> str:
 
 
 def _words(fault: ErrorDetails) -> str:
-    kind, context = fault["type"], fault.get("ctx", {})
-    if kind == "value_error":
-        return str(context["error"])
-    if kind == "string_too_long":
-        return f"wanted at most {context['max_length']} characters"
-    if kind == "too_long":
-        return f"got {context['actual_length']}, wanted at most {context['max_length']} items"
-    if kind == "string_too_short":
-        return "wanted a text that is not empty"
-    if kind == "string_pattern_mismatch":
-        return f"wanted a text matching {context['pattern']}"
-    return _WORDS.get(kind, fault["msg"])
+    return _WORDS[fault["type"]].format(**fault.get("ctx", {})) if fault["type"] in _WORDS else fault["msg"]
 
 
 _LONGEST_SHOWN = 60

@@ -156,30 +156,24 @@ _SCAN: _Scan = vars(_DECODER)["scan_once"]
 _UNIQUE_SCAN: _Scan = vars(_UNIQUE_DECODER)["scan_once"]
 
 
+def _levels(value: object) -> Iterator[list[Any]]:
+    """The objects and arrays of a value, level by level: no recursion."""
+    level = [value]
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        yield level
+        level = [child for one in level for child in (one.values() if isinstance(one, dict) else one)]
+
+
 def _depth_of(value: object) -> int:
-    """Levels of objects and arrays, counted level by level: no recursion."""
-    depth = 0
-    level = [value] if isinstance(value, dict | list) else []
-    while level:
-        depth += 1
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if isinstance(parent, dict) else parent)
-            if isinstance(child, dict | list)
-        ]
-    return depth
+    return sum(1 for _ in _levels(value))
 
 
 def holds_few(value: object, most: int) -> bool:
     """Whether no more than so many values are in a value, at whatever depth."""
-    level = [value]
-    while level:
-        containers = [one for one in level if isinstance(one, dict | list)]
-        most -= sum(map(len, containers))
+    for level in _levels(value):
+        most -= sum(map(len, level))
         if most < 0:
             return False
-        level = [child for one in containers for child in (one.values() if isinstance(one, dict) else one)]
     return True
 
 

@@ -13,7 +13,6 @@ from mockserver.domain.errors import (
     KeyInUse,
     NotFound,
     Problem,
-    ProviderRefused,
     Refused,
     TryLater,
     Unauthorised,
@@ -45,21 +44,12 @@ _FIXED: Mapping[type[Refused], int] = {Unauthorised: 401, KeyInUse: 409, TryLate
 def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Problem]:
     """Status and body of a refusal."""
     status = status_of(refused, assumed)
-    code: int = refused.code
+    code = refused.code if refused.own_code is None else refused.own_code
     details = refused.details
-    said: dict[str, Any] = {"is_retryable": isinstance(refused, TryLater)}
-    match refused:
-        case ProviderRefused():
-            code = refused.code if refused.own_code is None else refused.own_code
-            said = _of_provider(refused)
-        case KeyInUse():
-            said = {"is_retryable": refused.is_retryable}
-        case WrongState() if details:
-            sentence = profile_of(assumed).sentence
-            details = {field: sentence(text) for field, text in details.items()}
-        case _:
-            pass
-    return status, problem(status, code, refused.message, resource, details, **said)
+    if details and isinstance(refused, WrongState):
+        sentence = profile_of(assumed).sentence
+        details = {field: sentence(text) for field, text in details.items()}
+    return status, problem(status, code, refused.message, resource, details, **_of_provider(refused))
 
 
 def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
@@ -77,7 +67,7 @@ def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
     return 400, problem(400, code, words, resource, details, **_of_provider(attempt))
 
 
-def _of_provider(said: ProviderRefused | FailedAttempt) -> dict[str, Any]:
+def _of_provider(said: Refused | FailedAttempt) -> dict[str, Any]:
     """What a provider says besides a code and a message."""
     return {name: getattr(said, name) for name in ("is_retryable", "gateway_code", "gateway_message")}
 

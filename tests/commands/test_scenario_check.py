@@ -31,9 +31,6 @@ class Echo:
         self.seen.append(f"open {key}")
         return {scenario.name: {call.id: call.body for call in scenario.said.setup} for scenario in self.scenarios}
 
-    def idle(self, key: str) -> list[str]:
-        return []
-
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = (await receive()).get("body", b"")
         self.seen.append(f"{scope['method']} {scope['path']}")
@@ -43,7 +40,7 @@ class Echo:
             self.clock += 1
             body = b"{}"
         status = 200 if scope["method"] == "GET" or scope["path"].startswith("/__admin") else 201
-        answer = json.dumps({"clock": self.clock, "list": [1, 2], "no": None}).encode()
+        answer = json.dumps({"clock": self.clock, "list": [1, 2], "no": None, "findings": [], "idle": []}).encode()
         headers = [(b"x-key", dict(scope["headers"])[b"x-secretkey"])]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body if scope["method"] == "POST" else answer})
@@ -78,6 +75,7 @@ BAD = [
     ("{call: GET /a, expect: {body: {list: 5}}}", "body.list: wanted 5, got a list"),
     ("{call: GET /a, expect: {headers: {x-key: other}}}", "header x-key: wanted 'other', got 'sk_***'"),
     ("{call: GET /a, expect: {fault: true}}", "wanted no whole answer, got status 200"),
+    ("{together: [{call: POST /a, expect: {status: 200}}, {call: GET /a}]}", "POST /a: wanted status 200, got 201"),
     ("{call: DELETE /a}", "DELETE /a: no whole answer came"),
     ("{id: a, call: GET /a}, {call: 'GET /{a.nope}'}", "{a.nope}: the answer of 'a' has no such member"),
     ("{wait: GET /a, expect: {body: {clock: 99}}, timeout: 1h}", "after 1h: GET /a: body.clock: wanted 99, got 20"),

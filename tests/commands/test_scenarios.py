@@ -174,3 +174,33 @@ def test_what_is_not_a_regular_file_or_has_no_end_is_refused(
         assert (done.exit_code, reason in done.output) == (2, True), done.output
     done = CliRunner().invoke(main, ["explain", "webhook-twice", "--request", "/dev/zero"])
     assert (done.exit_code, "not a regular file" in done.output) == (2, True)
+
+
+ALONE = """
+version: 1
+examples:
+  - name: first
+    calls: &calls
+      - {call: "POST /charge/card", body: {providerId: a26c371f-94f6-40da-add2-28ec8e9da8ed, amount: 5,
+         paymentInformation: {cardNumber: "4111111111111111", expiryDate: "12/40"}}}
+      - {call: "GET /charge?Reference=a{b", expect: {body: {count: 0}}}
+      - {call: "GET /charge", expect: {body: {count: 1}}}
+      - {call: "GET /__admin/sandboxes", expect: {body: {count: 1, sandboxes: [{requests: 3}]}}}
+      - {call: "GET /metrics"}
+  - {name: second, calls: *calls}
+"""
+
+
+def test_examples_know_nothing_of_each_other_and_are_told_alike(tmp_path: Path) -> None:
+    (tmp_path / "alone.yaml").write_text(ALONE)
+    done = run("check", str(tmp_path / "alone.yaml"), "--format", "json")
+    assert done.exit_code == 0, done.output
+    [first, second] = json.loads(done.output)[0]["examples"]
+    assert (first["failure"], second["failure"]) == (None, None)
+    assert [call.partition(" -> ")[0] for call in first["calls"]] == [
+        "POST /charge/card",
+        "GET /charge?Reference=a{b",
+        "GET /charge",
+        "GET /__admin/sandboxes",
+        "GET /metrics",
+    ]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 def run(folder: Path, script: str, timeout: float = 20, *, commands: Commands | None = None) -> Ended:
     made = commands or Commands(os.environ)
     mark = f"{os.getpid()}-{folder.name}"
-    with made.run(["sh", "-c", script], {"TOLD": "so"}, mark, folder / "out", timeout) as ended:
+    with made.run(["sh", "-c", script], {"told": "so"}, mark, folder / "out", timeout) as ended:
         return ended
 
 
@@ -39,7 +39,7 @@ def lives(pid: int) -> bool:
 
 
 def test_exit_code_output_and_environment(tmp_path: Path) -> None:
-    ended = run(tmp_path, "echo $TOLD; echo loud >&2; exit 7")
+    ended = run(tmp_path, "echo $MOCKSERVER_TOLD; echo loud >&2; exit 7")
     assert ended.exit == 7
     assert (tmp_path / "out").read_text() == "so\nloud\n"
 

@@ -14,7 +14,7 @@ import yaml
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
+from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
 from mockserver.explore.trial import InjectionPoint, Observed
@@ -40,7 +40,7 @@ class Lab:
     seed: int = 7
     tried: dict[str, tuple[Mapping[str, Any], float]] = field(default_factory=dict)
     is_ended: bool = False
-    aftermath: Aftermath = NOTHING_MORE
+    aftermath: Aftermath = field(default_factory=Aftermath)
 
     @property
     def commands(self) -> Any:
@@ -164,9 +164,9 @@ def test_a_run_under_a_fault(tmp_path_factory: Any, seen: Any, verdict: Verdict,
 @pytest.mark.parametrize(
     ("name", "asked", "verdict"),
     [
-        ("sent_twice", NOTHING_MORE, Verdict.DOUBTFUL),
+        ("sent_twice", Aftermath(), Verdict.DOUBTFUL),
         ("sent_twice", Aftermath(books=["books"]), Verdict.UNSAFE),
-        ("lost_answer", NOTHING_MORE, Verdict.UNSAFE),
+        ("lost_answer", Aftermath(), Verdict.UNSAFE),
     ],
 )
 def test_what_the_fault_itself_takes_is_not_the_guilt_of_a_client_whose_books_are_not_known(

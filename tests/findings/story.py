@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import SECOND
+from mockserver.domain.delivery import Content, Delivery, Try, WebhookMessage
 from mockserver.domain.sources import Instrument, PaymentType
-from mockserver.domain.states import ChargeState, Event, Subject
+from mockserver.domain.states import ChargeState, DeliveryState, Event, Subject
 from mockserver.findings.facts import Call, Policy, WebhookTry
 from mockserver.findings.watch import Watch
 from tests.charges import charge_in
@@ -69,28 +71,29 @@ class Story:
 
     def webhook(self, meanwhile: Callable[[], object] | None = None, **facts: object) -> None:
         """A webhook that is sent and answered; the client acts ``meanwhile``."""
-        fields = {
-            "at": self.entry * SECOND,
-            "delivery_id": "wh_1",
-            "event_id": "evt_1",
-            "event_type": "transaction.status.changed",
-            "subject": "ch_1",
-            "caused_by": 1,
-            "reported": "AUTHORISE",
-            "number": 1,
-            "is_accepted": True,
-            "is_genuine": True,
-            "is_scripted": False,
-            "gave_up": False,
-            "took": 0,
-            "result": "200",
-            "entry": self.entry,
-        }
-        tried = WebhookTry(**{**fields, **facts})  # type: ignore[arg-type]
-        self.watch.webhooks.sent(tried.delivery_id, self.entry)
+        told: Any = {"subject": "ch_1", "delivery_id": "wh_1", "event_id": "evt_1", "number": 1, "status": 200, **facts}
+        at, entry = self.entry * SECOND, self.entry
+        delivery = Delivery(
+            told["delivery_id"],
+            told["event_id"],
+            WebhookMessage("transaction", "transaction.status.changed", told["subject"]),
+            url="http://shop.test/hook",
+            authorization=None,
+            content=Content(b"{}", "signature" if told.get("is_signed", True) else None),
+            version="1",
+            added=at,
+            due=at,
+            ordering_key="",
+            state=DeliveryState.GIVEN_UP if told.get("gave_up") else DeliveryState.DELIVERED,
+            tries=[Try(at, told["status"], latency=told.get("took", 0))] * told["number"],
+            entry=told.get("caused_by", 1),
+            reports=told.get("reported", "AUTHORISE"),
+        )
+        self.watch.webhooks.sent(delivery.delivery_id, entry)
         if meanwhile is not None:
             meanwhile()
-        self.watch.tried(tried)
+        is_genuine, is_scripted = told.get("is_genuine", True), told.get("is_scripted", False)
+        self.watch.tried(WebhookTry(at, delivery, is_genuine, is_scripted, entry))
 
     def finish(self) -> None:
         self.watch.finish(self.entry * SECOND)

@@ -207,7 +207,7 @@ def renewed(story: Story, charge_id: str, charge: Charge = HARD) -> None:
         ({"subject": "sub_1"}, 1),
         ({"subject": "ch_8"}, 0),
         ({"subject": None}, 0),
-        ({"subject": "ch_9", "is_accepted": False}, 0),
+        ({"subject": "ch_9", "status": 500}, 0),
         ({"subject": "ch_9", "is_scripted": True}, 0),
     ],
 )

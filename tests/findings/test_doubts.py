@@ -224,7 +224,7 @@ def test_a_void_after_a_capture_in_doubt_is_no_retry(story: Story) -> None:
         ({}, True),
         ({"subject": "ch_2"}, False),
         ({"subject": None}, False),
-        ({"is_accepted": False}, False),
+        ({"status": 500}, False),
         ({"is_scripted": True}, False),
     ],
 )

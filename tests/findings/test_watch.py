@@ -37,7 +37,7 @@ def test_a_missing_signature_is_told_from_a_wrong_one(story: Story) -> None:
     ]
 
 
-@pytest.mark.parametrize("facts", [{"is_accepted": False, "result": "401"}, {"is_scripted": True}])
+@pytest.mark.parametrize("facts", [{"status": 401}, {"is_scripted": True}])
 def test_a_forged_webhook_is_refused_or_nobody_got_it(story: Story, facts: dict[str, object]) -> None:
     story.webhook(is_genuine=False, **facts)
     assert story.found() == []
@@ -180,13 +180,13 @@ def test_a_client_that_was_shown_an_earlier_state_believed_no_webhook(story: Sto
 
 
 def test_a_webhook_is_given_up(story: Story) -> None:
-    story.webhook(is_accepted=False, gave_up=True, result="500", number=6)
+    story.webhook(gave_up=True, status=500, number=6)
     assert story.found() == ["webhook-lost"]
 
 
 @pytest.mark.parametrize("facts", [{"is_genuine": False}, {"is_scripted": True}, {"gave_up": False}])
 def test_a_webhook_that_was_meant_to_fail_is_not_lost(story: Story, facts: dict[str, object]) -> None:
-    story.webhook(**{"is_accepted": False, "gave_up": True, "result": "500", **facts})
+    story.webhook(**{"gave_up": True, "status": 500, **facts})
     assert story.found() == []
 
 

@@ -47,7 +47,7 @@ def one(when: str = "{}", what: str = "then: {decline: expired_card}", more: str
 
 
 def directing(*scenarios: Scenario, seed: int = 1, sandbox: str = "sandbox") -> Director:
-    return Director(Ruleset.of(scenarios), seed, sandbox)
+    return Director(Ruleset(scenarios), seed, sandbox)
 
 
 def card(name: str = "visa") -> CardNumber:

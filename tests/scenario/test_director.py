@@ -66,7 +66,7 @@ def test_a_thousand_rules_that_cannot_match_are_not_asked() -> None:
         for n in range(1000)
     )
     scenario = told(rules)
-    bucket = Ruleset.of([scenario]).bucket(Stage.PROVIDER, "charge.create")
+    bucket = Ruleset([scenario]).bucket(Stage.PROVIDER, "charge.create")
     assert bucket is not None
     assert list(bucket.candidates(attempt(request={"reference": "other"}))) == []
     assert [rule.id for rule in bucket.candidates(attempt(request={"reference": "ref-7"}))] == ["r7"]
@@ -407,7 +407,7 @@ def test_reload_keeps_counters_of_unchanged_rules() -> None:
     after = told("  - {id: b, limit: 2, then: {decline: error}}\n  - {id: a, limit: 1, then: {decline: lost_card}}\n")
     director = directing(before)
     assert [said(ask(director)) for _ in range(3)] == ["lost_card", "error", None]
-    director.replace(Ruleset.of([after]))
+    director.replace(Ruleset([after]))
     assert [said(ask(director)) for _ in range(3)] == ["error", "error", None]
 
 

@@ -43,4 +43,4 @@ def test_only_what_struck_is_covered_and_the_worst_of_it_is_shown() -> None:
     assert both.states == {("charge.get", "lost_answer"): UNSAFE}
     assert both.words == f"failures covered: 1 of {there}, {100 // there} %"
     assert Coverage.read(both.shown()) == both
-    assert "crash_before" not in both.columns
+    assert not any("crash_before" in names for names in both.rows.values())

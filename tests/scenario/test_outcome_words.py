@@ -202,7 +202,7 @@ def test_a_payer_who_abandons_a_challenge_does_nothing() -> None:
 @pytest.mark.parametrize(("payer", "to"), [("passes", "SUCCESS"), ("fails", "FAILED"), ("abandons", "ABANDONED")])
 def test_a_payer_who_meets_a_challenge(payer: str, to: str) -> None:
     (act,) = outcome(f"challenge: {{payer: {payer}, after: 10s}}").later
-    assert (act.after, act.move, dict(act.changes)) == (10 * SECOND, Move.SETTLE, {"to": to})
+    assert (act.after, act.move, act.settle) == (10 * SECOND, Move.SETTLE, to)
 
 
 REFUSED = [

@@ -145,7 +145,7 @@ def test_all_stories_are_there() -> None:
 
 @pytest.fixture(scope="module")
 def built_in() -> Ruleset:
-    return Ruleset.of([the(TEST_VALUES)])
+    return Ruleset([the(TEST_VALUES)])
 
 
 def test_every_refusal_of_the_test_values_is_the_published_one(built_in: Ruleset) -> None:

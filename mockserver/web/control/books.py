@@ -29,7 +29,6 @@ from mockserver.wire.jsonio import loads_in_slices
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 
-_MOST_WARNINGS = 20
 _RUNNING = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
 
 
@@ -102,7 +101,7 @@ async def compare(call: ControlCall) -> object:
     findings = [shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED]
     words = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
     warnings = [f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in words]
-    return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings[:_MOST_WARNINGS]}
+    return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings[:20]}
 
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:

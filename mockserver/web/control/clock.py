@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from time import perf_counter
 
-from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text, iso
+from mockserver.domain.clock import DAY, FAST, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable
@@ -35,9 +35,6 @@ from mockserver.web.runner import SHORTEST_WAIT
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.replies import reply_of
-
-LONGEST = 10 * MINUTE
-"""The longest time that a call waits, by the machine; a move of the clock that may take longer takes no longer."""
 
 
 def read(call: ControlCall) -> object:
@@ -130,9 +127,9 @@ def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:
     return f"{why} {where}, {left}: another call continues from here"
 
 
-def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
-    """How long a call may take in real time."""
-    return min(default if timeout is None else timeout, LONGEST)
+def within_longest(timeout: Micros | None, default: Micros = holds.LONGEST) -> Micros:
+    """How long a call may take in real time: no wait is longer, and a move of the clock that would be is cut short."""
+    return min(default if timeout is None else timeout, holds.LONGEST)
 
 
 def being_sent(sandbox: Sandbox) -> int:
@@ -241,8 +238,8 @@ async def wait(call: ControlCall) -> object:
     advance: bool = body.advance
     if body.within is not None and not advance:
         raise invalid({"Within": "it limits how far advance: true moves the clock, and that is not given"})
-    if (body.timeout or 0) > LONGEST and not advance:
-        raise invalid({"Timeout": f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"})
+    if (body.timeout or 0) > holds.LONGEST and not advance:
+        raise invalid({"Timeout": f"wanted at most {duration_text(holds.LONGEST)}, or advance: true to move the clock"})
     timeout = within_longest(body.timeout, 30 * SECOND if advance else 5 * SECOND)
     # Long enough for a monthly renewal.
     within = 31 * DAY if body.within is None else body.within
@@ -323,7 +320,7 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
     """How long, in real time, until something may come due here that only this call runs."""
     entries, clock = sandbox.schedule.entries, sandbox.clock
     if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
-        return LONGEST
+        return holds.LONGEST
     left = entries[0].at - clock.read(world.real_clock())
     return max(left // clock.rate if clock.mode is ClockMode.FAST else left, SHORTEST_WAIT)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mockserver.books.figures import money_text
@@ -109,21 +109,16 @@ async def report(call: ControlCall) -> bytes:
     for part in wanted:
         if part not in _PARTS:
             raise invalid({"Parts": f"got '{part[:40]}'{nearest(part, _PARTS)}, allowed: {', '.join(_PARTS)}"})
-    after = call.since(sandbox)
+    after, profile = call.since(sandbox), profile_of(sandbox.assumed)
+    found = at_least(sandbox, Severity.NOTE, after) if "findings" in wanted else []
     told = {
         "timeline": "\n".join(await _timeline(sandbox, after)) if "timeline" in wanted else "",
-        "findings": "\n\n".join(_told(sandbox, after)) if "findings" in wanted else "",
+        "findings": "\n\n".join("\n".join(lines_of(shown(one, profile))) for one in found),
         "books": "\n".join(await _books(sandbox, after)) if "books" in wanted else "",
     }
     if len(wanted) == 1:
         return told[wanted[0]].encode()
     return "\n\n".join(f"{part}\n{told[part]}" for part in wanted if told[part]).encode()
-
-
-def _told(sandbox: Sandbox, after: int) -> Iterator[str]:
-    profile = profile_of(sandbox.assumed)
-    for one in at_least(sandbox, Severity.NOTE, after):
-        yield "\n".join(lines_of(shown(one, profile)))
 
 
 async def _books(sandbox: Sandbox, after: int) -> list[str]:

@@ -13,6 +13,7 @@ from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings
@@ -76,7 +77,8 @@ def clear(call: ControlCall) -> object:
 def rules(call: ControlCall) -> object:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
     sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
-    sandbox, met = call.sandbox(), call.world.directory.connections.reports()
+    sandbox, connections = call.sandbox(), call.world.directory.connections
+    met = {one.rule.id: one for one in connections.rules() if one.rule.stage is Stage.CONNECT}
     reports = (met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now))
     rules = [reply_of("RuleReportAnswer", one) for one in reports]
     return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}

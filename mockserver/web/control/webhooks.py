@@ -122,10 +122,6 @@ def emit(call: ControlCall) -> object:
     return answer
 
 
-INBOX_PATH = "/__inbox/{name}"
-INBOX_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-
-
 class InboxEndpoint(Endpoint):
     """The receiver. The sandbox is named by a key in the headers, or by ``?publicKey=``."""
 
