@@ -31,13 +31,13 @@ class ServerLog:
     standard error."""
 
     def __init__(self, echo: Echo, settings: Settings) -> None:
-        self._echo = echo
+        self.echo = echo
         self._as_json = settings.log_format == "json"
         self._least = LOG_LEVELS.index(settings.log_level)
 
     def address(self, line: str) -> None:
         """Where the server listens: logged at every level, because scripts wait for it."""
-        self._echo(self._worded("message", line) if self._as_json else line)
+        self.echo(self._worded("message", line) if self._as_json else line)
 
     def info(self, line: str) -> None:
         self._write("info", self._worded("message", line) if self._as_json else line)
@@ -52,7 +52,7 @@ class ServerLog:
         if LOG_LEVELS.index(level) >= self._least:
             # A log on a disk that is full must not stop what it reports.
             with suppress(OSError):
-                self._echo(line, err=True)
+                self.echo(line, err=True)
 
     def _worded(self, name: str, line: str) -> str:
         return json.dumps({"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":"))
@@ -70,12 +70,10 @@ class LibraryMessages(logging.Handler):
         say = self._log.error if record.levelno >= logging.ERROR else self._log.warning
         say(self.format(record))
 
-    def take_over(self) -> None:
-        """Print what the server and the sender of webhooks log, in place of all other handlers."""
-        for name in ("uvicorn", "mockserver"):
-            logger = logging.getLogger(name)
-            logger.handlers = [self]
-            logger.propagate = False
+    def take_over(self, *names: str) -> None:
+        """Print what these loggers get, in place of all other handlers."""
+        for logger in map(logging.getLogger, names):
+            logger.handlers, logger.propagate = [self], False
 
 
 FLUSH_SECONDS = 0.05

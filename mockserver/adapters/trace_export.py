@@ -43,9 +43,9 @@ def open_export(log: ServerLog, version: str, protocol: str) -> TracerProvider:
         raise CannotTrace(
             f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of most collectors)"
         )
-    messages, logger = LibraryMessages(log), logging.getLogger("opentelemetry")
+    messages = LibraryMessages(log)
     messages.addFilter(_RateLimited())
-    logger.handlers, logger.propagate = [messages], False
+    messages.take_over("opentelemetry")
     try:
         # The first of them reads OTEL_PROPAGATORS.
         import opentelemetry.propagate  # noqa: F401

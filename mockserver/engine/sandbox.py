@@ -155,7 +155,7 @@ class Sandbox(Tables):
         self.journal.gap_reason = "other scenarios were put in force"
         self.director.replace(config.rules)
         if self.watch is not None and config.findings is not None:
-            self.watch.apply(config.findings)
+            self.watch.ledger.policy = config.findings
         self._take_providers()
 
     def _take_providers(self) -> None:

@@ -16,8 +16,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
-from mockserver.findings.facts import Call, Policy
-from mockserver.findings.intents import NO_CCV, ccv_of, charged_of, evidence_of, evidence_of_payment, instrument_of
+from mockserver.findings.facts import Call
+from mockserver.findings.intents import NO_CCV, ccv_of, evidence_of, evidence_of_payment, instrument_of, wallet_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 1_000
@@ -92,7 +92,6 @@ class Declines:
     wrong where another one may; ``_unseen`` those of them that the client does not know yet."""
 
     _ledger: Ledger
-    policy: Policy
     _hard: Recent[str, _Final] = memory(_MOST, is_pending=True)
     _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
     _sent: Recent[str, _Sent] = memory(_MOST)
@@ -103,7 +102,7 @@ class Declines:
         charge = call.charge if call.op == "charge.create" else None
         if charge is None or not (charge.status is ChargeState.FAILED or self._hard or self._unseen):
             return
-        instrument = charged_of(call, charge)
+        instrument = instrument_of(charge.instrument) or wallet_of(call.request)
         if instrument is None:
             return
         names = instrument, f"{instrument} {ccv_of(call)}"
@@ -211,10 +210,10 @@ class Declines:
     ) -> None:
         """Count a declined try; ``call`` is that by which the client decided on it, None when the service did. It is
         one too many if the client could know of the others then."""
-        limit = self.policy.retry_limit
+        limit = self._ledger.policy.retry_limit
         tries = (*self._tries.get(instrument, ()), (at, evidence))[-limit - 1 :]
         self._tries.put(instrument, tries)
-        if call is None or len(tries) <= limit or at - tries[0][0] > self.policy.retry_window:
+        if call is None or len(tries) <= limit or at - tries[0][0] > self._ledger.policy.retry_window:
             return
         if all(before <= call.at and (line.entry or 0) < call.entry for before, line in tries[-2:-1]):
             self._ledger.add("too-many-retries", at, (tries[0][1], evidence), **_about(charge.instrument))

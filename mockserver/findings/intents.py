@@ -114,7 +114,7 @@ def _sources_of(request: Mapping[str, object], instrument: Instrument | None) ->
     bank = request.get("bankPaymentInformation")
     if isinstance(bank, Mapping):
         found.append(f"account:{bank.get('bankCode')}:{bank.get('accountNumber')}")
-    wallet = _wallet_of(request)
+    wallet = wallet_of(request)
     if wallet is not None:
         found.append(wallet)
     if instrument is not None:
@@ -129,7 +129,7 @@ def _sources_of(request: Mapping[str, object], instrument: Instrument | None) ->
     return found
 
 
-def _wallet_of(request: Mapping[str, object]) -> str | None:
+def wallet_of(request: Mapping[str, object]) -> str | None:
     """Whose wallet it is: known by the payment data in its token, else by the payer and the name of the card; None when
     nothing says so, as the token alone is the same for every payer."""
     wallet = request.get("token")
@@ -139,11 +139,6 @@ def _wallet_of(request: Mapping[str, object]) -> str | None:
     if not known and (payer := request.get("email") or request.get("customerId")):
         known = str(payer).strip().lower(), wallet.get("paymentMethod")
     return "wallet:" + digest("wallet", repr(known)).hex() if known else None
-
-
-def charged_of(call: Call, charge: Charge) -> str | None:
-    """The card or account that a call has charged, the wallet as it was sent."""
-    return instrument_of(charge.instrument) or _wallet_of(call.request)
 
 
 def instrument_of(instrument: Instrument) -> str | None:

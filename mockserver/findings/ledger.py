@@ -9,6 +9,7 @@ from operator import itemgetter
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
 from mockserver.findings.catalogue import CATALOGUE, FindingKind, Severity
+from mockserver.findings.facts import Policy
 
 MOST = 1_000
 """Findings that are kept; later ones are counted only."""
@@ -43,9 +44,10 @@ class Finding:
 
 @mutable
 class Ledger:
-    """What was raised, oldest first, but ``allowed`` kinds; ``raised`` and ``cleared`` count raises and clearings."""
+    """What was raised, oldest first, but kinds that the ``policy`` allows, by which all judge from now on; ``raised``
+    and ``cleared`` count raises and clearings."""
 
-    allowed: frozenset[str] = frozenset()
+    policy: Policy
     raised: int = 0
     dropped: int = 0
     cleared: int = 0
@@ -60,7 +62,7 @@ class Ledger:
 
     def add(self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str | None) -> None:
         """Raise a finding about something, or count it once more."""
-        if name in self.allowed:
+        if name in self.policy.allow:
             return
         known_about = {key: value for key, value in about.items() if value is not None}
         subject = name, tuple(known_about.items())

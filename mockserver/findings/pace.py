@@ -6,7 +6,7 @@ from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record
-from mockserver.findings.facts import Call, Policy
+from mockserver.findings.facts import Call
 from mockserver.findings.intents import asked_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
@@ -26,7 +26,6 @@ class Pace:
     """The pace of one sandbox's client, in real time."""
 
     _ledger: Ledger
-    policy: Policy
     _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST, is_pending=True)
     _hanging: Recent[int, _Wait] = memory(_MOST)
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
@@ -48,9 +47,9 @@ class Pace:
             self._pauses.put(what, (call.real + call.retry_after, evidence))
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
-        reads = (*self._reads.get(subject, ()), (real, entry))[-self.policy.poll_limit - 1 :]
+        reads = (*self._reads.get(subject, ()), (real, entry))[-self._ledger.policy.poll_limit - 1 :]
         self._reads.put(subject, reads)
-        if len(reads) > self.policy.poll_limit and real - reads[0][0] < SECOND:
+        if len(reads) > self._ledger.policy.poll_limit and real - reads[0][0] < SECOND:
             lines = (Evidence(f"{op} {subject}", entry=reads[0][1]), Evidence(f"{op} {subject}", entry=entry))
             self._ledger.add("polled-hard", at, lines, **{op.partition(".")[0]: subject})
             self._reads[subject] = ()
@@ -68,7 +67,7 @@ class Pace:
 
     def _judge_wait(self, wait: _Wait, at: Micros, real: Micros) -> bool:
         waited = real - wait.real
-        if waited <= self.policy.timeout:
+        if waited <= self._ledger.policy.timeout:
             return False
         evidence = Evidence(f"{wait.asked}: waited for {waited // SECOND} s", wait.entry)
         self._ledger.add("no-timeout", at, (evidence,), operation=wait.op)

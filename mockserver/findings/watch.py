@@ -14,7 +14,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.states import BatchEvent, Event, Subject
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
+from mockserver.findings.facts import Call, Policy, UncertainResult, WebhookTry
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.pace import Pace
 from mockserver.findings.request_checks import RequestChecks, is_clean
@@ -24,6 +24,9 @@ from mockserver.findings.webhooks import Webhooks
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
 READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
 """Operations that read one object."""
+
+_REMEMBERING = ("declines", "doubts", "ledger", "loose_ends", "pace", "webhooks")
+"""Judges that remember, by the names that a store keeps them under."""
 
 _ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
 
@@ -36,31 +39,18 @@ class Watch:
         self,
         charge_of: Callable[[str], Charge | None],
         payments_of: Callable[[str], Iterable[Charge]],
-        policy: Policy = DEFAULT,
+        policy: Policy,
     ) -> None:
         self._charge_of = charge_of
-        self.ledger = ledger = Ledger(policy.allow)
+        self.ledger = ledger = Ledger(policy)
         self.doubts = Doubts(ledger, charge_of, payments_of)
-        self.declines = Declines(ledger, policy)
-        self.pace = Pace(ledger, policy)
-        self.webhooks = Webhooks(ledger, self.doubts, policy)
-        self.unfinished = UnfinishedPayments(ledger, self.doubts, charge_of)
+        self.declines = Declines(ledger)
+        self.pace = Pace(ledger)
+        self.webhooks = Webhooks(ledger, self.doubts)
+        self.loose_ends = UnfinishedPayments(ledger, self.doubts, charge_of)
         self.checks = RequestChecks(ledger)
-        self.judges: Mapping[str, object] = {
-            "declines": self.declines,
-            "doubts": self.doubts,
-            "ledger": ledger,
-            "loose_ends": self.unfinished,
-            "pace": self.pace,
-            "webhooks": self.webhooks,
-        }
-        """Those that remember, by the names that a store keeps them under."""
+        self.judges: Mapping[str, object] = {name: getattr(self, name) for name in _REMEMBERING}
         self._pending = tuple(memory for judge in self.judges.values() for memory in pending(judge))
-
-    def apply(self, policy: Policy) -> None:
-        """Judge by another policy from now on; what was raised stays."""
-        self.ledger.allowed = policy.allow
-        self.declines.policy = self.pace.policy = self.webhooks.policy = policy
 
     def passes(self, text: bytes, where: str, headers: Mapping[str, str]) -> bool:
         """Whether a call that goes well raises nothing: nothing before makes it worth judging, and no card number
@@ -79,7 +69,7 @@ class Watch:
         self.checks.called(call)
         # A repeat did nothing, so only what the client can know of the first call has changed.
         if not call.is_repeat:
-            self.unfinished.called(call)
+            self.loose_ends.called(call)
             self.declines.called(call)
             self.declines.answered(call)
             self.declines.sent(call)
@@ -103,7 +93,7 @@ class Watch:
         """Time or a payer has moved an object, at a journal entry."""
         if event.subject is Subject.CHARGE:
             self.doubts.moved(event)
-            self.unfinished.moved(event)
+            self.loose_ends.moved(event)
             if event.before is None and (charge := self._charge_of(event.subject_id)) is not None:
                 self.declines.charged(charge, event.at, entry)
         elif event.subject is Subject.BATCH and event.what in _ENDS:
@@ -120,7 +110,7 @@ class Watch:
 
     def finish(self, at: Micros) -> None:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""
-        self.unfinished.finish(at)
+        self.loose_ends.finish(at)
         self.doubts.finish(at)
         self.declines.finish()
         self.webhooks.finish()

@@ -11,7 +11,7 @@ from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, DeliveryState
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import Call, Policy, WebhookTry
+from mockserver.findings.facts import Call, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 
@@ -63,7 +63,6 @@ class Webhooks:
 
     _ledger: Ledger
     _doubts: Doubts
-    policy: Policy
     _taken: Recent[str, _Copies] = memory(_MOST, is_pending=True)
     _repeated: Recent[str, _Copies] = memory(_MOST)
     _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
@@ -113,7 +112,7 @@ class Webhooks:
             return
         if delivery.state is DeliveryState.GIVEN_UP and delivery.content.is_ordinary and tried.is_genuine:
             self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
-        if made.latency > self.policy.slow_receiver:
+        if made.latency > self._ledger.policy.slow_receiver:
             slow = replace(evidence, line=f"{line} after {made.latency / SECOND:.1f} s")
             self._ledger.add("webhook-slow", tried.at, (slow,), **about)
 

@@ -313,8 +313,11 @@ class Director:
         count.calls += 1
         if when.nth is not None and (difference := when.nth.difference_of(times.seen)) is not None:
             return difference
-        if when.idle is not None and (difference := _rest(when.idle, before, attempt)) is not None:
-            return difference
+        if when.idle is not None:
+            # Before it was seen at all, its object was made.
+            rested = age_of(attempt) if before.last is None else Length(attempt.now - before.last)
+            if (difference := when.idle.difference_of(rested)) is not None:
+                return difference
         drawn_by = key if rule.per is None else f"{key}|{count.period}"
         outcome = self._outcome(rule, attempt, count, drawn_by, times)
         if isinstance(outcome, Difference):
@@ -412,11 +415,6 @@ def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
         if decision.outcome.latency is not None and rule.only_slows:
             return Difference("latency", "a call that no earlier rule slows", f"one of {decision.rule}")
     return None
-
-
-def _rest(wanted: FieldTest, before: Times, attempt: Attempt) -> Difference | None:
-    """Whether a key was not seen for as long as is wanted; before it was seen at all, its object was made."""
-    return wanted.difference_of(age_of(attempt) if before.last is None else Length(attempt.now - before.last))
 
 
 def _untouched(rule: Rule) -> Tally:

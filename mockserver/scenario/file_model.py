@@ -97,7 +97,6 @@ def file_model(cls: type[T]) -> type[T]:
 
 def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
     known, prepared = keys_of(cls), getattr(cls, "given", None)
-    misplaced: Mapping[str, str] = getattr(cls, "misplaced", {})
     if not isinstance(data, (dict, cls)):
         raise ValueError(f"got {got_of(data)}, wanted {_wanted(cls, data)}")
     is_known = isinstance(data, dict) and all(key in known for key in data)
@@ -110,17 +109,16 @@ def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
     except ValidationError as refused:
         if is_known:
             raise
-        faults = [_fault(one, known, misplaced) for one in refused.errors(include_url=False)]
+        faults = [_fault(cls, one) for one in refused.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, faults) from None
 
 
-def _fault(fault: ErrorDetails, known: Sequence[str], misplaced: Mapping[str, str]) -> InitErrorDetails:
+def _fault(cls: Any, fault: ErrorDetails) -> InitErrorDetails:
     """A fault of a part, an unknown key with the nearest known one."""
     kind, text, place = fault["type"], fault["msg"], fault["loc"]
     if kind in _UNKNOWN:
-        place = (*place[:-1], str(place[-1]))
-        key = str(place[-1])
-        kind, text = "unknown_key", unknown_key(key, known)
+        key, misplaced = str(place[-1]), getattr(cls, "misplaced", {})
+        place, kind, text = (*place[:-1], key), "unknown_key", unknown_key(key, keys_of(cls))
         if key in misplaced:
             text = f"got '{key}' here, wanted it under {misplaced[key]}"
     error = PydanticCustomError(cast(Any, kind), "{text}", {**fault.get("ctx", {}), "text": text})

@@ -52,10 +52,10 @@ def parse(
     model = shipped or read_part(ScenarioFile, data, problems)
     begun = model or ScenarioFile(version=1)
     rules = _rules(data.get("rules"), begun, problems, is_shipped=is_shipped, builtin=builtin)
-    if model is None:
+    if model is not None:
+        _check(model, problems)
+    if model is None or problems.found:
         raise ScenarioRefused(problems.found)
-    _check(model, problems)
-    problems.refuse()
     asked, clock = data.get("clock"), None
     if model.clock is not None and not (isinstance(asked, dict) and asked.keys() == {"zone"}):
         mode = model.clock.mode
@@ -190,7 +190,6 @@ def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Prob
         limit=model.limit.times if model.limit is not None else None,
         limit_by_key=model.limit is not None and model.limit.per is not None,
         per=model.per,
-        zone=zone,
         lives=model.for_,
         expect=model.expect,
         draws=file.draws,

@@ -89,7 +89,3 @@ class Problems:
             self.add(path, str(problem))
         except Refused as refused:
             self.add(path, "; ".join(refused.details.values()) if refused.details else str(refused))
-
-    def refuse(self) -> None:
-        if self.found:
-            raise ScenarioRefused(self.found)

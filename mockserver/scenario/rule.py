@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
+from mockserver.domain.clock import DAY, EARLIEST, Micros
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, keys_of, short_for
@@ -239,7 +239,6 @@ class Rule:
     limit: int | None = None
     limit_by_key: bool = False
     per: Micros | None = None
-    zone: Zone = UTC_ZONE
     lives: Micros | None = None
     expect: Expectation | None = None
     draws: RandomScope = RandomScope.SANDBOX
@@ -274,7 +273,7 @@ class Rule:
         zone, those of weeks on a Monday. 0 without ``per``."""
         if self.per is None:
             return 0
-        time = now if self.per % DAY else self.zone.wall(now)
+        time = now if self.per % DAY else self.when.zone.wall(now)
         return (time - EARLIEST) // self.per
 
     def choice_of(self, outcome: Outcome) -> int | None:

@@ -203,16 +203,16 @@ def serve(app: Application, bound: Listeners, *, echo: Echo, collector: Collecto
     """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code. ``collector`` was made
     before the application, that its making may not be stalled."""
     log = ServerLog(echo, bound.settings)
-    LibraryMessages(log).take_over()
+    LibraryMessages(log).take_over("uvicorn", "mockserver")
     try:
         uvicorn_loop = Config(app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=uvicorn_loop) as runner:
-            return runner.run(_serve(app, bound, log, echo, collector or Collector()))
+            return runner.run(_serve(app, bound, log, collector or Collector()))
     finally:
         bound.close()
 
 
-async def _serve(app: Application, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
+async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: Collector) -> int:
     settings = bound.settings
     server = Server(_config(app, fast_lane=settings.fast_lane))
     context, flaw = None, app.tls
@@ -241,16 +241,16 @@ async def _serve(app: Application, bound: Listeners, log: ServerLog, echo: Echo,
         server.lifespan.state = lifespan.state
         await server.startup(sockets=[bound.plain])
         collector.start()
-        return await _run(app, bound, server, context, log=log, echo=echo)
+        return await _run(app, bound, server, context, log)
     finally:
         await lifespan.shutdown()
 
 
 async def _run(
-    app: Application, bound: Listeners, server: Server, context: ssl.SSLContext | None, *, log: ServerLog, echo: Echo
+    app: Application, bound: Listeners, server: Server, context: ssl.SSLContext | None, log: ServerLog
 ) -> int:
     settings = bound.settings
-    app.world.log = requests = RequestLog(echo, settings)
+    app.world.log = requests = RequestLog(log.echo, settings)
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
             f"{settings.host} can be reached from other machines and --admin-token is not set: "
@@ -277,7 +277,7 @@ async def _run(
 
 def _config(app: Application, *, fast_lane: bool) -> Config:
     kind = partial(LaneProtocol, fast_app=fast_app(app)) if fast_lane else GuardedProtocol
-    protocol: Any = partial(kind, most=allow_connections(), refuses=app.refuses_connection)
+    protocol: Any = partial(kind, most=allow_connections(), refuses=app.world.directory.refuses_connection)
     config = Config(
         app,
         http=protocol,
@@ -345,7 +345,7 @@ def _heed_signals(app: Application, server: Server, log: ServerLog) -> None:
 
     def stop() -> None:
         # Answers that go on until the reader leaves must hear that it is us who leave.
-        app.stopping()
+        app.world.runner.stop()
         server.force_exit = server.should_exit
         server.should_exit = True
 
@@ -373,7 +373,7 @@ def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
         async with alone:
             try:
                 await app.world.directory.reload()
-                problems = list(app.ready_problems)
+                problems = list(app.world.directory.ready_problems)
             except Exception as problem:
                 problems = [str(problem)]
         for problem_line in problems:

@@ -89,11 +89,6 @@ class Application(Starlette):
         routes, _ = routes_at(self.routes, path)
         return next((route.path for route in routes if method in (route.methods or ())), None)
 
-    @property
-    def ready_problems(self) -> list[str]:
-        """Why the server is not ready; empty when it is."""
-        return self.world.directory.ready_problems
-
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
         return self.world.sandboxes.open(key, self.world.real_clock()).setup
@@ -106,19 +101,11 @@ class Application(Starlette):
         operations = (one for one in endpoints if isinstance(one, OperationEndpoint))
         return StoreReferences(rows, self.world.directory, operations)
 
-    def refuses_connection(self) -> bool:
-        """Whether the connection that is being made is to be reset: a scenario says so."""
-        return self.world.directory.refuses_connection()
-
     @property
     def tls(self) -> TlsMap | None:
         """What the scenario files want to be wrong with the TLS port; the last one counts."""
         said = (scenario.said.tls for scenario in reversed(self.world.directory.config.scenarios))
         return next(filter(None, said), None)
-
-    def stopping(self) -> None:
-        """End answers that would go on for ever."""
-        self.world.runner.stop()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:

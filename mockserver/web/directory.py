@@ -16,7 +16,7 @@ from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.findings.facts import DEFAULT
+from mockserver.findings.facts import Policy
 from mockserver.scenario.director import Director
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
@@ -245,7 +245,7 @@ def _server_config(settings: Settings) -> ServerConfig:
         journal_limit=settings.journal_limit,
         render=webhook_body,
         write=dumps,
-        findings=DEFAULT if settings.findings == "on" else None,
+        findings=Policy() if settings.findings == "on" else None,
     )
 
 

@@ -75,6 +75,6 @@ except SystemExit as end:
 
 
 def test_create_app_applies_overrides_and_hands_the_rest_on() -> None:
-    assert mockserver.create_app(seed=7, real_clock=lambda: 0).ready_problems == []
+    assert mockserver.create_app(seed=7, real_clock=lambda: 0).world.directory.ready_problems == []
     with pytest.raises(TypeError):
         mockserver.create_app(no_such_option=1)

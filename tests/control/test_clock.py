@@ -88,7 +88,7 @@ def renewing(api: Api) -> None:
 def test_a_move_that_arrives_while_the_server_stops_is_an_ordinary_one() -> None:
     api = Api()
     renewing(api)
-    api.app.stopping()
+    api.app.world.runner.stop()
     moved = api.call("POST", "/__admin/clock/advance", {"by": "3d"}).body
     assert (moved["now"][:10], moved["ran"], "hint" in moved) == ("2031-03-04", 3, False)
 
@@ -96,7 +96,7 @@ def test_a_move_that_arrives_while_the_server_stops_is_an_ordinary_one() -> None
 def test_a_move_that_a_stop_cuts_short_says_so_and_another_goes_on_from_there() -> None:
     api = Api()
     renewing(api)
-    api.app.stopping()
+    api.app.world.runner.stop()
     moved = api.call("POST", "/__admin/clock/advance", {"by": "180d"}, waits=True).body
     assert 0 < moved["ran"] < 180
     assert moved["hint"] == (

@@ -124,7 +124,7 @@ def test_a_wait_ends_when_the_server_stops() -> None:
     async def stop_meanwhile() -> Any:
         waiting = asyncio.create_task(api.calling("POST", "/__admin/wait", {"for": {"charge": {}}, "timeout": "10m"}))
         await asyncio.sleep(0)
-        api.app.stopping()
+        api.app.world.runner.stop()
         return await asyncio.wait_for(waiting, 5)
 
     assert asyncio.run(stop_meanwhile()).body["held"] is False
@@ -204,7 +204,7 @@ async def test_nobody_looks_whom_a_change_does_not_concern(looks: list[Sandbox])
     assert looks == []
     await settled(looks)
     assert 100 <= len(looks) <= 200
-    api.app.stopping()
+    api.app.world.runner.stop()
     assert [reply.body["held"] for reply in await asyncio.gather(*waiting)] == [False] * 100
 
 
@@ -215,7 +215,7 @@ async def test_of_many_who_wait_those_wake_whose_wait_is_over(looks: list[Sandbo
     assert (await api.calling("POST", "/charge/card", {**CHARGE, "reference": "this"})).status == 201
     assert [(await one).body["held"] for one in over] == [True] * 3
     assert not any(one.done() for one in waiting)
-    api.app.stopping()
+    api.app.world.runner.stop()
     await asyncio.gather(*waiting)
 
 

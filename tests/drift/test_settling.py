@@ -13,7 +13,7 @@ import pytest
 from mockserver.adapters.scenario_files import read_text
 from mockserver.assumptions import ROWS
 from mockserver.domain.clock import parse_instant
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 from mockserver.drift import judging, walk
 from mockserver.drift.differences import Run, Tier, compare
 from mockserver.drift.judging import DriftReport, judge

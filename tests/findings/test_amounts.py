@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.findings.facts import Call
+from mockserver.findings.facts import Call, Policy
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.request_checks import RequestChecks
 from tests.driving import DUMMY, Api, Reply, batch_of, card, card_charge
@@ -171,7 +171,7 @@ def test_a_row_that_is_refused_is_told_what_is_wrong_with_its_amount(row: str, w
 
 @pytest.mark.parametrize("unit", ["m,5.00,AUD,r\n", "m", ",", "1.1", "m,1.1", "\n", "m,   ", 'm,"'])
 def test_a_long_batch_is_looked_at_in_time_in_proportion(unit: str) -> None:
-    ledger = Ledger(frozenset())
+    ledger = Ledger(Policy())
     call = Call(entry=1, at=0, real=0, op="batch.create", request={"batch": unit * (5_000_000 // len(unit))}, path={})
     before = process_time()
     RequestChecks(ledger).called(call)

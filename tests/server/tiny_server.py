@@ -26,14 +26,19 @@ def say(line: str, *, err: bool = False) -> None:
 class Tiny:
     tls = None
     ready_problems = ()
+    routes = ()
+    router = SimpleNamespace(default=None)
 
     def __init__(self) -> None:
-        self.world = SimpleNamespace()
+        self.world = SimpleNamespace(directory=self, runner=self)
+
+    def guarded(self, app: Any) -> Any:
+        return self
 
     def refuses_connection(self) -> bool:
         return False
 
-    def stopping(self) -> None:
+    def stop(self) -> None:
         pass
 
     async def reload(self) -> None:

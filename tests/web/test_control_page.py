@@ -233,7 +233,7 @@ def test_the_stream_ends_when_the_sandbox_is_deleted(api: Api) -> None:
 def test_the_stream_ends_when_the_server_stops() -> None:
     api = Api()
     api.get("/__admin/clock")
-    api.app.stopping()
+    api.app.world.runner.stop()
     assert news_of(api)[1] == []
 
 

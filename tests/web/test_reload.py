@@ -46,7 +46,7 @@ def test_every_sandbox_gets_them(tmp_path: Path) -> None:
     (tmp_path / "rule.yaml").write_text(RULE.format("lost_card"))
     reload(api.app)
     assert {api.try_charge(key=f"sk_{number}")["code"] for number in range(101)} == {941}
-    assert api.app.ready_problems == []
+    assert api.app.world.directory.ready_problems == []
 
 
 def test_sandboxes_that_are_reset_and_copied_meanwhile_get_them_too(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_bad_files_leave_the_old_rules_in_force(tmp_path: Path) -> None:
     api = serving(tmp_path / "rule.yaml", 3)
     (tmp_path / "rule.yaml").write_text(RULE.format("lost_kard"))
     reload(api.app)
-    assert "lost_kard" in api.app.ready_problems[0]
+    assert "lost_kard" in api.app.world.directory.ready_problems[0]
     assert {api.try_charge(key=f"sk_{number}")["code"] for number in range(4)} == {14}
 
 
