@@ -146,7 +146,7 @@ class StoreFile:
         """Write a commit. Raises ``NotWritten``: then nothing of it is there."""
         with self._transaction():
             self._write(commit)
-            self._in_log += len(commit.puts) + len(commit.drops) + _LEAST_PAGES + commit.size // PAGE
+        self._in_log += len(commit.puts) + len(commit.drops) + _LEAST_PAGES + commit.size // PAGE
         self._garbage += [self._named.pop(key) for key in commit.gone if key in self._named]
         for kept in commit.kept:
             before = self._named.get(kept.key, kept.world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -15,16 +15,14 @@ from mockserver.store.schema import Changes, StoredRows
 from mockserver.store.table_rows import ALL, MemoryPart, Part
 
 
-def memories(watch: Watch) -> tuple[list[Part], list[MemoryPart]]:
-    """The findings, and what the judges remember."""
-    pair: Any = tuple
-    # One text for all sandboxes.
-    memories = [
-        MemoryPart(intern(f"findings.{name}{slot}"), judge, slot, form_of(pair[get_args(hint)]))
-        for name, judge, slot, hint in _slots(watch)
-        if get_origin(hint) is Recent
-    ]
-    return [FindingsPart(watch.ledger)], memories
+def memories(watch: Watch) -> Iterator[MemoryPart]:
+    """What the judges remember."""
+    for name, judge, slot, hint in _slots(watch):
+        if get_origin(hint) is Recent:
+            pair: Any = tuple
+            # One text for all sandboxes.
+            text = intern(f"findings.{name}{slot}")
+            yield MemoryPart(text, getattr(judge, slot), form_of(pair[get_args(hint)]))
 
 
 def counters(watch: Watch | None) -> dict[str, tuple[object, str]]:

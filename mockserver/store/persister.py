@@ -31,7 +31,7 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.director import Ruleset, Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
-from mockserver.store.findings_memory import counters, memories
+from mockserver.store.findings_memory import FindingsPart, counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
 from mockserver.store.row_codec import Record, RowForm, form_of, json_text, json_value
 from mockserver.store.schema import HEAD, NONSENSE, Changes, Commit, DamagedSandbox, StoredRows
@@ -40,6 +40,7 @@ from mockserver.store.table_rows import (
     CardsPart,
     JournalPart,
     MemoryPart,
+    News,
     Part,
     PastPart,
     RuleKeysPart,
@@ -138,30 +139,30 @@ class SandboxPersister:
         self._seldom: tuple[object, ...] = ()
         self._settled: object = None
         self._judged = counters(sandbox.watch)
-        # Tables say themselves what is new, and of the memories of judges most stay empty.
-        self._news: dict[Part, None] = {}
-        tables = [TablePart(name, getattr(sandbox, name), row, self._news) for name, row in _TABLES.items()]
-        findings, judges = ([], []) if sandbox.watch is None else memories(sandbox.watch)
-        self._others = [CardsPart(sandbox.cards), *self._others_of(sandbox), *findings]
-        self._judges = judges
-        self._memories = tuple(part.memory for part in judges)
-        self._remembers = True
-        self.parts: list[Part] = [*self._others[:1], *tables, *self._others[1:], *judges]
-
-    def _others_of(self, sandbox: Sandbox) -> Iterator[Part]:
-        rows = JournalRows(sandbox, self._rulebook, self._context)
-        yield BatchPart(sandbox.batches)
-        yield schedule_part(sandbox)
-        yield PastPart(sandbox)
-        yield RuleKeysPart(sandbox)
-        yield deliveries_part(sandbox)
-        yield inbox_part(sandbox)
-        yield MemoryPart("marks", sandbox.journal, "marks", form_of(tuple[str, int]))
-        yield MemoryPart("scripts", sandbox, "scripts", form_of(tuple[str, dict[int, ProviderOutcome]]))
-        yield MemoryPart("setup", sandbox, "setup", form_of(tuple[str, dict[str, object]]))
-        yield MemoryPart("idempotency", sandbox, "idempotency", _first_form(Record.of(First), rows))
-        yield MemoryPart("replays", sandbox, "replays", _first_form(Record.of(FirstAnswer), rows))
-        yield JournalPart(sandbox.journal, rows)
+        # Most parts say themselves that they have news, and most memories are empty.
+        news: News = {}
+        rows = JournalRows(sandbox, self._rulebook, context)
+        reporting: list[Part] = [
+            *(TablePart(name, getattr(sandbox, name), row, news) for name, row in _TABLES.items()),
+            schedule_part(sandbox, news),
+            deliveries_part(sandbox, news),
+            inbox_part(sandbox, news),
+        ]
+        named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
+        others: list[Part] = [PastPart(sandbox), RuleKeysPart(sandbox, news), JournalPart(sandbox.journal, rows)]
+        self._memories = [
+            MemoryPart("marks", sandbox.journal.marks, form_of(tuple[str, int])),
+            MemoryPart("scripts", sandbox.scripts, form_of(tuple[str, dict[int, ProviderOutcome]])),
+            MemoryPart("setup", sandbox.setup, form_of(tuple[str, dict[str, object]])),
+            MemoryPart("idempotency", sandbox.idempotency, _first_form(Record.of(First), rows)),
+            MemoryPart("replays", sandbox.replays, _first_form(Record.of(FirstAnswer), rows)),
+        ]
+        if sandbox.watch is not None:
+            others.append(FindingsPart(sandbox.watch.ledger))
+            self._memories += memories(sandbox.watch)
+        self._news, self._asked = news, [*named, *others]
+        # In the order in which they are read: each after those that its rows name.
+        self.parts = [*named, *reporting, *others, *self._memories]
 
     def close(self) -> None:
         """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
@@ -194,12 +195,12 @@ class SandboxPersister:
         changes, sandbox = Changes(commit, self.world), self.sandbox
         if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
             self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
-        is_remembered = any(self._memories)
-        judges = self._judges if is_remembered or self._remembers else ()
-        for part in (*self._news, *self._others, *judges):
+        for part in (*self._news, *self._asked):
             part.gather(changes)
-        self._remembers = is_remembered
         self._news.clear()
+        for memory in self._memories:
+            if memory.memory or memory.known:
+                memory.gather(changes)
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
             if len(table.rows) > length:

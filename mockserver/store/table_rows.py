@@ -10,11 +10,11 @@ row without its transactions, which are written by the block.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from heapq import heapify
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from mockserver.domain.batch import Batch, BatchRow
 from mockserver.domain.cards import CardNumber
@@ -61,6 +61,10 @@ class Part:
         """Take over what was stored. Raises ``ValueError`` when some is missing."""
 
 
+News: TypeAlias = dict[Part, None]
+"""The parts with changes, of those that report them."""
+
+
 class CardsPart(Part):
     """The facts of card numbers, which other rows name: they only become more."""
 
@@ -82,10 +86,9 @@ class CardsPart(Part):
 
 
 class TablePart(Part):
-    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since.
-    ``news`` has each part with a change."""
+    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since."""
 
-    def __init__(self, name: str, table: Table[Any], row: type, news: dict[Part, None]) -> None:
+    def __init__(self, name: str, table: Table[Any], row: type, news: News) -> None:
         self.name = name
         self._news = news
         news[self] = None
@@ -138,30 +141,21 @@ def _id_in(text: bytes) -> str:
 
 
 class MemoryPart(Part):
-    """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the order of the numbers.
+    """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the order of the numbers,
+    by the ``form`` of a pair of key and value. An entry that moves to the end gets another number. ``known`` is what
+    was stored of it."""
 
-    It is the attribute ``slot`` of its ``owner``; ``form`` is that of a pair of key and value. An entry that moves to
-    the end gets another number.
-    """
+    __slots__ = ("_form", "_last", "known", "memory", "name")
 
-    __slots__ = ("_form", "_known", "_last", "_owner", "_slot", "name")
-
-    def __init__(self, name: str, owner: object, slot: str, form: RowForm) -> None:
+    def __init__(self, name: str, memory: dict[Any, Any], form: RowForm) -> None:
         self.name = name
-        self._owner = owner
-        self._slot = slot
+        self.memory = memory
+        self.known: dict[Any, tuple[int, Any]] = {}
         self._form = form
-        self._known: dict[Any, tuple[int, Any]] = {}
         self._last = 0
 
-    @property
-    def memory(self) -> Mapping[Any, Any]:
-        """What it stores."""
-        found: Mapping[Any, Any] = getattr(self._owner, self._slot)
-        return found
-
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        memory, known, before = self.memory, self._known, 0
+        memory, known, before = self.memory, self.known, 0
         for key, value in memory.items():
             number, held = known.get(key, (0, None))
             if is_moved := number <= before:
@@ -177,24 +171,25 @@ class MemoryPart(Part):
                 changes.drop(self.name, known.pop(key)[0])
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        memory = getattr(self._owner, self._slot)
         for number, raw in stored.get(self.name, ()):
             key, value = self._form.read(raw, cards)
-            memory[key] = value
-            self._known[key] = number, value
+            self.memory[key] = value
+            self.known[key] = number, value
             self._last = number
 
 
 class ReportedPart(Part):
     """What reports which of its rows have changed, by their numbers. ``take`` takes all of them over."""
 
-    def __init__(self, name: str, take: Callable[..., None]) -> None:
+    def __init__(self, name: str, news: News, take: Callable[..., None]) -> None:
         self.name = name
+        self._news = news
         self._take = take
         self._changed: dict[int, Any] = {}
 
     def note(self, number: int, value: object) -> None:
         """A row has this value from now on; it is gone when that is None."""
+        self._news[self] = None
         self._changed[number] = value
 
     def written(self, value: Any) -> object:
@@ -329,8 +324,8 @@ def _standing(batch: Batch) -> tuple[object, ...]:
 class RuleKeysPart(ReportedPart):
     """How often the keys of rules were seen, and their rules fired for them."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        super().__init__("rule_keys", self._take_keys)
+    def __init__(self, sandbox: Sandbox, news: News) -> None:
+        super().__init__("rule_keys", news, self._take_keys)
         self._director = sandbox.director
         self._numbers: dict[tuple[str, str], int] = {}
         self._last = 0
@@ -375,7 +370,7 @@ class RuleKeysPart(ReportedPart):
                 tally.keys[key] = Times(*times)
 
 
-def schedule_part(sandbox: Sandbox) -> ReportedPart:
+def schedule_part(sandbox: Sandbox, news: News) -> ReportedPart:
     """What is planned, by its order."""
     read, entries = form_of(ScheduledWork).read, sandbox.schedule.entries
 
@@ -383,14 +378,14 @@ def schedule_part(sandbox: Sandbox) -> ReportedPart:
         entries[:] = [read(raw, cards) for _, raw in rows]
         heapify(entries)
 
-    part = ReportedPart("schedule", take)
+    part = ReportedPart("schedule", news, take)
     for entry in entries:
         part.note(entry.order, entry)
     sandbox.schedule.on_change = lambda entry, is_added: part.note(entry.order, entry if is_added else None)
     return part
 
 
-def deliveries_part(sandbox: Sandbox) -> ReportedPart:
+def deliveries_part(sandbox: Sandbox, news: News) -> ReportedPart:
     """Deliveries, each by the number of its first change: no two have the same."""
     read, log = Record.of(Delivery).read, sandbox.deliveries
     # Those that are there keep their order: as many changes have been, so later ones get other numbers.
@@ -408,14 +403,14 @@ def deliveries_part(sandbox: Sandbox) -> ReportedPart:
         else:
             part.note(numbers.setdefault(delivery_id, delivery.changed), delivery)
 
-    part = ReportedPart("deliveries", take)
+    part = ReportedPart("deliveries", news, take)
     for delivery in log:
         note(delivery.delivery_id)
     log.on_change = note
     return part
 
 
-def inbox_part(sandbox: Sandbox) -> ReportedPart:
+def inbox_part(sandbox: Sandbox, news: News) -> ReportedPart:
     """What has arrived at inboxes, by its number."""
     read, inboxes = form_of(tuple[str, InboxMessage]).read, sandbox.inboxes
 
@@ -426,7 +421,7 @@ def inbox_part(sandbox: Sandbox) -> ReportedPart:
     def note(number: int, name: str, arrival: InboxMessage | None) -> None:
         part.note(number, (name, arrival) if arrival is not None else None)
 
-    part = ReportedPart("inbox", take)
+    part = ReportedPart("inbox", news, take)
     for name, arrival in inboxes:
         note(arrival.number, name, arrival)
     inboxes.on_change = note
