@@ -20,8 +20,7 @@ from mockserver.domain.clock import Micros, duration_text, parse_duration, parse
 from mockserver.domain.errors import Invalid, invalid, nearest
 from mockserver.domain.money import currency
 from mockserver.domain.reading import number_of, whole_of
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 
 Profile = StrEnum("Profile", "DOCUMENTED SDK")
 """Which voice the sandbox speaks in."""

@@ -17,8 +17,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.record import record, replace
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record, replace
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, NOTIFYING, TAKING, UNREQUESTED, operations_like
 from mockserver.scenario.outcome import Outcome, OutcomeMap, applicability
