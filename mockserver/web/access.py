@@ -86,7 +86,7 @@ class Access:
         op, result = (None, None) if step is None else (step.asked.op, step.result)
         warnings = () if result is None else result.warnings
         rule = next((one.rule for one in result.decisions if one.rule), None) if result is not None else None
-        path, query = _masked_path(scope, key), scope["query_string"]
+        path, query = shown_path(scope), scope["query_string"]
         if query:
             shown = [f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()]
             path += f"?{'&'.join(shown)}"
@@ -113,12 +113,8 @@ _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__g
 
 def shown_path(scope: Scope) -> str:
     """The path of a request as it may be shown: its key is masked even when it does not look like one."""
-    return _masked_path(scope, _key_of(scope))
-
-
-def _masked_path(scope: Scope, key: str | None) -> str:
     path: str = scope["path"]
-    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), key)
+    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), _key_of(scope))
 
 
 def _key_of(scope: Scope) -> str | None:

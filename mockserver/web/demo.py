@@ -32,7 +32,6 @@ TRY = ("Approved", "Insufficient funds", "Do not honour", "3-D Secure")
 """Test cards that the page offers to fill in; its script knows their numbers (test values)."""
 
 _CHARGE_TOKEN = next(row for row in ROUTES if (row.method, row.path) == ("POST", "/charge/token"))
-_OPEN = frozenset({ChargeState.FAILED, ChargeState.PENDING_CHECKOUT})
 
 
 def sandbox(world: World, request: Request) -> Sandbox | None:
@@ -80,7 +79,7 @@ def thanks(call: PageCall) -> Reply:
     charge = sandbox.charges.get(call.query.get("chargeId", ""))
     if charge is None:
         return _shop(sandbox, "No such order.", 404)
-    if charge.status in _OPEN:
+    if charge.status in (ChargeState.FAILED, ChargeState.PENDING_CHECKOUT):
         reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer."
         return _shop(sandbox, f"{reason} Nothing was taken.", 402)
     title, text = OUTCOMES[charge.status]

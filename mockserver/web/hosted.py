@@ -38,9 +38,6 @@ from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of
 
-_KEPT = ("amount", "cardholder", "expiryDate")
-"""Fields of a refused form that are shown again; number and ccv never are."""
-
 _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
 _VIEW = re.compile(r"[0-9a-f]{24}")
 
@@ -229,7 +226,8 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         "currency": _currency(view),
         "action": view.address(),
         "key": key,
-        "form": {name: view.form.get(name, "") for name in _KEPT},
+        # Number and ccv are never shown again.
+        "form": {name: view.form.get(name, "") for name in ("amount", "cardholder", "expiryDate")},
         "errors": view.errors,
         "alert": view.alert,
         "notice": view.notice,

@@ -177,8 +177,8 @@ class OperationEndpoint(Endpoint):
     ) -> Step:
         call = sandbox.director.count(self.op) if is_counted else None
         asked = Asked(self.op, True, request.headers, request.path, fields, call)
-        if sandbox.config.rules.connections:
-            asked = replace(asked, connection=request.connection)
+        if sandbox.config.rules.connections and request.client is not None:
+            asked = replace(asked, connection=f"{request.client[0]}:{request.client[1]}")
         request.step = step = Step(sandbox, asked)
         if sandbox.config.rules.overlaps and is_counted:
             sandbox.holding.in_flight[id(step)] = step

@@ -25,8 +25,7 @@ from mockserver.domain.addresses import is_web_address
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.reading import query_pairs
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
@@ -68,9 +67,6 @@ class NoSuchPage(Exception):
     """An address that names nothing: what there is not, and a sentence about it."""
 
 
-_FINDER = in_module("mockserver.web", "sandbox")
-
-
 class PageRoute(RouteRow):
     """One row of the table of pages. The cell ``sandbox`` says whose it is: the ``table`` with the object that its
     placeholder names, or the function that ``find`` is."""
@@ -81,7 +77,7 @@ class PageRoute(RouteRow):
     serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
     table: str = cell(lambda row: "" if "." in row["sandbox"] else row["sandbox"])
     find: Callable[[World, Request], Sandbox | None] | None = cell(
-        lambda row: _FINDER(row) if "." in row["sandbox"] else None
+        lambda row: in_module("mockserver.web", "sandbox")(row) if "." in row["sandbox"] else None
     )
 
 

@@ -262,11 +262,6 @@ class Request:
     asked: Fields = NO_FIELDS
 
     @property
-    def connection(self) -> str | None:
-        """The client's end of the connection, None of a request in process."""
-        return None if self.client is None else f"{self.client[0]}:{self.client[1]}"
-
-    @property
     def is_in_process(self) -> bool:
         """Whether it came without a connection of this server."""
         return not hasattr(self.receive, "left")

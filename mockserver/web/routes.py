@@ -17,8 +17,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.wire.body_tables import body_type
@@ -103,9 +102,6 @@ def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
     return found
 
 
-_AHEAD = in_module("mockserver.web", "ahead")
-
-
 class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
@@ -125,7 +121,7 @@ class Route(RouteRow):
     largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
     handle: Callable[[OperationCall], object] = cell(_endpoint)
     ahead: Callable[[Step], Awaitable[object] | None] | None = cell(
-        lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None)
+        lambda row: in_module("mockserver.web", "ahead")(row) or getattr(_endpoint(row), "ahead", None)
     )
     body: type[Body] | None = cell(of_type("body"))
     query: type[Body] | None = cell(of_type("query"))

@@ -25,8 +25,6 @@ from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
 
 _GARBAGE = b"\x15\x03\x01\x00\x02\x02\x50 this is not HTTP \x00\xff\xfe\r\n\r\n"
-_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
-_RESET = struct.pack("ii", 1, 0)
 
 
 class Cut(ConnectionError):
@@ -89,7 +87,7 @@ class Conversation:
             if reset:
                 connection = transport.get_extra_info("socket")
                 if connection is not None:
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 transport.abort()
             else:
                 transport.close()
@@ -104,7 +102,9 @@ class Conversation:
         phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
         lines = [f"HTTP/1.1 {self.status} {phrase}".encode()]
         given = {name for name, _ in self.headers}
-        length = [] if given & _FRAMING else [(b"content-length", b"%d" % len(self.body))]
+        length = (
+            [] if given & {b"content-length", b"transfer-encoding"} else [(b"content-length", b"%d" % len(self.body))]
+        )
         lines += [name + b": " + value for name, value in [*self.headers, *length]]
         body = self.body if self.scope["method"] != "HEAD" else b""
         return b"\r\n".join(lines) + b"\r\n\r\n" + body

@@ -30,14 +30,9 @@ from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
 from mockserver.wire.fields import Body, is_sent_by_sdk, names_of
 
-_LONGEST_ID = 60
 _IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
 """Operations whose amounts are in the currency of a charge or of a provider."""
 
-_NAMING = ("chargeId", "paymentMethodId", "providerId")
-
-_MOST_UNKNOWN = 20
-_MOST_LOOKED_AT = 100
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
@@ -175,10 +170,10 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
     """The first fields that the operation does not read, each with where it belongs, as ``strays`` say, or with the
     nearest field of ``model``, or an empty text; without what client libraries send by themselves."""
-    names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
+    names = [name for name in step.result.ignored[:100] if not is_sent_by_sdk(step.asked.op, name)]
     known = names_of(model) if model is not None else []
     found = {}
-    for name in names[:_MOST_UNKNOWN]:
+    for name in names[:20]:
         near = nearest_of(name, known) if name not in strays else None
         hint = f"it belongs {strays[name]}" if name in strays else f"nearest {near}" if near else ""
         found[mask_start(name, 60)] = hint
@@ -204,7 +199,7 @@ def _subject_of(step: Step) -> str | None:
         return known
     # What stands in the path names nothing that there is: a card number or a key, at worst.
     given = step.asked.path.get(name)
-    return mask_start(given, _LONGEST_ID) if given is not None else None
+    return mask_start(given, 60) if given is not None else None
 
 
 def _currency_of(step: Step) -> str | None:
@@ -218,7 +213,8 @@ def _currency_of(step: Step) -> str | None:
     if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
         return default
     # The body of a batch takes long to read, and names no object.
-    named = {name: str(step.asked.request.get(name)) for name in _NAMING} if step.asked.op != "batch.create" else {}
+    naming = ("chargeId", "paymentMethodId", "providerId") if step.asked.op != "batch.create" else ()
+    named = {name: str(step.asked.request.get(name)) for name in naming}
     if (charge := sandbox.charges.get(named.get("chargeId", ""))) is not None:
         return charge.currency
     method = sandbox.payment_methods.get(named.get("paymentMethodId", ""))

@@ -151,10 +151,6 @@ def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
     return next((kind for kind, of in KINDS.items() if of.table(sandbox).get(one.subject) is not None), None)
 
 
-_UNWATCHED = 100
-"""Steps of a move after which it looks whether its caller has hung up: most are over by then."""
-
-
 @mutable
 class Mover:
     """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has come due."""
@@ -172,7 +168,8 @@ class Mover:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
         stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
         steps, goes_on, is_live = 0, True, self.call.world.sandboxes.is_live
-        while goes_on and is_live(sandbox) and (steps < _UNWATCHED or self.call.stays()):
+        # Most moves are over before it looks whether the caller has hung up.
+        while goes_on and is_live(sandbox) and (steps < 100 or self.call.stays()):
             goes_on = await self._go(sandbox, to)
             if sandbox.now >= to and not (is_behind(sandbox) or self._waits(sandbox)):
                 return is_live(sandbox)
@@ -207,8 +204,8 @@ class Mover:
             sandbox.clock.move_to(sandbox.now, self.call.world.real_clock())
             runner.changed(sandbox)
             goes_on = not self.is_over
-        self.ran += sandbox.schedule.ran - before
         await runner.turn(sandbox)
+        self.ran += sandbox.schedule.ran - before
         return goes_on
 
 

@@ -122,8 +122,6 @@ def _name(row: ControlRoute) -> str:
 
 
 _DELIVERY = "webhook.deliver"
-_EVERYWHERE = ("age", "idle", "nth", "clock")
-_OF_REQUESTS = ("header.<name>", "call", "in_flight", "overlaps")
 _OF_PROVIDERS = (
     *("provider", "source", "attempt", "bank_account.accountNumber"),
     *(f"card.{fact}" for fact in CARD_FACTS),
@@ -143,7 +141,7 @@ def named_operation(op: str) -> dict[str, Any]:
     also = _OF_PROVIDERS if op in PROVIDER_OPERATIONS else ()
     also += (op,) if op == "batch.row" else ()
     if op != _DELIVERY:
-        also += ("overlaps",) if op in UNREQUESTED else _OF_REQUESTS
+        also += ("overlaps",) if op in UNREQUESTED else ("header.<name>", "call", "in_flight", "overlaps")
     return {
         "op": op,
         "means": OPERATIONS[op].meaning,
@@ -151,7 +149,7 @@ def named_operation(op: str) -> dict[str, Any]:
         "calls": calls,
         "request": [f"request.{name}" for name in testable(op)],
         "state": [f"state.{camel(kind)}" for kind in kinds],
-        "also": [*also, *_EVERYWHERE],
+        "also": [*also, "age", "idle", "nth", "clock"],
         "events": [name for kind in WEBHOOKS for name in kind.event_types] if op == _DELIVERY else [],
     }
 

@@ -136,9 +136,7 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
 async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
     profile, kept = profile_of(sandbox.assumed), list(sandbox.journal.since(after))
-    entries: list[dict[str, Any]] = await for_each(
-        kept[-LENGTH:], lambda entry: dict[str, Any](journal.shown(entry, profile))
-    )
+    entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, profile))
     hidden = len(kept) - LENGTH
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
     for entry in entries:

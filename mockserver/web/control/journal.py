@@ -40,13 +40,9 @@ from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import ShownField, mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
-from mockserver.wire.replies import reply_of
+from mockserver.wire.replies import Members, reply_of
 
-_MOST_NAMES = 1_000
 _LONGEST = 200
-_LONGEST_PATH = 500
-MOST_LINES = 2_000
-MOST_BARS = 200
 
 
 async def listing(call: ControlCall) -> object:
@@ -65,11 +61,11 @@ async def lines(call: ControlCall) -> object:
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
     tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, after, query.before)
-    page = found.page(min(query.limit, MOST_LINES), after >= 0)
+    page = found.page(min(query.limit, 2_000), after >= 0)
     shown = await for_each(page, lambda entry: _line(entry, profile))
     meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
     summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
-    return {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, MOST_BARS))}
+    return {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, 200))}
 
 
 async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, object]]:
@@ -104,7 +100,7 @@ def get(call: ControlCall) -> object:
     return shown(entry, profile_of(sandbox.assumed))
 
 
-def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
+def shown(entry: JournalEntry, profile: WireProfile) -> Members:
     """An entry with everything secret masked. ``by`` is null for what a client asked, else ``control page``, ``repeat``
     or ``proxy``: it was sent again from there, and the findings pass over it. ``request``, ``status`` and ``answer``
     are null for work that came due without a request, ``call`` for a request that is no operation of the service: it
@@ -127,7 +123,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
         ],
         events=[reply_of("JournalEventAnswer", event, **moved(event, profile)) for event in result.events],
         assumptions=sorted({*result.assumed, *assumptions_used(answer)}),
-        ignored=[mask_start(name, _LONGEST) for name in result.ignored[:_MOST_NAMES]],
+        ignored=[mask_start(name, _LONGEST) for name in result.ignored[:1_000]],
     )
 
 
@@ -137,7 +133,7 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
         entry.number,
         iso(entry.at),
         entry.method,
-        mask_start(entry.path, _LONGEST_PATH),
+        mask_start(entry.path, 500),
         entry.asked.op,
         status_of(entry),
         entry.result.latency,
@@ -488,8 +484,6 @@ def _by_text(sandbox: Sandbox, wanted: str) -> Test:
 
 _MOST_FIELDS = 10
 _GIVEN = ("reference", "amount", "currency")
-_LISTS = ("search", "payment_methods")
-"""What operations do that answer with a list."""
 
 
 def status_of(entry: JournalEntry) -> int | None:
@@ -536,7 +530,8 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
     result, given = entry.result, _given(entry)
     # Of what the request leaves open the answer tells what it has shown.
     kind, _, verb = entry.asked.op.partition(".")
-    is_open = result.problem is None and given.get("amount") is None and verb not in _LISTS
+    is_list = verb in ("search", "payment_methods")
+    is_open = result.problem is None and given.get("amount") is None and not is_list
     shown = (result.about.get("charge") or result.about.get(kind)) if is_open else None
     amount = number_of(given.get("amount")) if shown is None else getattr(shown, "amount", None)
     currency = _text(given.get("currency")) or getattr(shown or result.about.get("charge"), "currency", None)

@@ -32,7 +32,6 @@ from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 
-MOST_OBJECTS = 1_000
 MOST_RELATED = 50
 """Related objects of a kind, and rows of a batch, that are shown with an object."""
 
@@ -62,7 +61,7 @@ async def objects(call: ControlCall) -> object:
         return {"counts": _counts(sandbox)}
     rows, reader = _table(sandbox, kind), _reader(kind, profile_of(sandbox.assumed))
     tests = object_tests(sandbox, query.q, reader)
-    found = await search(rows, Query(limit=min(query.limit, MOST_OBJECTS), skip=query.skip, where=tests))
+    found = await search(rows, Query(limit=min(query.limit, 1_000), skip=query.skip, where=tests))
     # Of one instant with what is found: the page shows both.
     return {"counts": _counts(sandbox), "count": found.count, "objects": list(map(reader.line, found.rows))}
 
