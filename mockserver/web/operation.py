@@ -45,7 +45,6 @@ from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
 
-_REFUSED = 400
 _SILENCE = (SILENCE[Stage.ARRIVAL],)
 
 
@@ -334,7 +333,7 @@ def _fault_of_answer(step: Step) -> Transport | None:
 
 def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
     """The reply with the text of an earlier answer."""
-    if status >= _REFUSED and step.result.problem is None:
+    if status >= 400 and step.result.problem is None:
         # Of an answer out of a state document or a store the text alone is known.
         step.result.problem = cast(Problem, loads(text.encode()))
     return Reply(status, text.encode(), step, fault)
