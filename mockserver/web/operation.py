@@ -400,16 +400,9 @@ def _request(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tu
     endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
     if not isinstance(endpoint, OperationEndpoint):
         return None
-    request = Request(
-        method=call.method,
-        resource=path,
-        path=parameters,
-        query=target.query.encode(),
-        headers={**(call.headers or {}), "x-secretkey": sandbox.key},
-        raw=dumps(call.body) if call.body is not None else b"",
-        known=sandbox,
-    )
-    return endpoint, request
+    headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
+    query = target.query.encode()
+    return endpoint, Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
 
 
 def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[int, object]:

@@ -130,15 +130,8 @@ def arrived(step: Step, real: Micros) -> None:
     sandbox = step.sandbox
     asked = step.asked
     if sandbox.watch is not None and asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers:
-        call = Call(
-            entry=0,
-            at=sandbox.now,
-            real=real,
-            op=asked.op,
-            request=asked.request,
-            path=asked.path,
-            instrument=_instrument_of(step) if asked.op == "charge.create" else None,
-        )
+        instrument = _instrument_of(step) if asked.op == "charge.create" else None
+        call = Call(0, sandbox.now, real, asked.op, asked.request, asked.path, instrument=instrument)
         step.result.watched = sandbox.watch.doubts.arrived(call)
 
 

@@ -378,14 +378,9 @@ async def compare(call: ControlCall) -> object:
 
 
 def _facts(sandbox: Sandbox) -> dict[str, object]:
-    return {
-        "now": iso(sandbox.now),
-        "clock": sandbox.clock.mode,
-        "profile": sandbox.assumed.profile,
-        "seed": sandbox.config.seed,
-        "pending": len(sandbox.schedule.entries),
-        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
-    }
+    facts = {"now": iso(sandbox.now), "clock": sandbox.clock.mode, "profile": sandbox.assumed.profile}
+    scenarios = [scenario.name for scenario in sandbox.config.scenarios]
+    return {**facts, "seed": sandbox.config.seed, "pending": len(sandbox.schedule.entries), "scenarios": scenarios}
 
 
 async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, object]:
