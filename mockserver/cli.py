@@ -22,8 +22,7 @@ from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.completion import offered
 from mockserver.commands.ending import interruptions, stop
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_grouped
+from mockserver.domain.record import read_grouped, record
 from mockserver.settings import (
     SETTINGS,
     Setting,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any, cast, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from httpx import ASGITransport, AsyncClient
 
@@ -84,8 +84,7 @@ def schema() -> str:
 def prepared_reading() -> str:
     """What a reader of YAML makes of the scenario of the server, so that it starts without one."""
     path = shipped_file(TEST_VALUES)
-    document = read(path.read_text("utf-8"), path.name)
-    return prepared(cast(dict[str, Any], document.data), document.positions)
+    return prepared(*read(path.read_text("utf-8"), path.name))
 
 
 ORDER = {

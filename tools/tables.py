@@ -22,7 +22,7 @@ from mockserver.cli import COMMANDS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.failures import FAULTS, OWN_AXES, Fault

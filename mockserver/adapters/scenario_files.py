@@ -75,8 +75,8 @@ def read_text(text: str, name: str) -> Scenario:
     """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises ``ScenarioRefused``."""
     from mockserver.adapters.strict_yaml import read
 
-    document = read(text, name)
-    return replace(parse(document.data, document.positions, file=name, name=_stem(name)), text=text)
+    data, places = read(text, name)
+    return replace(parse(data, places, file=name, name=_stem(name)), text=text)
 
 
 def builtin_test_values() -> Scenario:
@@ -97,7 +97,7 @@ def shipped() -> list[tuple[str, str, str]]:
     for path in _shipped_files():
         text = path.read_text("utf-8")
         # The head says both, and is read in a fraction of the time of the whole.
-        head: Any = read(text.partition("\nrules:")[0], path.name).data
+        head, _ = read(text.partition("\nrules:")[0], path.name)
         found.append((head["name"], head["description"], text))
     return found
 

@@ -17,8 +17,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from mockserver.domain.record import record
-from mockserver.scenario.problems import Path, ScenarioProblem, ScenarioRefused
+from mockserver.scenario.problems import Path, Positions, ScenarioProblem, ScenarioRefused
 
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 40
@@ -41,18 +40,9 @@ _PAIRS = re.compile(r"\\(\\*)u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@record
-class Document:
-    """The plain data of a file and the line and column (from 1) of every part."""
-
-    data: object
-    positions: dict[Path, tuple[int, int]]
-
-
-def read(text: str, file: str) -> Document:
-    """The one document of a text. Raises ``ScenarioRefused`` with every problem found, or the first that ends the
-    reading.
-    """
+def read(text: str, file: str) -> tuple[Any, Positions]:
+    """The plain data of the one document of a text, and the line and column (from 1) of every part. Raises
+    ``ScenarioRefused`` with every problem found, or the first that ends the reading."""
     if len(text) > MAX_CHARACTERS:
         words = f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed"
         raise ScenarioRefused([ScenarioProblem(file, 1, 1, "", words)])
@@ -115,7 +105,7 @@ class _Reader:
         self._anchors: dict[str, tuple[object, int]] = {}
         self._nodes = self._aliases = 0
 
-    def document(self) -> Document:
+    def document(self) -> tuple[Any, Positions]:
         """The plain data. Raises ``ScenarioRefused``, and what the reader of YAML raises."""
         data: object = None
         for event in self._events:
@@ -125,7 +115,7 @@ class _Reader:
                 data = self._node(event, ())
         if self._problems:
             raise ScenarioRefused(self._problems)
-        return Document(data, self.positions)
+        return data, self.positions
 
     def _stop(self, event: Any, message: str) -> NoReturn:
         raise ScenarioRefused([*self._problems, _problem(self._file, event.start_mark, message)])

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,7 @@ from mockserver.domain.clock import Micros, duration_text, parse_duration, parse
 from mockserver.domain.errors import Invalid, invalid, nearest
 from mockserver.domain.money import currency
 from mockserver.domain.reading import number_of, whole_of
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 
 Profile = StrEnum("Profile", "DOCUMENTED SDK")
 """Which voice the sandbox speaks in."""
@@ -51,29 +51,19 @@ class Assumption:
         return self.sdk if profile is Profile.SDK else self.documented
 
 
-def _choice(words: list[str]) -> ValueKind:
+def _read_word(words: list[str], value: object) -> str:
     """One of some words, in any letter case."""
-    by_fold = {word.lower(): word for word in words}
-
-    def read(value: object) -> str:
-        found = by_fold.get(value.lower()) if isinstance(value, str) else None
-        if found is None:
-            raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
-        return found
-
-    return ValueKind(" | ".join(words), read)
+    found = [word for word in words if isinstance(value, str) and word.lower() == value.lower()]
+    if not found:
+        raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
+    return found[0]
 
 
-def _whole(low: int, high: int) -> ValueKind:
-    """A whole number within bounds."""
-
-    def read(value: object) -> int:
-        number = whole_of(value, low, high)
-        if number is None:
-            raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
-        return number
-
-    return ValueKind(f"{low} to {high}", read, int)
+def _read_whole(low: int, high: int, value: object) -> int:
+    number = whole_of(value, low, high)
+    if number is None:
+        raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
+    return number
 
 
 def _read_duration(value: object) -> Micros:
@@ -104,8 +94,6 @@ def _read_flow(value: object) -> tuple[Micros, ...]:
 
 
 def _read_pauses(value: object) -> tuple[Micros, ...]:
-    if str(value).lower() == "never":
-        return ()
     pauses = _read_durations(value)
     if not 1 <= len(pauses) <= 20:
         raise ValueError(f"got '{value}', wanted never, or 1 to 20 durations such as 10s 1m 10m")
@@ -164,7 +152,7 @@ _KINDS = (
         _read_flow,
         _show_durations,
     ),
-    ValueKind("never, or durations such as 10s 1m 10m", _read_pauses, _show_durations),
+    ValueKind("never, or durations such as 10s 1m 10m", _or_word("never", (), _read_pauses), _show_durations),
     ValueKind("a text", _read_text),
 )
 _BY_ALLOWED = {kind.allowed: kind for kind in _KINDS}
@@ -174,8 +162,8 @@ def _kind(allowed: str) -> ValueKind:
     """The kind of a value by the words for what is allowed."""
     bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
     if bounds is not None:
-        return _whole(int(bounds[1]), int(bounds[2]))
-    return _BY_ALLOWED.get(allowed) or _choice(allowed.split(" | "))
+        return ValueKind(allowed, partial(_read_whole, int(bounds[1]), int(bounds[2])), int)
+    return _BY_ALLOWED.get(allowed) or ValueKind(allowed, partial(_read_word, allowed.split(" | ")))
 
 
 def _row(*, key: str, documented: str, sdk: str, allowed: str, question: str, evidence: str) -> Assumption:

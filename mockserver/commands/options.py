@@ -17,8 +17,7 @@ from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import mapping_of
 from mockserver.commands.completion import offered
 from mockserver.domain.clock import SECOND, Micros, parse_duration
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_grouped
+from mockserver.domain.record import read_grouped, record
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
 from mockserver.settings import Settings

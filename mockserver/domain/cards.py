@@ -11,8 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from mockserver.domain.ids import digest
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 
 
 class Brand(StrEnum):

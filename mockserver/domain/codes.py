@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 
 _OF_ISSUERS: Sequence[dict[str, str]] = read_table("issuer_codes", dict)
 """What issuers say and nothing here looks for: codes with their names and messages."""

@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from mockserver.domain.cards import Brand, Funding
 from mockserver.domain.ids import digest
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 
 REMEMBERED = 4096
 """Answers that each lookup keeps: one charge asks again for what the charge before it asked."""

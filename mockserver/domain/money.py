@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 
 ZERO = Decimal(0)
 

@@ -1,14 +1,20 @@
-"""Values as classes with slots: records, which never change, and others, which do."""
+"""Values as classes with slots: records, which never change, and others, which do; and tables of data in CSV files, of
+whose rows values are made. Those of the domain are in ``data/``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
+from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["entity", "mutable", "or_kept", "record", "replace", "updated"]
+__all__ = ["entity", "mutable", "or_kept", "read_grouped", "read_table", "record", "replace", "updated"]
 
 T = TypeVar("T")
+
+_DATA = Path(__file__).parent / "data"
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -45,3 +51,16 @@ def updated(value: T, given: Any) -> T:
     """A copy with what a request gives: its fields of the same names, those that are None apart."""
     changes = {one.name: found for one in fields(given) if (found := getattr(given, one.name)) is not None}
     return replace(value, **{name: found for name, found in changes.items() if hasattr(value, name)})  # type: ignore[type-var]
+
+
+def read_table(name: str, row: Callable[..., T], folder: Path = _DATA) -> tuple[T, ...]:
+    """The rows of ``NAME.csv``, in its order, each made by ``row`` from the named columns, which are texts."""
+    with open(folder / f"{name}.csv", encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file)
+    return tuple(row(**dict(zip(names, cells, strict=True))) for cells in rows)
+
+
+def read_grouped(name: str, row: Callable[..., T], folder: Path = _DATA) -> Mapping[str, Sequence[T]]:
+    """The same by their first column, whose rows stand together."""
+    paired = read_table(name, lambda **cells: (next(iter(cells.values())), row(**cells)), folder)
+    return {key: [made for _, made in group] for key, group in groupby(paired, lambda pair: pair[0])}

@@ -15,8 +15,7 @@ from typing import Annotated, get_args
 
 from mockserver.domain.cards import Card
 from mockserver.domain.constraints import CustomerId, PaymentMethodId, TokenId, Within
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 
 
 @record

@@ -17,8 +17,7 @@ import yaml
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.clock import DAY, SECOND, iso, parse_duration
-from mockserver.domain.record import mutable
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import mutable, read_table
 from mockserver.drift.peers import Answer, NotCompared, Peer
 from mockserver.scenario.answers import placeholders, ready
 from mockserver.scenario.matching import json_text

@@ -17,9 +17,9 @@ from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import Full, NotFound
 from mockserver.domain.record import replace
-from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, Event, PresenceEvent, Subject
+from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, Event, Presence, Subject
 from mockserver.domain.webhook_subscription import WebhookType
-from mockserver.engine import inboxes, webhook_subscriptions
+from mockserver.engine import inboxes
 from mockserver.engine.delivery_log import MOST_UNDER_WAY
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
@@ -51,7 +51,7 @@ def plan(step: Step) -> None:
     (``release``), those that a scenario wants before that at once."""
     sandbox, planned = step.sandbox, len(step.result.webhooks)
     for event in step.result.events:
-        if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
+        if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.after == Presence.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
         if kind is None:
@@ -126,9 +126,11 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     delivery.tries.append(made)
     delivery.series += 1
     pauses, event = sandbox.assumed["webhook.retry"], DeliveryEvent.FAILED
+    subscription = sandbox.webhook_subscriptions.get(delivery.subscription_id or "")
+    is_ended = subscription is not None and subscription.state is Presence.REMOVED
     if made.is_accepted:
         event = DeliveryEvent.ACCEPTED
-    elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(sandbox, delivery.subscription_id):
+    elif final or delivery.series > len(pauses) or is_ended:
         event = DeliveryEvent.EXHAUSTED
     _move(sandbox, delivery, event)
     sandbox.config.counts.webhooks[delivery.state.value] += 1
@@ -223,8 +225,9 @@ def _named(subject: Any, event: Event) -> list[_Target]:
 
 def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]:
     """The receivers of a type by their subscriptions, oldest first."""
-    for row in webhook_subscriptions.receiving(sandbox, kind) if kind is not None else ():
-        yield WebhookTarget(row.url, row.authorization), row.webhook_subscription_id
+    for row in sandbox.webhook_subscriptions.find("state", Presence.ACTIVE):
+        if kind in row.types:
+            yield WebhookTarget(row.url, row.authorization), row.webhook_subscription_id
 
 
 def _plan_for(step: Step, news: News, room: int) -> int:

@@ -1,16 +1,15 @@
-"""Webhook-subscription use cases: subscribe, read, list, end, and find the receivers of a type.
+"""Webhook-subscription use cases: subscribe, read, list and end.
 
 Source: docs/spec/published-facts.md, 1.1 rows 72-75, 2.14, 6.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults
-from mockserver.domain.states import Presence, PresenceEvent
+from mockserver.domain.states import PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, finder
 
 get = finder(WebhookSubscription, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
@@ -40,14 +39,3 @@ def delete(step: Step, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
     row = step.found(WebhookSubscription, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
     return step.change(row, row.after_removal(step.sandbox.now), PresenceEvent.REMOVED)
-
-
-def receiving(sandbox: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
-    """The subscriptions in force for a type, oldest first."""
-    return (row for row in sandbox.webhook_subscriptions.find("state", Presence.ACTIVE) if what in row.types)
-
-
-def wants(sandbox: Sandbox, subscription_id: str | None) -> bool:
-    """Whether deliveries for a subscription go on; those that are for none do."""
-    row = sandbox.webhook_subscriptions.get(subscription_id) if subscription_id is not None else None
-    return row is None or row.state is Presence.ACTIVE

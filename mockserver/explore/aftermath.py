@@ -79,9 +79,7 @@ class AfterRun:
         """Everything between the end of the command and the verdict. A command that ``is_loud`` has ended with another
         exit code than 0: somebody looks after what it was in doubt about."""
         sandbox, asked = self.sandbox, self.asked
-        rows: Sequence[Any] = ()
-        differed: Sequence[Any] = ()
-        compared: Sequence[Any] = ()
+        rows = differed = compared = list[Any]()
         failed = ""
         books = settled_down(sandbox)
         try:
@@ -118,7 +116,7 @@ class AfterRun:
         except BadRow as bad:
             raise ShopFailed(f"--books: {bad}") from None
 
-    def _compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> Sequence[Any]:
+    def _compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> list[Any]:
         """What the rows and the sandbox say differently. Raises ``ShopFailed``."""
         judged = [row for row in rows if key_of(row) not in self.ignored]
         try:

@@ -14,8 +14,7 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_printed, mask_start
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_grouped, read_table
+from mockserver.domain.record import read_grouped, read_table, record
 
 Arguments = Mapping[str, Any]
 """What a tool is called with, by name."""

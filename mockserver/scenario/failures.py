@@ -17,8 +17,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.record import record, replace
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record, replace
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, NOTIFYING, TAKING, UNREQUESTED, operations_like
 from mockserver.scenario.outcome import Outcome, OutcomeMap, applicability
@@ -86,7 +85,7 @@ class Fault:
     then: Mapping[str, Any]
     weight: int
     is_usual: bool = True
-    ops: str = "*"
+    ops: str = ""
     uses: str = ""
     rows: int = 0
     stays: bool = False
@@ -130,19 +129,10 @@ class Fault:
         return json.loads(text.replace('"{last}"', str(rows)), parse_float=Decimal)
 
 
-def _fault(
-    *, weight: str, default: str, ops: str, rows: str, stays: str, is_ours: str, then: str, **texts: Any
-) -> Fault:
-    return Fault(
-        weight=int(weight),
-        is_usual=bool(default),
-        ops=ops or "*",
-        rows=int(rows or 0),
-        stays=bool(stays),
-        is_ours=bool(is_ours),
-        then=json.loads(then, parse_float=Decimal),
-        **texts,
-    )
+def _fault(**row: Any) -> Fault:
+    numbers = {name: int(row[name] or 0) for name in ("weight", "rows")}
+    flags = {name: bool(row[name]) for name in ("is_usual", "stays", "is_ours")}
+    return Fault(**{**row, **numbers, **flags, "then": json.loads(row["then"], parse_float=Decimal)})
 
 
 FAULTS: Mapping[str, Fault] = {one.name: one for one in read_table("faults", _fault, Path(__file__).parent)}
@@ -178,7 +168,7 @@ def operations_of(name: str) -> frozenset[str]:
     fault = FAULTS[name]
     outcome = _outcome_of(name)
     operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(fault.at, frozenset())
-    if fault.ops != "*":
+    if fault.ops:
         operations &= frozenset[str]().union(*map(operations_like, fault.ops.split()))
     for _, fit in applicability(outcome):
         operations &= fit

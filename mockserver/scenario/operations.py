@@ -12,8 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mockserver.domain.errors import nearest, nearest_of
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 from mockserver.domain.sources import SOURCE_WORDS
 
 _FOREIGN = read_table("foreign_words", lambda among, word, here: (among, word, here), Path(__file__).parent)

@@ -22,8 +22,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.domain.record import record, replace, updated
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record, replace, updated
 from mockserver.domain.states import ChargeEvent
 from mockserver.scenario.file_model import Empty, any_of, file_model, given, given_as, needs, short_for
 from mockserver.scenario.operations import FOREIGN_DECLINES, PROVIDER_OPERATIONS, TAKING, hint

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, ST
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.record import entity
 from mockserver.server.guards import GuardedProtocol
+from mockserver.web.app import Application
 from mockserver.web.request import TRANSPORT, Send
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
@@ -138,11 +139,9 @@ def _key(path: str) -> tuple[int, str]:
     return path.count("/"), path[1:].partition("/")[0]
 
 
-def fast_app(app: Any) -> Any:
-    """The application without Starlette's own middleware and router, for requests of HTTP; an application that is not
-    ours as it is."""
-    guarded = getattr(app, "guarded", None)
-    return app if guarded is None else guarded(RouteLookup(app.routes, app.router.default))
+def fast_app(app: Application) -> Any:
+    """The application without Starlette's own middleware and router, for requests of HTTP."""
+    return app.guarded(RouteLookup(app.routes, app.router.default))
 
 
 class FastCycle(RequestResponseCycle):

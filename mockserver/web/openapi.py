@@ -15,7 +15,7 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 from mockserver.web.routes import ROUTES, Route, RouteRow, cell
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_type

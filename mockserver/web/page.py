@@ -25,8 +25,7 @@ from mockserver.domain.addresses import is_web_address
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.reading import query_pairs
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport

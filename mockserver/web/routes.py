@@ -17,8 +17,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table, record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.wire.body_tables import body_type

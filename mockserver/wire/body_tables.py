@@ -29,8 +29,7 @@ from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import camel, choice_of, flag_of, number_of, snake, whole_of
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_grouped
+from mockserver.domain.record import read_grouped, record
 from mockserver.wire.dates import read_moment
 from mockserver.wire.fields import COMMA, MOST_NAMED, Body, Folded, made, names_of, pascal, refuse_many, validate
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Instant, Micros, instant_of
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 
 _SHOWN = 40
 _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or milliseconds since 1970"

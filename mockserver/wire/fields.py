@@ -24,8 +24,7 @@ from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest, nearest_of
 from mockserver.domain.masking import mask_field, mask_start
 from mockserver.domain.reading import camel, capitalised, query_pairs
-from mockserver.domain.record import mutable, record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import mutable, read_table, record
 from mockserver.wire.jsonio import MalformedJson, holds_few, loads
 
 MOST_FIELDS = 25_000

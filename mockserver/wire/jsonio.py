@@ -293,12 +293,10 @@ def _is_long(value: Any) -> bool:
     return any(type(one) is list and len(one) > LONG for one in held)
 
 
-def loads_in_slices(
-    body: deque[bytes], max_depth: int = MAX_DEPTH, *, unique: bool = False, known: Known | None = None
-) -> Cooperative[object]:
+def loads_in_slices(body: deque[bytes], *, unique: bool = False, known: Known | None = None) -> Cooperative[object]:
     """What ``loads`` makes of a text that comes in parts, which are used up. Raises ``MalformedJson`` for what
     that refuses, and ``Invalid`` (90) as soon as an object has ``MOST_FAULTS`` members that are not ``known``."""
-    reader = _Reader(_Window(body), max_depth, unique, known or {})
+    reader = _Reader(_Window(body), unique, known or {})
     value = yield from reader.value(0, "")
     if (yield from reader.character()):
         raise reader.text.malformed("not JSON: more text after the value")
@@ -361,9 +359,8 @@ class _Window:
 class _Reader:
     """Reads the values of a text. Every function begins at the character that was gone to."""
 
-    def __init__(self, text: _Window, max_depth: int, unique: bool, known: Known) -> None:
+    def __init__(self, text: _Window, unique: bool, known: Known) -> None:
         self.text = text
-        self._max_depth = max_depth
         self._is_unique = unique
         self._known = known
         self._begun = 0
@@ -388,7 +385,7 @@ class _Reader:
         yield
         if char not in ("{", "["):
             return (yield from self._scalar(char))
-        whole = self._whole(self._max_depth - depth)
+        whole = self._whole(MAX_DEPTH - depth)
         if whole is not None:
             return whole
         yield
@@ -438,8 +435,8 @@ class _Reader:
     def _opened(self, depth: int, name: str) -> Cooperative[Any]:
         """The object or array that begins here, member by member."""
         text = self.text
-        if depth >= self._max_depth:
-            raise text.malformed(f"more than {self._max_depth} levels")
+        if depth >= MAX_DEPTH:
+            raise text.malformed(f"more than {MAX_DEPTH} levels")
         made: Any = {} if text.text[text.at] == "{" else []
         closing = "}" if text.text[text.at] == "{" else "]"
         known, unknown = self._known.get(name) if depth < len(self._known) else None, list[str]()

@@ -19,7 +19,7 @@ from mockserver.domain.errors import (
     WrongState,
     problem,
 )
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 from mockserver.wire.profile import profile_of
 
 

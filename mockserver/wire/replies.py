@@ -16,8 +16,7 @@ from typing import Any
 from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import snake
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_grouped
+from mockserver.domain.record import read_grouped, record
 
 Members = dict[str, Any]
 """The members of an object in an answer."""

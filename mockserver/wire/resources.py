@@ -21,7 +21,7 @@ from mockserver.domain.money import CURRENCIES
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 from mockserver.domain.sources import BankAccount
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.profile import WireProfile

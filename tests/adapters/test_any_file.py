@@ -28,7 +28,7 @@ VALUES = st.recursive(
 @cache
 def plain(path: Path) -> str:
     """The data of a file as JSON."""
-    return json.dumps(read(path.read_text("utf-8"), path.name).data, default=float)
+    return json.dumps(read(path.read_text("utf-8"), path.name)[0], default=float)
 
 
 def places(data: Any) -> list[tuple[Any, Any]]:

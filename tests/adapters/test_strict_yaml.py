@@ -15,7 +15,7 @@ from tests.depth import tries
 
 
 def value(text: str) -> object:
-    data = read(f"a: {text}", "f.yaml").data
+    data = read(f"a: {text}", "f.yaml")[0]
     assert isinstance(data, dict)
     return data["a"]
 
@@ -113,7 +113,7 @@ def test_all_faults_are_reported_at_once() -> None:
 
 
 def test_aliases_repeat_a_part() -> None:
-    assert read("a: &x {b: [1]}\nc: *x", "f").data == {"a": {"b": [1]}, "c": {"b": [1]}}
+    assert read("a: &x {b: [1]}\nc: *x", "f")[0] == {"a": {"b": [1]}, "c": {"b": [1]}}
 
 
 def test_too_many_aliases() -> None:
@@ -127,14 +127,14 @@ def test_an_alias_bomb_does_not_go_off() -> None:
 
 
 def test_positions_are_those_of_keys_and_items() -> None:
-    positions = read("a:\n  - b: 1\n  - c:\n      d: 2\n", "f").positions
+    positions = read("a:\n  - b: 1\n  - c:\n      d: 2\n", "f")[1]
     assert positions[("a",)] == (1, 1)
     assert positions[("a", 0)] == (2, 5)
     assert positions[("a", 1, "c", "d")] == (4, 7)
 
 
 def test_a_byte_order_mark_is_not_content() -> None:
-    assert read("\ufeffa: 1", "f").data == {"a": 1}
+    assert read("\ufeffa: 1", "f")[0] == {"a": 1}
 
 
 JSON = st.recursive(
@@ -149,7 +149,7 @@ JSON = st.recursive(
 def test_json_takes_the_same_way(data: object, ascii_only: bool) -> None:
     text = json.dumps({"a": data}, ensure_ascii=ascii_only)
     try:
-        found = read(text, "f.json").data
+        found = read(text, "f.json")[0]
     except ScenarioRefused:
         # YAML forbids control characters that are not escaped; JSON escapes those below a space only.
         assert not ascii_only
@@ -170,12 +170,12 @@ def test_a_character_that_yaml_takes_for_a_line_break_is_refused_where_it_stands
 @given(text=st.text(alphabet=st.sampled_from(list("ab:-{}[]&*!#'\"|>,? \n\t01.~<%@`")), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        document = read(text, "f")
+        data, _ = read(text, "f")
     except ScenarioRefused as refused:
         problems = refused.problems
     else:
         problems = ()
-        json.dumps(document.data, default=str)
+        json.dumps(data, default=str)
     assert all(problem.line >= 1 and problem.column >= 1 and problem.message for problem in problems)
 
 
@@ -212,5 +212,5 @@ def test_indentation_is_not_blamed_for_other_faults(text: str) -> None:
 
 
 def test_a_tab_that_does_no_harm_is_not_blamed() -> None:
-    assert read("a:\t1\nb: [\n\t2]\n", "f.yaml").data == {"a": 1, "b": [2]}
+    assert read("a:\t1\nb: [\n\t2]\n", "f.yaml")[0] == {"a": 1, "b": [2]}
     assert "tab" not in refusal('{"a": 1,\n\t"b": [,]}')

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mockserver.domain.webhook_subscription import WebhookType
-from mockserver.engine import webhook_subscriptions
 from tests.driving import Api, card_charge, problem_of
 
 PATH = "/webhook/subscription"
@@ -182,14 +181,14 @@ def test_unknown_ids_have_their_own_codes(api: Api) -> None:
 
 
 def test_who_is_reported_of_what(api: Api) -> None:
-    first, second = make(api, types=["Batch"]), make(api, types=["Transaction", "Batch"])
-    sandbox = api.app.world.sandboxes.open(api.key, 0)
+    make(api, types=["Batch"], url="http://127.0.0.1:4111/__inbox/first")
+    second = make(api, types=["Transaction", "Batch"], url="http://127.0.0.1:4111/__inbox/second")
 
-    def told(what: WebhookType) -> list[str]:
-        return [row.webhook_subscription_id for row in webhook_subscriptions.receiving(sandbox, what)]
+    def told(what: str) -> list[str]:
+        return [one["url"].rpartition("/")[2] for one in api.post("/__admin/events", {"type": what})["webhooks"]]
 
-    assert told(WebhookType.BATCH) == [first["webhookSubscriptionId"], second["webhookSubscriptionId"]]
-    assert told(WebhookType.TRANSACTION) == [second["webhookSubscriptionId"]]
-    assert told(WebhookType.CUSTOMER) == []
+    assert told("Batch") == ["first", "second"]
+    assert told("Transaction") == ["second"]
+    assert "no webhook subscription for customer" in str(api.post("/__admin/events", {"type": "Customer"})["details"])
     api.delete(f"{PATH}/{second['webhookSubscriptionId']}")
-    assert told(WebhookType.BATCH) == [first["webhookSubscriptionId"]]
+    assert told("Batch") == ["first"]

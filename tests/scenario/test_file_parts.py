@@ -263,7 +263,7 @@ def editor() -> Any:
 def said_by_both(text: str) -> bool:
     """Whether the sandbox takes a file, and editors do too."""
     taken = faults(text) == []
-    assert editor().is_valid(read(text, "f").data) is taken
+    assert editor().is_valid(read(text, "f")[0]) is taken
     return taken
 
 

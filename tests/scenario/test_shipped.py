@@ -75,7 +75,7 @@ def validator() -> Any:
 
 def plain(path: Path) -> object:
     """The data of a file as JSON knows them."""
-    return json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
+    return json.loads(json.dumps(read(path.read_text("utf-8"), path.name)[0], default=float))
 
 
 @pytest.mark.slow

@@ -26,9 +26,14 @@ def say(line: str, *, err: bool = False) -> None:
 class Tiny:
     tls = None
     ready_problems = ()
+    routes = ()
+    router = SimpleNamespace(default=None)
 
     def __init__(self) -> None:
         self.world = SimpleNamespace(directory=self, runner=self)
+
+    def guarded(self, app: Any) -> Any:
+        return self
 
     def refuses_connection(self) -> bool:
         return False

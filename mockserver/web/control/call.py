@@ -16,7 +16,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.record import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request

@@ -194,8 +194,8 @@ class Mover:
             sandbox.clock.move_to(sandbox.now, self.call.world.real_clock())
             runner.changed(sandbox)
             goes_on = not self.is_over
-        self.ran += sandbox.schedule.ran - before
         await runner.turn(sandbox)
+        self.ran += sandbox.schedule.ran - before
         return goes_on
 
 
