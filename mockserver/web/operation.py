@@ -44,7 +44,6 @@ from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
 
-_REFUSED = 400
 _SILENCE = (SILENCE[Stage.ARRIVAL],)
 
 
@@ -333,7 +332,7 @@ def _fault_of_answer(step: Step) -> Transport | None:
 
 def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
     """The reply with the text of an earlier answer."""
-    if status >= _REFUSED and step.result.problem is None:
+    if status >= 400 and step.result.problem is None:
         # Of an answer out of a state document or a store the text alone is known.
         step.result.problem = cast(Problem, loads(text.encode()))
     return Reply(status, text.encode(), step, fault)
@@ -400,16 +399,9 @@ def _request(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tu
     endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
     if not isinstance(endpoint, OperationEndpoint):
         return None
-    request = Request(
-        method=call.method,
-        resource=path,
-        path=parameters,
-        query=target.query.encode(),
-        headers={**(call.headers or {}), "x-secretkey": sandbox.key},
-        raw=dumps(call.body) if call.body is not None else b"",
-        known=sandbox,
-    )
-    return endpoint, request
+    headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
+    query = target.query.encode()
+    return endpoint, Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
 
 
 def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[int, object]:

@@ -29,18 +29,12 @@ from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
 from mockserver.wire.fields import Body, is_sent_by_sdk, names_of
 
-_IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
-"""Operations whose amounts are in the currency of a charge or of a provider."""
-
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
 SENT_BY = "x-mockserver-sent-by"
 """A request that was sent again from the journal carries this header: the client did not send it and is not
 responsible for it."""
-
-_ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
-"""Faults with which the client reads another answer than the server's."""
 
 
 def called(
@@ -106,7 +100,7 @@ def called(
             waited_as=waited_as,
             is_repeat=result.is_repeat,
             is_late=is_late,
-            is_ours=not is_late and (fault is None or fault.kind not in _ANOTHER),
+            is_ours=not is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
             is_partial=result.ruled
             and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
             is_browser=is_browser and not is_own_page(headers),
@@ -135,15 +129,8 @@ def arrived(step: Step, real: Micros) -> None:
     sandbox = step.sandbox
     asked = step.asked
     if sandbox.watch is not None and asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers:
-        call = Call(
-            entry=0,
-            at=sandbox.now,
-            real=real,
-            op=asked.op,
-            request=asked.request,
-            path=asked.path,
-            instrument=_instrument_of(step) if asked.op == "charge.create" else None,
-        )
+        instrument = _instrument_of(step) if asked.op == "charge.create" else None
+        call = Call(0, sandbox.now, real, asked.op, asked.request, asked.path, instrument=instrument)
         step.result.watched = sandbox.watch.doubts.arrived(call)
 
 
@@ -209,7 +196,8 @@ def _currency_of(step: Step) -> str | None:
         if known is not None:
             return known
     default: str = sandbox.assumed["currency.default"]
-    if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
+    in_anothers = step.asked.op in ("charge.capture", "charge.refund", "transfer.create")
+    if default != PROVIDERS_OWN and not in_anothers:
         return default
     # The body of a batch takes long to read, and names no object.
     naming = ("chargeId", "paymentMethodId", "providerId") if step.asked.op != "batch.create" else ()
