@@ -349,15 +349,8 @@ class Table(Generic[R]):
         self._postings: dict[str, PostingLists[R]] = {}
         self._long: LongSearches[R] | None = None
 
-    def watch(self, hear: Listener) -> None:
-        """Also report each new value of a row to one more."""
-        self.listeners += (hear,)
-
     def __len__(self) -> int:
         return len(self.rows)
-
-    def __contains__(self, row_id: str) -> bool:
-        return row_id in self._places
 
     def __iter__(self) -> Iterator[R]:
         return iter(self.rows)

@@ -52,7 +52,7 @@ class Past:
         """Hear of the changes of the tables."""
         noting = WeakMethod(self._note)
         for table in tables:
-            table.watch(lambda *change: note(*change) if (note := noting()) is not None else None)
+            table.listeners += (lambda *change: note(*change) if (note := noting()) is not None else None,)
 
     def __len__(self) -> int:
         return len(self._changes)
