@@ -66,11 +66,11 @@ def _everyones() -> Api:
 
 
 @pytest.fixture
-def api(_everyones: Api) -> Iterator[Api]:
-    """A caller of an application that has no sandbox yet."""
-    yield copy(_everyones)
-    for sandbox in _everyones.app.world.sandboxes:
-        assert _everyones.call("DELETE", "/__admin/sandbox", key=sandbox.key).status == 200
+def api(_everyones: Api) -> Api:
+    """A caller of an application that has just begun."""
+    world = _everyones.app.world
+    world.begin(world.directory.reader)
+    return copy(_everyones)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,15 @@ def _keep_bytecode(config: pytest.Config) -> None:
         sys.dont_write_bytecode = False
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None]:
+    """Let what makes applications take those of earlier tests."""
+    from tests.driving import lending
+
+    with lending():
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -22,6 +23,7 @@ import httpx
 import pytest
 import yaml
 
+from tests import warm
 from tests.container_engine import engine
 from tests.test_docs import TEXTS, shown
 from tests.test_packaging import IMAGE
@@ -74,7 +76,7 @@ def project(tmp_path: Path) -> Path:
     if shutil.which("make") is None or shutil.which("curl") is None:
         pytest.skip("the recipes run make and curl")
     programs = {
-        "mockserver": f'exec "{sys.executable}" -P -m mockserver "$@"',
+        "mockserver": f'exec {shlex.join(warm.python())} -m mockserver "$@"',
         "pip": 'test "$*" = "install payfurl-mockserver"',
     }
     for name, text in programs.items():

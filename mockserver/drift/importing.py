@@ -12,7 +12,7 @@ from functools import partial
 
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.masking import CARD_VARIABLE, mask_text, sendable_field
-from mockserver.drift.peers import local
+from mockserver.drift.peers import opening
 from mockserver.drift.traffic import Exchange
 from mockserver.drift.walk import DUMMY
 from mockserver.scenario.answers import ready
@@ -26,7 +26,7 @@ _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
 async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros) -> tuple[dict[str, object], list[str]]:
     """The plain data of a scenario, and a sentence on each exchange that is not in it or is answered in another way
     here. Cards become test cards, keys are left out, and ids stand for those of earlier answers."""
-    server = local({}, "documented", instant)
+    server = opening("documented", instant)({})
     calls, notes = list[dict[str, object]](), list[str]()
     answers, known = dict[str, object](), dict[str, str]()
     for place, one in enumerate(exchanges, 1):

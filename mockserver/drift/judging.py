@@ -16,7 +16,7 @@ from mockserver.assumptions import ROWS, Assumption, Profile
 from mockserver.domain.clock import iso
 from mockserver.domain.record import record
 from mockserver.drift.differences import Discrepancy, Tier, compare
-from mockserver.drift.peers import local
+from mockserver.drift.peers import opening
 from mockserver.drift.traffic import Recording
 from mockserver.drift.walk import play, steps
 
@@ -106,7 +106,8 @@ class _Trials:
     """The walk of a recording, played here under any assumptions."""
 
     def __init__(self, recording: Recording, profile: str) -> None:
-        self._recording, self._profile = recording, profile
+        self._recording = recording
+        self._open_sandbox = opening(profile, recording.run.instant)
         self._walk = steps(calls={*recording.played.answers, *recording.played.skipped})
         self._gaps: dict[frozenset[tuple[str, str]], _Gap] = {}
 
@@ -114,7 +115,7 @@ class _Trials:
         known = frozenset((key, str(value)) for key, value in overrides.items())
         if known not in self._gaps:
             there, run = self._recording.played, self._recording.run
-            here = await play(self._walk, local(overrides, self._profile, run.instant), run.name, undoes=False)
+            here = await play(self._walk, self._open_sandbox(overrides), run.name, undoes=False)
             ours, theirs = {*here.answers}, {*there.answers}
             alone = set() if there.broken else theirs - ours if there.is_partial else ours ^ theirs
             self._gaps[known] = _Gap(compare(here, there, run), alone)

@@ -137,12 +137,12 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
     return Peer(send, key, now, lambda length: asyncio.sleep(length / SECOND))
 
 
-def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> Peer:
-    """A new sandbox of this product in this process, its clock at an instant until ``rest`` moves it."""
-    given = Scenario("drift", "drift.yaml", ScenarioFile(version=1, assumptions=dict(assumptions)))
-    time = [instant]
+def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], Peer]:
+    """What opens a sandbox of this product in this process under some assumptions, its clock at an instant until
+    ``rest`` moves it: one application, begun anew, so the sandbox that was opened before answers no more."""
+    time, behind = [instant], load((), test_values=True)
     settings = Settings(profile=profile, log_level="error", findings="off")
-    app = Application(settings, lambda: time[0], Files(lambda: [given, *load((), test_values=True)]))
+    app = Application(settings, lambda: time[0], Files(list))
 
     async def rest(length: Micros) -> None:
         time[0] += length
@@ -153,4 +153,10 @@ def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> P
         answer = await asked(app, call.method, unquote(path), query.encode(), headers, content)
         return answer.status, answer.raw
 
-    return Peer(send, _KEY, lambda: time[0], rest)
+    def open_sandbox(assumptions: Mapping[str, object]) -> Peer:
+        time[0] = instant
+        given = Scenario("drift", "drift.yaml", ScenarioFile(version=1, assumptions=dict(assumptions)))
+        app.world.begin(Files(lambda: [given, *behind]))
+        return Peer(send, _KEY, lambda: time[0], rest)
+
+    return open_sandbox

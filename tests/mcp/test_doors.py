@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
+from mockserver.web.app import Application
 from tests import warm
 from tests.driving import Api, Reply
 from tests.mcp.talking import SECRETS, Agent, talk
@@ -31,8 +32,11 @@ def open_door(**settings: Any) -> Api:
     from mockserver.mcp.http import mount
 
     api = Api(**settings)
-    mount(api.app)
-    api.app = api.app
+    world = api.app.world
+    # One of its own: other tests get the application without the door.
+    app = Application(world.settings, world.real_clock, world.directory.reader)
+    mount(app)
+    api.app = app
     return api
 
 
