@@ -23,9 +23,8 @@ from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.problems import ScenarioProblem
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
-from mockserver.scenario.shadowed_rules import warnings
 from mockserver.settings import Settings
-from mockserver.web.absent_members import absent_members
+from mockserver.web.absent_members import warned
 from mockserver.web.app import Application
 from mockserver.web.request import Answered, asked
 
@@ -116,8 +115,7 @@ def checked(scenarios: Iterable[Scenario]) -> Iterator[Checked]:
 
     with asyncio.Runner() as runner:
         for scenario in scenarios:
-            found = sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)
-            made = Checked(scenario.file, tuple(map(str, found)))
+            made = Checked(scenario.file, tuple(map(str, warned(scenario))))
             try:
                 made = replace(made, examples=tuple(runner.run(check(scenario, behind, open_app))))
             except Refused as refused:
