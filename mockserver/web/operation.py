@@ -22,7 +22,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
 from mockserver.domain.record import replace
 from mockserver.engine import due, idempotency, later, step_effects
-from mockserver.engine.past import lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -269,7 +268,7 @@ class OperationEndpoint(Endpoint):
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
             handle, past = self.route.handle, sandbox.past
-            is_present = past is None or not lag_of(step.result)
+            is_present = past is None or not step.result.lag
             reply = handle(call) if past is None or is_present else past.seen(step.result, partial(handle, call))
             step_effects.plan(step)
         except Refused as refused:

@@ -18,7 +18,6 @@ from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
-from mockserver.engine.past import lag_of
 from mockserver.engine.step import KINDS, Step
 from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
@@ -65,7 +64,7 @@ def called(
     pace = None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    is_late = sandbox.past is not None and lag_of(result) != 0
+    is_late = sandbox.past is not None and result.lag != 0
     if not is_browser and _went_well(step, reply) and watch.passes(request.raw, where, headers):
         if asked.op in READS and (subject := _subject_of(step)) is not None:
             watch.read(asked.op, subject, entry, sandbox.now, pace)
