@@ -83,12 +83,13 @@ def measure(seconds: int, many: int) -> list[Figure]:
         size = sum(os.path.getsize(Path(folder) / name) for name in os.listdir(folder))
         found.append(Figure("bare loop of INSERT and COMMIT", bare(Path(folder)), "us of CPU"))
         with sandbox("--store", str(path)) as again:
-            restart, again_there = again.first_answer, stored(again)
+            restart, taken, again_there = again.first_answer, busy(again.process.pid), stored(again)
     if again_there <= count:
         raise RuntimeError(f"{count} charges were kept, {again_there} are there after the restart")
     return [
         *found,
         Figure(f"restart with {count} charges", restart, "s", at_most=RESTART * max(count / 100_000, 1)),
+        Figure("its CPU time", taken, "s"),
         Figure("file", size / count, "B a charge", at_most=PER_CHARGE),
     ]
 

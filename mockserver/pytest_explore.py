@@ -284,6 +284,7 @@ class Explorer:
         if self.worker is None:
             self.known = learn(self.config)
             self.deadline = None if self.budget is None else machine_now() + self.budget
+        self.tries = {test: self._tries(learnt) for test, learnt in self.known.items()}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -294,10 +295,9 @@ class Explorer:
         points = sum(len(points_of(learnt["calls"])) for learnt in tests)
         return f"{TITLE}: calls that can fail: {points}, in tests: {len(tests)}"
 
-    def tries(self, test: str) -> dict[str, Trial]:
+    def _tries(self, learnt: Learnt) -> dict[str, Trial]:
         """What is tried in a test, by name, in the order of calls and table."""
-        learnt = self.known.get(test)
-        if learnt is None or learnt["why_not"] is not None:
+        if learnt["why_not"] is not None:
             return {}
         points = points_of(learnt["calls"])
         faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
@@ -311,7 +311,7 @@ class Explorer:
         yield
         function = metafunc.definition.nodeid
         tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
-        tries = {name: tried for test in tests for name, tried in self.tries(test).items()}
+        tries = {name: tried for test in tests for name, tried in self.tries[test].items()}
         _run_with(metafunc, tries)
 
     @pytest.hookimpl(wrapper=True)
@@ -334,7 +334,7 @@ class Explorer:
             report.result = [
                 node
                 for node in report.result
-                if (tried := tried_in(node)) is None or name_of(tried) in self.tries(test_itself(node.nodeid))
+                if (tried := tried_in(node)) is None or name_of(tried) in self.tries.get(test_itself(node.nodeid), ())
             ]
         return report
 

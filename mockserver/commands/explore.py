@@ -119,7 +119,7 @@ def explore(
             if replay is not None:
                 with with_runner() as runner:
                     sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(plan.least) else Exit.STOPPED)
-            kept = ExplorationFolder(out)
+            kept = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout))
             with kept.claimed(), with_runner() as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 made.before = before
@@ -177,10 +177,9 @@ def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
 
 
 def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: ExplorationFolder, *, resume: bool) -> Exploration:
-    patience = duration_text(plan.client_timeout)
     if not resume:
-        kept.begin(runner.argv, runner.seed, patience)
-    known = kept.resume(runner.argv, runner.seed, patience)
+        kept.begin()
+    known = kept.resume()
     with _progress() as progress:
         made = exploration.explore(runner, plan, base, known=known, keep=kept.keep, progress=progress)
     kept.settle(made.dropped)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from mockserver import __version__
-from mockserver.domain.record import record
 from mockserver.findings.catalogue import CATALOGUE, FindingKind, lines_of, place
 
 if TYPE_CHECKING:
-    from mockserver.commands.scenario_check import ExampleReport
+    from mockserver.commands.scenario_check import Checked, ExampleReport
     from mockserver.explore.exploration import Exploration
     from mockserver.explore.verdicts import Verdict
-    from mockserver.scenario.problems import ScenarioProblem
 
 Row = Mapping[str, Any]
 
@@ -159,22 +156,6 @@ REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
     function.__name__: function for function in (text, junit, sarif, github)
 }
 """Every form but JSON, which is the answer of the control API itself."""
-
-
-@record
-class Checked:
-    """A file: its warnings, and how its examples went, or why it or its sandbox is refused."""
-
-    file: str
-    warnings: tuple[str, ...]
-    examples: tuple[ExampleReport, ...] = ()
-    refusal: str | None = None
-
-
-def unread(problems: Sequence[ScenarioProblem]) -> list[Checked]:
-    """The files that could not be read, each with all its problems; these are in the order of the files."""
-    files = groupby(problems, key=lambda problem: problem.file)
-    return [Checked(file, (), refusal="\n".join(map(str, found))) for file, found in files]
 
 
 def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, bool]]:

@@ -22,7 +22,7 @@ from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
-from mockserver.commands.servers import is_reached, others, started
+from mockserver.commands.servers import is_reached, started, used_keys
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, filled, variables_of
@@ -129,7 +129,7 @@ def _judge(
     """What is wrong after the run: findings of any severity, and sentences about money, books and expectations. Raises
     ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
     if not is_reached(sandbox):
-        used = others(sandbox)
+        _, used = used_keys(sandbox)
         if not used:
             return (), ["no request has reached the server: does the command call MOCKSERVER_URL?"]
         if not aftermath.books:

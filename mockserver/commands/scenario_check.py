@@ -5,20 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from mockserver import __version__
+from mockserver.adapters.machine_clock import machine_now
+from mockserver.adapters.scenario_files import Files, load
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
+from mockserver.scenario.problems import ScenarioProblem
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
+from mockserver.settings import Settings
+from mockserver.web.absent_members import warned
+from mockserver.web.app import Application
 from mockserver.web.request import Answered, asked
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
@@ -72,12 +79,48 @@ class ExampleReport:
         return f"{self.file}:{self.line}: {self.example}: {words}"
 
 
+@record
+class Checked:
+    """A file: its warnings, and how its examples went, or why it or its sandbox is refused."""
+
+    file: str
+    warnings: tuple[str, ...]
+    examples: tuple[ExampleReport, ...] = ()
+    refusal: str | None = None
+
+
+def unread(problems: Sequence[ScenarioProblem]) -> list[Checked]:
+    """The files that could not be read, each with all its problems; these are in the order of the files."""
+    files = groupby(problems, key=lambda problem: problem.file)
+    return [Checked(file, (), refusal="\n".join(map(str, found))) for file, found in files]
+
+
 class _Unexpected(Exception):
     """An answer that differs from what the example expects."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
+
+
+def checked(scenarios: Iterable[Scenario]) -> Iterator[Checked]:
+    """Each scenario with its warnings, and how its examples went before the built-in test values. One application runs
+    them all, its machine clock standing still; it begins anew for each."""
+    behind, now = load([], test_values=True), machine_now()
+    app = Application(Settings(), lambda: now, Files(list))
+
+    def open_app(given: Sequence[Scenario]) -> Application:
+        app.world.begin(Files(lambda: list(given)))
+        return app
+
+    with asyncio.Runner() as runner:
+        for scenario in scenarios:
+            made = Checked(scenario.file, tuple(map(str, warned(scenario))))
+            try:
+                made = replace(made, examples=tuple(runner.run(check(scenario, behind, open_app))))
+            except Refused as refused:
+                made = replace(made, refusal=str(refused))
+            yield made
 
 
 async def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
@@ -218,8 +261,7 @@ def _message(raw: bytes, said: object) -> str:
             f"; {field}: {text}" for field, text in (said.get("details") or {}).items()
         )
     shown = mask_start(words.replace("\n", " "), LONGEST_ANSWER + 1)
-    shown = f"{shown[:LONGEST_ANSWER]}..." if len(shown) > LONGEST_ANSWER else shown
-    return shown
+    return f"{shown[:LONGEST_ANSWER]}..." if len(shown) > LONGEST_ANSWER else shown
 
 
 def _read(raw: bytes) -> object:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.adapters.scenario_files import Files, bounded, load, schema_text, shipped, shipped_file
+from mockserver.adapters.scenario_files import bounded, load, schema_text, shipped, shipped_file
 from mockserver.commands import reports
 from mockserver.commands.completion import offered
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
-from mockserver.commands.scenario_check import OpenApp
-from mockserver.commands.scenario_check import check as run
-from mockserver.domain.errors import Refused, nearest
+from mockserver.domain.errors import nearest
 from mockserver.domain.reading import camel
 from mockserver.scenario.explain import explain as explained
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shadowed_rules import warnings
-from mockserver.settings import Settings
 from mockserver.wire.jsonio import MalformedJson, loads
 
 _WIDEST = 50
@@ -82,40 +76,32 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 
     Exit code 2 when a file is refused, 4 when an example fails.
     """
-    from mockserver.web.absent_members import absent_members
+    from mockserver.commands.scenario_check import checked, unread
 
     documents = {"json": reports.checks_json, "junit": reports.checks_junit}
     loaded: list[Scenario] = []
-    unread: list[ScenarioProblem] = []
+    problems: list[ScenarioProblem] = []
     for file in files:
         try:
             loaded += load([file], test_values=False)
         except ScenarioRefused as refused:
-            unread += refused.problems
-    if unread:
-        click.echo(str(ScenarioRefused(unread)), err=True)
-    if not loaded and not unread:
+            problems += refused.problems
+    if problems:
+        click.echo(str(ScenarioRefused(problems)), err=True)
+    if not loaded and not problems:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
-    behind = load([], test_values=True)
-    checked, open_app = reports.unread(unread), _opening()
-    with asyncio.Runner() as runner:
-        for scenario in loaded:
-            warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
-            try:
-                examples = runner.run(run(scenario, behind, open_app))
-                found = reports.Checked(scenario.file, warned, tuple(examples))
-            except Refused as refused:
-                found = reports.Checked(scenario.file, warned, refusal=str(refused))
-            if form == "text":
-                for line, is_fault in reports.checks_lines(found, is_verbose=verbose):
-                    click.echo(line, err=is_fault)
-            checked.append(found)
+    found = unread(problems)
+    for made in checked(loaded):
+        if form == "text":
+            for line, is_fault in reports.checks_lines(made, is_verbose=verbose):
+                click.echo(line, err=is_fault)
+        found.append(made)
     if form != "text":
-        click.echo(documents[form](checked))
-    if any(one.refusal is not None for one in checked):
+        click.echo(documents[form](found))
+    if any(one.refusal is not None for one in found):
         sys.exit(Exit.USAGE)
     sys.exit(
-        Exit.VERIFICATION_FAILED if any(report.failure for one in checked for report in one.examples) else Exit.STOPPED
+        Exit.VERIFICATION_FAILED if any(report.failure for one in found for report in one.examples) else Exit.STOPPED
     )
 
 
@@ -139,20 +125,6 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose
     except (MalformedJson, OSError, ValueError) as fault:
         raise click.UsageError(f"--request: {request}: {fault}") from None
     click.echo("\n".join(lines))
-
-
-def _opening() -> OpenApp:
-    """What opens the whole sandbox in process, its machine clock standing still: one application, begun anew."""
-    from mockserver.web.app import Application
-
-    now = machine_now()
-    app = Application(Settings(), lambda: now, Files(list))
-
-    def open_app(scenarios: Sequence[Scenario]) -> Application:
-        app.world.begin(Files(lambda: list(scenarios)))
-        return app
-
-    return open_app
 
 
 FIRST = "first-scenario"

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import httpx
-
 from mockserver.adapters import local_server
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.ending import stop
-from mockserver.engine.sandbox import masked_key
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 _OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
@@ -41,7 +38,12 @@ def served(url: str, key: str, refused: Exit, admin_token: str | None = None) ->
             yield sandbox
     except ControlRefused as problem:
         stop(refused, str(problem))
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+    except Exception as problem:
+        # Loaded for a failure alone, as the engine is below: each takes longer than the call.
+        from httpx import HTTPError, InvalidURL
+
+        if not isinstance(problem, (HTTPError, InvalidURL)):
+            raise
         stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
 
 
@@ -49,8 +51,8 @@ def check_reached(sandbox: RemoteSandbox) -> None:
     """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
     misspelt: an unused sandbox has no findings. Raises as ``RemoteSandbox.call``."""
     if not is_reached(sandbox):
-        used = ", ".join(others(sandbox)) or "none"
-        stop(Exit.USAGE, f"no request has reached this sandbox ({masked_key(sandbox.secret_key)}); keys in use: {used}")
+        own, used = used_keys(sandbox)
+        stop(Exit.USAGE, f"no request has reached this sandbox ({own}); keys in use: {', '.join(used) or 'none'}")
 
 
 def is_reached(sandbox: RemoteSandbox) -> bool:
@@ -59,7 +61,9 @@ def is_reached(sandbox: RemoteSandbox) -> bool:
     return bool(page["count"] or page["dropped"])
 
 
-def others(sandbox: RemoteSandbox) -> list[str]:
-    """The masked keys of the other sandboxes of its server that were used."""
+def used_keys(sandbox: RemoteSandbox) -> tuple[str, list[str]]:
+    """The masked key of a sandbox, and those of the others of its server that were used."""
+    from mockserver.engine.sandbox import masked_key
+
     own, rows = masked_key(sandbox.secret_key), sandbox.rows("/__admin/sandboxes", "sandboxes")
-    return [row["key"] for row in rows if row["requests"] and row["key"] != own]
+    return own, [row["key"] for row in rows if row["requests"] and row["key"] != own]

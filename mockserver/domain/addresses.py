@@ -10,7 +10,6 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import unquote, urlsplit
 
 FORBIDDEN_WORDS = "link-local, metadata, multicast, reserved and tunnelled addresses are never called"
-USER_WORDS = "an address with a user name is never called"
 CONTROL_WORDS = "a control API is never called by a webhook"
 
 _CONTROL = "__admin"
@@ -54,7 +53,7 @@ def never_called(url: str) -> str | None:
     except ValueError:
         return None
     if user is not None:
-        return f"got a user name; {USER_WORDS}"
+        return "got a user name; an address with a user name is never called"
     if _leads_to_control(parts.path):
         return f"got a path with {_CONTROL}; {CONTROL_WORDS}"
     try:

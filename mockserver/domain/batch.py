@@ -39,7 +39,6 @@ RESULT_COLUMNS = (
 )
 """Columns of ``results`` (service document, Batch)."""
 
-LONGEST_DESCRIPTION = 100
 LONGEST_REFERENCE = 40
 LONGEST_ID = 64
 MOST_FAULTS = 20

@@ -110,7 +110,9 @@ def form(annotation: Any) -> Form:
             parts = [form(hints[name]) for name in annotation._fields]
             return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
         if is_dataclass(annotation):
-            return _record(annotation)
+            record = _Fields(annotation)
+            in_steps = Steps(record.write_in_steps, record.read_in_steps)
+            return _in_steps(in_steps) if record.long else Form(record.write, record.read)
     raise TypeError(f"{annotation} has no form in a state document")
 
 
@@ -151,13 +153,6 @@ def _mapping(key: Any, item: Form, *, is_long: bool) -> Form:
         return dict(zip(keys, values, strict=True))
 
     return _in_steps(Steps(write, read), is_long=is_long)
-
-
-def _record(cls: type) -> Form:
-    fields = _Fields(cls)
-    if fields.long:
-        return _in_steps(Steps(fields.write_in_steps, fields.read_in_steps))
-    return Form(fields.write, fields.read)
 
 
 def stored(cls: type) -> list[Field[Any]]:

@@ -349,10 +349,6 @@ class Table(Generic[R]):
         self._postings: dict[str, PostingLists[R]] = {}
         self._long: LongSearches[R] | None = None
 
-    def watch(self, hear: Listener) -> None:
-        """Also report each new value of a row to one more."""
-        self.listeners += (hear,)
-
     def __len__(self) -> int:
         return len(self.rows)
 

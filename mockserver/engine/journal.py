@@ -193,10 +193,6 @@ class Stories:
         """Roughly the memory that they take, in bytes."""
         return len(self._order) * _CHANGE
 
-    def __iter__(self) -> Iterator[Change]:
-        """Every change, oldest first."""
-        return iter(self._order)
-
     def since(self, after: int) -> Iterator[Change]:
         """Changes of entries with a number above ``after``, oldest first."""
         return reversed(list(takewhile(lambda change: change.number > after, reversed(self._order))))

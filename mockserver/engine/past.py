@@ -52,7 +52,7 @@ class Past:
         """Hear of the changes of the tables."""
         noting = WeakMethod(self._note)
         for table in tables:
-            table.watch(lambda *change: note(*change) if (note := noting()) is not None else None)
+            table.listeners += (lambda *change: note(*change) if (note := noting()) is not None else None,)
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -90,7 +90,7 @@ class Past:
     def seen(self, result: Result, read: Callable[[], T]) -> T:
         """What is read in the step of a ``result``, as far behind as the rules say that decided it. Raises what
         ``read`` raises."""
-        lag, changes, (now, _) = lag_of(result), self._changes, self._present()
+        lag, changes, (now, _) = result.lag, self._changes, self._present()
         if lag == LAST_MOVE:
             newer = [change for change in changes if change.step == changes[-1].step]
         else:
@@ -110,8 +110,3 @@ class Past:
                 else:
                     change.table.replace(change.before, change.after)
             self._is_rewound = False
-
-
-def lag_of(result: Result) -> Micros:
-    """How far behind a step sees; 0 when it sees the present."""
-    return next((lag for decision in result.decisions if (lag := decision.outcome.lag)), 0)

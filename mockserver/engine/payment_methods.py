@@ -204,7 +204,11 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
         case commands.NewTokenMethod():
             return _token(step, command)
         case commands.NewProviderTokenMethod():
-            return _provider_token(sandbox, command)
+            provider = providers.named(sandbox, command.provider_id, Capability.CARD)
+            lasting = command.token if command.lasts else None
+            known = {"provider_payment_method_id": lasting, "provider_data": command.data, "token": command.token}
+            card = Instrument(PaymentType.CARD)
+            return Prepared("token", provider, _draft(sandbox, provider, card, command.terms, **known))
         case commands.NewBankMethod(account=account, terms=terms):
             provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT)
             return Prepared("bank_account", provider, _draft(sandbox, provider, bank_instrument(account), terms))
@@ -244,13 +248,6 @@ def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
     terms = replace(command.terms, ip=command.terms.ip or token.ip)
     known = {name: getattr(token, name) for name in ("vault_id", "payto_id", "metadata")} | {"token": token.token_id}
     return Prepared("token", provider, _draft(step.sandbox, provider, token.instrument, terms, **known), token=token)
-
-
-def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod) -> Prepared:
-    provider = providers.named(sandbox, command.provider_id, Capability.CARD)
-    lasting = command.token if command.lasts else None
-    known = {"provider_payment_method_id": lasting, "provider_data": command.data, "token": command.token}
-    return Prepared("token", provider, _draft(sandbox, provider, Instrument(PaymentType.CARD), command.terms, **known))
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:

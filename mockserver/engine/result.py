@@ -88,6 +88,11 @@ class Result:
     pause: Micros = 0
     search_text: tuple[object, str] | None = None
 
+    @property
+    def lag(self) -> Micros:
+        """How far behind the step sees; 0 when it sees the present."""
+        return next((lag for decision in self.decisions if (lag := decision.outcome.lag)), 0)
+
     def note(self, decision: Decision) -> None:
         """Remember a decision."""
         self.decisions += (*decision.passing, decision)

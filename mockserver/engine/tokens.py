@@ -67,11 +67,6 @@ def usable(step: Step, token_id: str) -> Token:
     return token
 
 
-def provider_of(step: Step, token_id: str) -> Provider:
-    """The provider that a token belongs to. Raises ``NotFound`` 87 (token), 39 (provider removed)."""
-    return providers.get(step.sandbox, get(step, token_id).provider.provider_id)
-
-
 def use(step: Step, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
     after = token.after_use(step.sandbox.now)

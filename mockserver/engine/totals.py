@@ -30,7 +30,7 @@ class Totals:
         self._sums = defaultdict[str, dict[str, Decimal]](partial(defaultdict, Decimal))
         self._waiting: dict[str, Charge] = {}
         for table in tables:
-            table.watch(self._changed)
+            table.listeners += (self._changed,)
 
     def unknown(self) -> Iterator[object]:
         """The rows that are still to be learnt, some at a time, which are learnt as they are given."""

@@ -179,10 +179,11 @@ class ExplorationFolder:
     """The folder of one exploration, with each cell, its scenario file and its output. It is made when it does not
     exist. ``cells.jsonl`` has a line that says what was explored, then one for each cell, written as it comes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: Sequence[str], seed: int, client_timeout: str) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._cells = folder / CELLS
+        self._head = {"command": list(map(mask_text, command)), "seed": seed, "client timeout": client_timeout}
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
@@ -206,19 +207,19 @@ class ExplorationFolder:
         """The file that reproduces a cell."""
         return self.folder / f"{cell.file}.yaml" if cell.scenario else None
 
-    def begin(self, command: Sequence[str], seed: int, client_timeout: str) -> None:
+    def begin(self) -> None:
         """Begin anew: what the last exploration kept here goes."""
         if self._cells.exists():
             self._remove(self._read()[1])
-        self._cells.write_text(_line(_head(command, seed, client_timeout)), "utf-8")
+        self._cells.write_text(_line(self._head), "utf-8")
 
-    def resume(self, command: Sequence[str], seed: int, client_timeout: str) -> list[Cell]:
+    def resume(self) -> list[Cell]:
         """The cells of an earlier exploration of the same. Raises ``OtherExploration``."""
         if not self._cells.exists():
-            self.begin(command, seed, client_timeout)
+            self.begin()
             return []
         head, cells = self._read()
-        for name, wanted in _head(command, seed, client_timeout).items():
+        for name, wanted in self._head.items():
             if head.get(name) != wanted:
                 raise OtherExploration(f"{self._cells} is of another {name}: it has {head.get(name)!r}, now {wanted!r}")
         return cells
@@ -262,10 +263,6 @@ class ExplorationFolder:
                 f"{self._cells} is not a file of an exploration; remove it or choose another --out"
             ) from None
         return head, cells
-
-
-def _head(command: Sequence[str], seed: int, client_timeout: str) -> dict[str, object]:
-    return {"command": list(map(mask_text, command)), "seed": seed, "client timeout": client_timeout}
 
 
 def _line(value: object) -> str:

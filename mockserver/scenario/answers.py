@@ -99,21 +99,18 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
             if not isinstance(got, Mapping):
                 return [f"{path}: wanted an object, got {_kind(got)}"]
             members = [(one, got.get(key), f"{path}.{key}") for key, one in wanted.items()]
-            return [found for member in members for found in differences(*member)]
         case list() | tuple():
             if not isinstance(got, list):
                 return [f"{path}: wanted a list, got {_kind(got)}"]
             if len(got) != len(wanted):
                 return [f"{path}: wanted {len(wanted)} items, got {len(got)}"]
             members = [(one, got[index], f"{path}[{index}]") for index, one in enumerate(wanted)]
-            return [found for member in members for found in differences(*member)]
         case _:
-            same = type(wanted) is type(got) or (
-                not isinstance(wanted, (bool, str)) and not isinstance(got, (bool, str))
-            )
-            if same and canonical(wanted) == canonical(got):
-                return []
-            return [f"{path}: wanted {shown(wanted)}, got {_kind(got)}"]
+            # A text or a flag is equal to none but its like.
+            is_alike = type(wanted) is type(got) or not any(isinstance(one, (bool, str)) for one in (wanted, got))
+            is_same = is_alike and canonical(wanted) == canonical(got)
+            return [] if is_same else [f"{path}: wanted {shown(wanted)}, got {_kind(got)}"]
+    return [found for member in members for found in differences(*member)]
 
 
 def _kind(value: object) -> str:

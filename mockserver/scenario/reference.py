@@ -113,17 +113,19 @@ def json_schema() -> Schema:
             for said in section.keys:
                 if said.name in properties:
                     properties[said.name] = {
-                        **_durations_as_text(properties[said.name]),
+                        **_as_said(properties[said.name]),
                         "description": f"{said.means}; default: {said.default}" if said.default else said.means,
                         "examples": [said.example[said.name]],
                     }
     return schema
 
 
-def _durations_as_text(key: Schema) -> Schema:
-    """A key whose default is said as a file says it: models keep durations in microseconds."""
+def _as_said(key: Schema) -> Schema:
+    """A key whose default is said as a file says it: models keep durations in microseconds and numbers exactly."""
     default = key.get("default")
-    return {**key, "default": duration_text(default)} if "pattern" in key and isinstance(default, int) else key
+    if "pattern" in key and isinstance(default, int):
+        return {**key, "default": duration_text(default)}
+    return {**key, "default": int(default)} if default == "0" else key
 
 
 def parts_of(schema: Schema, section: Section) -> Iterator[Schema]:

@@ -79,12 +79,6 @@ class CostMap:
     fixed: Number = Decimal(0)
     percent: Number = Decimal(0)
 
-    @staticmethod
-    def schema(schema: dict[str, Any]) -> None:
-        """Exact numbers would be shown as texts."""
-        for key in schema["properties"].values():
-            key["default"] = 0
-
 
 @file_model
 class ProviderMap:

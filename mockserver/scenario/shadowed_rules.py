@@ -45,24 +45,22 @@ _WITH_CHARGE = frozenset(
 
 @record
 class Warned:
-    """A part of a file without effect."""
+    """A rule of a file of which a part has no effect."""
 
-    file: str
-    line: int
-    rule: str
+    rule: Rule
     words: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: warning: rule '{self.rule}' {self.words}"
+        return f"{self.rule.file}:{self.rule.line}: warning: rule '{self.rule.id}' {self.words}"
 
 
 def warnings(scenario: Scenario) -> list[Warned]:
-    """Every rule of a file that never fires, or not where it seems to, in the order of the file; one warning a rule."""
+    """Every rule of a file that never fires, or not where it seems to; one warning a rule."""
     found: dict[str, Warned] = {}
     for rule, data in zip(scenario.rules, scenario.said.rules, strict=False):
         words = next(_alone(scenario, rule, data), None)
         if words is not None:
-            found[rule.id] = Warned(rule.file, rule.line, rule.id, words)
+            found[rule.id] = Warned(rule, words)
     tests = {rule.id: {test.path: test for test in rule.when.tests} for rule in scenario.rules}
     deciding = [(place, rule) for place, rule in enumerate(scenario.rules) if _always_decides(rule)]
     pairs = ((first, later) for place, first in deciding for later in scenario.rules[place + 1 :])
@@ -72,8 +70,8 @@ def warnings(scenario: Scenario) -> list[Warned]:
         if first.stage is later.stage and not is_apart:
             words = _shadowed(first, own, later, others)
             if words is not None and not found.keys() & {first.id, later.id}:
-                found[later.id] = Warned(later.file, later.line, later.id, words)
-    return sorted(found.values(), key=lambda one: one.line)
+                found[later.id] = Warned(later, words)
+    return list(found.values())
 
 
 def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterator[str]:

@@ -87,12 +87,10 @@ CREATE TABLE rows (world INTEGER NOT NULL, part TEXT NOT NULL, number INTEGER NO
     sum INTEGER NOT NULL, PRIMARY KEY (world, part, number));
 CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (id, world))
     WITHOUT ROWID;
+CREATE INDEX pages_by_world ON pages (world);
 """
-
 # Rows keep the row id of the database: without it the tree holds whole rows, and SQLite reads a long one, such as the
 # request of a large batch, whenever it looks for its neighbour.
-_INDEX = "CREATE INDEX IF NOT EXISTS pages_by_world ON pages (world)"
-"""Not part of the schema: opening a file of this format adds the index where it is missing."""
 
 
 class StoreRefused(MockserverError):
@@ -246,7 +244,6 @@ class StoreFile:
                 run(statement)
             run(f"PRAGMA application_id = {_APPLICATION}")
             run(f"PRAGMA user_version = {randbelow(STORES) << STORE_SHIFT | FORMAT}")
-        run(_INDEX)
         run("COMMIT")
         run("PRAGMA wal_autocheckpoint = 0")
         self._into_file()

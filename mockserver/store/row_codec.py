@@ -1,7 +1,8 @@
 """The content of a row of a store: JSON without the names of fields. A record is the list of its fields, in their
 order; one of a union begins with its name.
 
-What is written follows from the type of each value, what is read from annotations. Rows are checked by their sums, so
+What is written follows from the type of each value, what is read from annotations, and so is whether an instant has
+its tenths. Rows are checked by their sums, so
 their values are taken as they are. A record may gain fields with defaults at its end without another format of the
 file (``file.FORMAT``); any other change of its fields needs one.
 
@@ -106,7 +107,7 @@ _WRITES: Mapping[type, Write] = {
     Decimal: str,
     bytes: _write_bytes,
     FindingKind: attrgetter("name"),
-    Instant: write_instant,
+    Instant: int,
     tuple: list,
     Set: sorted,
     Mapping: dict,
@@ -133,12 +134,17 @@ class RowForm(NamedTuple):
 @by_type
 def form_of(annotation: Any) -> RowForm:
     """The form of an annotation. Raises ``TypeError`` for one that has none."""
-    read = _read_of(annotation)
-    return RowForm(write_plain if _is_any(annotation) else lambda value: value, read or (lambda raw, cards: raw))
+    return RowForm(_own_write_of(annotation) or _as_it_is, _read_of(annotation) or (lambda raw, cards: raw))
+
+
+def _own_write_of(annotation: Any) -> Write | None:
+    """How values are written whose types do not tell: instants with their tenths, and those of any type."""
+    if Instant in (annotation, *get_args(annotation)):
+        return lambda value: None if value is None else write_instant(value)
+    return write_plain if _is_any(annotation) else None
 
 
 def _is_any(annotation: Any) -> bool:
-    """Whether it has values of any type, which say themselves what they are."""
     return annotation in (object, Any) or any(map(_is_any, get_args(annotation)))
 
 
@@ -213,8 +219,9 @@ class Record:
         get = attrgetter(*self._names)
         self._values = get if len(self._names) > 1 else lambda value: (get(value),)
         hints = get_type_hints(cls)
-        self._any = [place for place, name in enumerate(self._names) if _is_any(hints[name])]
-        self.write: Write = self._write if self._any or self._begin else self._values
+        own = ((place, _own_write_of(hints[name])) for place, name in enumerate(self._names))
+        self._own = [(place, write) for place, write in own if write is not None]
+        self.write: Write = self._write if self._own or self._begin else self._values
 
     @staticmethod
     @by_type
@@ -224,8 +231,8 @@ class Record:
 
     def _write(self, value: Any) -> object:
         values = [*self._values(value)]
-        for place in self._any:
-            values[place] = write_plain(values[place])
+        for place, write in self._own:
+            values[place] = write(values[place])
         return [type(value).__name__, *values] if self._begin else values
 
     @cached_property

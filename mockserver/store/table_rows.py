@@ -96,7 +96,7 @@ class TablePart(Part):
         self._read = Record.of(row).read
         self._known = 0
         self._changed: dict[int, None] = {}
-        table.watch(self._hear)
+        table.listeners += (self._hear,)
 
     def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
         self._news[self] = None

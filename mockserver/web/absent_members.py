@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shadowed_rules import Warned
+from mockserver.scenario.shadowed_rules import Warned, warnings
 from mockserver.web.openapi import META, WEBHOOKS
 from mockserver.web.routes import ROUTES
 from mockserver.wire.replies import reply_type
@@ -22,9 +22,9 @@ Held: TypeAlias = str | Mapping[str, Any]
 _ANY = ("map", "object")
 
 
-def absent_members(scenario: Scenario) -> list[Warned]:
-    """A warning for each rule that names a member which is nowhere, in the order of the file."""
-    found = []
+def warned(scenario: Scenario) -> list[Warned]:
+    """A warning for each rule that names a member which is nowhere, or never fires, in the order of the file."""
+    found = warnings(scenario)
     for rule in scenario.rules:
         for outcome in rule.plan.outcomes:
             fault, plan, words = outcome.transport, outcome.webhook, None
@@ -37,9 +37,9 @@ def absent_members(scenario: Scenario) -> list[Warned]:
                 webhooks = [{"meta": dict.fromkeys(META, "text"), "data": kind.reply} for kind in WEBHOOKS]
                 words = _fault_of(webhooks, plan.edit or {}, plan.omit, "webhook")
             if words is not None:
-                found.append(Warned(rule.file, rule.line, rule.id, words))
+                found.append(Warned(rule, words))
                 break
-    return found
+    return sorted(found, key=lambda one: one.rule.line)
 
 
 def _fault_of(held: Sequence[Held], edit: Mapping[str, object], omit: Sequence[str], where: str) -> str | None:

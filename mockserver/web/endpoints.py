@@ -255,7 +255,8 @@ def info_of_provider(call: OperationCall) -> Members:
 
 def info_of_token(call: OperationCall) -> Members:
     """What a browser needs to know of a token's provider."""
-    return _provider_info(call, tokens.provider_of(call.step, call.path["token"]))
+    token = tokens.get(call.step, call.path["token"])
+    return _provider_info(call, providers.get(call.sandbox, token.provider.provider_id))
 
 
 def default_fallback(call: OperationCall) -> Members:

@@ -22,7 +22,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
 from mockserver.domain.record import replace
 from mockserver.engine import due, idempotency, later, step_effects
-from mockserver.engine.past import lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -45,7 +44,6 @@ from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
 
-_REFUSED = 400
 _SILENCE = (SILENCE[Stage.ARRIVAL],)
 
 
@@ -270,7 +268,7 @@ class OperationEndpoint(Endpoint):
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
             handle, past = self.route.handle, sandbox.past
-            is_present = past is None or not lag_of(step.result)
+            is_present = past is None or not step.result.lag
             reply = handle(call) if past is None or is_present else past.seen(step.result, partial(handle, call))
             step_effects.plan(step)
         except Refused as refused:
@@ -334,7 +332,7 @@ def _fault_of_answer(step: Step) -> Transport | None:
 
 def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
     """The reply with the text of an earlier answer."""
-    if status >= _REFUSED and step.result.problem is None:
+    if status >= 400 and step.result.problem is None:
         # Of an answer out of a state document or a store the text alone is known.
         step.result.problem = cast(Problem, loads(text.encode()))
     return Reply(status, text.encode(), step, fault)
@@ -401,16 +399,9 @@ def _request(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tu
     endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
     if not isinstance(endpoint, OperationEndpoint):
         return None
-    request = Request(
-        method=call.method,
-        resource=path,
-        path=parameters,
-        query=target.query.encode(),
-        headers={**(call.headers or {}), "x-secretkey": sandbox.key},
-        raw=dumps(call.body) if call.body is not None else b"",
-        known=sandbox,
-    )
-    return endpoint, request
+    headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
+    query = target.query.encode()
+    return endpoint, Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
 
 
 def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[int, object]:

@@ -138,25 +138,14 @@ def html(
     named = [urlsplit(one) for one in reaches or () if one]
     others = [f"{one.scheme}://{one.netloc.rpartition('@')[2]}" for one in named]
     origins = ["'none'"] if reaches is None else ["'self'", *others]
-    rules = [
-        "default-src 'none'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        f"form-action {' '.join(dict.fromkeys(origins))}",
-        "base-uri 'none'",
-    ]
-    rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
-    rules += ["frame-src 'self'"] if frames else []
+    rules = "default-src 'none'; style-src 'self'; img-src 'self' data:; "
+    rules += f"form-action {' '.join(dict.fromkeys(origins))}; base-uri 'none'; "
+    rules += "script-src 'self'; connect-src 'self'; " if scripts else ""
+    rules += "frame-src 'self'; " if frames else ""
     # A shop may stand anywhere.
-    rules += ["frame-ancestors http: https:" if framed else "frame-ancestors 'none'"]
-    headers = (
-        HTML,
-        *(_EMBEDDED if framed else ()),
-        (b"content-security-policy", "; ".join(rules).encode("latin-1")),
-        NOSNIFF,
-        (b"referrer-policy", b"no-referrer"),
-        NO_STORE,
-    )
+    rules += "frame-ancestors http: https:" if framed else "frame-ancestors 'none'"
+    policy, embedded = (b"content-security-policy", rules.encode("latin-1")), _EMBEDDED if framed else ()
+    headers = (HTML, *embedded, policy, NOSNIFF, (b"referrer-policy", b"no-referrer"), NO_STORE)
     text = _environment().get_template(template).render(values)
     return Reply(status, text.encode("utf-8", "replace"), headers=headers)
 
@@ -168,21 +157,11 @@ def redirect(location: str) -> Reply:
 def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: str | None = None) -> Reply:
     """Let an ordinary operation do what a form asks for, in the sandbox of the page, and keep it in the journal, under
     ``path`` when that is not the page's."""
-    headers = {**call.headers, "content-type": "application/json"}
-    for name in ("cookie", idempotency.HEADER):
-        headers.pop(name, None)
+    own = {name: value for name, value in call.headers.items() if name not in ("cookie", idempotency.HEADER)}
+    headers, resource = {**own, "content-type": "application/json"}, path or call.request.resource
     operation = OperationEndpoint(call.world, route)
-    request = Request(
-        method=route.method,
-        resource=path or call.request.resource,
-        path=call.path,
-        query=b"",
-        headers=headers,
-        raw=dumps(body),
-        known=call.sandbox,
-    )
-    sandbox = request.sandbox
-    step, arrived = operation.arrive(request, sandbox)
+    request = Request(route.method, resource, call.path, b"", headers, raw=dumps(body), known=call.sandbox)
+    step, arrived = operation.arrive(request, request.sandbox)
     call.request.step = step
     step.result.answered = False
     if isinstance(arrived, Reply):

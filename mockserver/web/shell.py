@@ -39,8 +39,6 @@ from mockserver.wire.jsonio import loads
 if TYPE_CHECKING:
     from mockserver.store.writer import Store
 
-_REFUSED = 400
-
 
 class Endpoint:
     """One row of a table, its ``route``, as an ASGI application. ``op`` is what its requests are counted as;
@@ -160,7 +158,7 @@ class Endpoint:
         if fault is not None and (fault.edit or fault.omit):
             lost = unfound(loads(body), fault.edit or {}, fault.omit)
             result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
-        if (reply.status or 0) >= _REFUSED and isinstance(reply.body, dict):
+        if (reply.status or 0) >= 400 and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
         step_effects.note(
             step,

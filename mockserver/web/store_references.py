@@ -18,8 +18,7 @@ from mockserver.web.directory import Directory
 from mockserver.web.operation import OperationEndpoint
 from mockserver.wire.fields import Body, Fields
 
-_PART = "scenarios"
-_BUILT_IN = "built-in "
+_PART, _BUILT_IN = "scenarios", "built-in "
 _LONGEST = 300
 
 

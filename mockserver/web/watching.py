@@ -18,7 +18,6 @@ from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
-from mockserver.engine.past import lag_of
 from mockserver.engine.step import KINDS, Step
 from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
@@ -30,18 +29,12 @@ from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
 from mockserver.wire.fields import Body, is_sent_by_sdk, names_of
 
-_IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
-"""Operations whose amounts are in the currency of a charge or of a provider."""
-
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
 SENT_BY = "x-mockserver-sent-by"
 """A request that was sent again from the journal carries this header: the client did not send it and is not
 responsible for it."""
-
-_ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
-"""Faults with which the client reads another answer than the server's."""
 
 
 def called(
@@ -71,7 +64,7 @@ def called(
     pace = None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    is_late = sandbox.past is not None and lag_of(result) != 0
+    is_late = sandbox.past is not None and result.lag != 0
     if not is_browser and _went_well(step, reply) and watch.passes(request.raw, where, headers):
         if asked.op in READS and (subject := _subject_of(step)) is not None:
             watch.read(asked.op, subject, entry, sandbox.now, pace)
@@ -107,7 +100,7 @@ def called(
             waited_as=waited_as,
             is_repeat=result.is_repeat,
             is_late=is_late,
-            is_ours=not is_late and (fault is None or fault.kind not in _ANOTHER),
+            is_ours=not is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
             is_partial=result.ruled
             and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
             is_browser=is_browser and not is_own_page(headers),
@@ -136,15 +129,8 @@ def arrived(step: Step, real: Micros) -> None:
     sandbox = step.sandbox
     asked = step.asked
     if sandbox.watch is not None and asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers:
-        call = Call(
-            entry=0,
-            at=sandbox.now,
-            real=real,
-            op=asked.op,
-            request=asked.request,
-            path=asked.path,
-            instrument=_instrument_of(step) if asked.op == "charge.create" else None,
-        )
+        instrument = _instrument_of(step) if asked.op == "charge.create" else None
+        call = Call(0, sandbox.now, real, asked.op, asked.request, asked.path, instrument=instrument)
         step.result.watched = sandbox.watch.doubts.arrived(call)
 
 
@@ -210,7 +196,8 @@ def _currency_of(step: Step) -> str | None:
         if known is not None:
             return known
     default: str = sandbox.assumed["currency.default"]
-    if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
+    in_anothers = step.asked.op in ("charge.capture", "charge.refund", "transfer.create")
+    if default != PROVIDERS_OWN and not in_anothers:
         return default
     # The body of a batch takes long to read, and names no object.
     naming = ("chargeId", "paymentMethodId", "providerId") if step.asked.op != "batch.create" else ()

@@ -476,7 +476,7 @@ def test_an_event_is_sent_from_the_page(desk: Any) -> None:
 
 def explored(folder: Path) -> tuple[Path, Path]:
     """The two files of an exploration with a cell that is unsafe and one that survived."""
-    kept = ExplorationFolder(folder)
+    kept = ExplorationFolder(folder, ["sh", "pay.sh"], 1, "1s")
     scenario = "version: 1\nname: lost\nrules:\n  - {id: x, when: {op: charge.create, call: 1}, then: {latency: 1s}}\n"
     row = {"finding": "double-charge", "severity": "error", "title": "Paid twice", "advice": "Look first"}
     cells = [
@@ -484,7 +484,7 @@ def explored(folder: Path) -> tuple[Path, Path]:
         Cell("charge.create-1-lost_answer", "charge.create#1", "lost_answer", Verdict.UNSAFE, 0, 0.5, [row],
              "1  charge.create", [], scenario, "paid", money=["customer paid 40.00 AUD for order-1 of 20.00 AUD"]),
     ]  # fmt: skip
-    kept.begin(["sh", "pay.sh"], 1, "1s")
+    kept.begin()
     for cell in cells:
         kept.keep(cell)
     made = Exploration(

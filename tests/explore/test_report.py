@@ -67,7 +67,7 @@ def made() -> Exploration:
 
 @pytest.fixture
 def files(made: Exploration, tmp_path: Path) -> dict[str, Path]:
-    kept = ExplorationFolder(tmp_path)
+    kept = ExplorationFolder(tmp_path, ["a"], 1, "30s")
     return {one.name: path for one in made.cells if (path := kept.scenario_of(one)) is not None}
 
 
@@ -224,15 +224,15 @@ def test_verdicts(code: int | None, severity: str, has_fired: bool, wanted: Verd
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(made: Exploration, tmp_path: Path) -> None:
-    kept = ExplorationFolder(tmp_path / "out")
-    kept.begin(["a"], 1, "30s")
+    kept = ExplorationFolder(tmp_path / "out", ["a"], 1, "30s")
+    kept.begin()
     kept.keep(made.cells[0])
     cells = tmp_path / "out" / CELLS
     cells.write_text(cells.read_text().replace('"file": "', '"file": "../'))
     precious = tmp_path / f"{made.cells[0].file}.yaml"
     precious.touch()
     with pytest.raises(OtherExploration):
-        kept.begin(["b"], 1, "30s")
+        ExplorationFolder(tmp_path / "out", ["b"], 1, "30s").begin()
     assert precious.exists()
 
 
@@ -243,21 +243,21 @@ def test_verdicts_have_an_order() -> None:
 
 
 def test_what_is_kept_is_there_again(made: Exploration, tmp_path: Path) -> None:
-    kept = ExplorationFolder(tmp_path / "out")
-    kept.begin(["a"], 1, "30s")
+    kept = ExplorationFolder(tmp_path / "out", ["a"], 1, "30s")
+    kept.begin()
     for one in made.cells:
         kept.keep(one)
-    assert [one.name for one in ExplorationFolder(tmp_path / "out").resume(["a"], 1, "30s")] == [
+    assert [one.name for one in ExplorationFolder(tmp_path / "out", ["a"], 1, "30s").resume()] == [
         one.name for one in made.cells
     ]
     assert len(list((tmp_path / "out").glob("*.yaml"))) == 4
-    kept.begin(["b"], 1, "30s")
+    ExplorationFolder(tmp_path / "out", ["b"], 1, "30s").begin()
     assert [path.name for path in (tmp_path / "out").iterdir()] == [CELLS]
 
 
 def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Exploration, tmp_path: Path) -> None:
-    kept = ExplorationFolder(tmp_path)
-    kept.begin(["a"], 1, "30s")
+    kept = ExplorationFolder(tmp_path, ["a"], 1, "30s")
+    kept.begin()
     for one in made.cells:
         kept.keep(one)
     kept_of = [one for one in made.cells if one.verdict is not Verdict.SURVIVED]
@@ -267,34 +267,34 @@ def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Explorat
 
 def test_a_card_number_in_the_command_is_in_no_report(made: Exploration, tmp_path: Path) -> None:
     made.command = ["pay", "4111111111111111"]
-    kept = ExplorationFolder(tmp_path)
-    kept.begin(made.command, 1, "30s")
+    kept = ExplorationFolder(tmp_path, made.command, 1, "30s")
+    kept.begin()
     shown = [(tmp_path / CELLS).read_text(), report.as_json(made, {}), report.text(made)]
     assert all("4111********1111" in one and "4111111111111111" not in one for one in shown)
     assert "--replay charge.create#1/lost_answer -- pay" in shown[2]
-    assert kept.resume(made.command, 1, "30s") == []
+    assert kept.resume() == []
 
 
 def test_one_folder_is_for_one_exploration_at_a_time(tmp_path: Path) -> None:
     with (
-        ExplorationFolder(tmp_path).claimed(),
+        ExplorationFolder(tmp_path, ["a"], 1, "30s").claimed(),
         pytest.raises(OtherExploration, match="another exploration is at work in"),
-        ExplorationFolder(tmp_path).claimed(),
+        ExplorationFolder(tmp_path, ["a"], 1, "30s").claimed(),
     ):
         pass
-    with ExplorationFolder(tmp_path).claimed():
+    with ExplorationFolder(tmp_path, ["a"], 1, "30s").claimed():
         pass
 
 
 def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> None:
-    kept = ExplorationFolder(tmp_path)
-    kept.begin(["a"], 1, "30s")
+    kept = ExplorationFolder(tmp_path, ["a"], 1, "30s")
+    kept.begin()
     kept.keep(made.cells[0])
     path = tmp_path / CELLS
     path.write_text(path.read_text() + '{"name": "charge.cre')
-    assert [one.name for one in kept.resume(["a"], 1, "30s")] == [made.cells[0].name]
+    assert [one.name for one in kept.resume()] == [made.cells[0].name]
     kept.keep(made.cells[1])
-    assert len(kept.resume(["a"], 1, "30s")) == 2
+    assert len(kept.resume()) == 2
 
 
 @pytest.mark.parametrize(
@@ -311,4 +311,4 @@ def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> 
 def test_what_another_left_is_not_resumed(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / CELLS).write_text(text, "latin-1")
     with pytest.raises(OtherExploration, match=re.escape(words)):
-        ExplorationFolder(tmp_path).resume(["a"], 1, "30s")
+        ExplorationFolder(tmp_path, ["a"], 1, "30s").resume()

@@ -91,13 +91,13 @@ def test_what_is_kept_does_not_depend_on_the_machine(
             return {"findings": [DOUBLE] if any("charge.create-3" in rule for rule in rules) else [RETRY], "exit": 1}
 
         lab.client = client
-        there = ExplorationFolder(folder / "explored")
-        there.begin(lab.argv, lab.seed, "30s")
+        there = ExplorationFolder(folder / "explored", lab.argv, lab.seed, "30s")
+        there.begin()
         made = explored(lab, faults=[fault(name) for name in NAMED], seeds=60, jobs=jobs, keep=there.keep)
         assert (made.why, made.cells[-1].verdict) == ("first red", Verdict.UNSAFE)
         there.settle(made.dropped)
         kept.append({file.name: file.read_text() for file in sorted(there.folder.iterdir())})
-        assert [cell.name for cell in there.resume(lab.argv, lab.seed, "30s")] == [cell.name for cell in made.cells]
+        assert [cell.name for cell in there.resume()] == [cell.name for cell in made.cells]
     assert kept[0] == kept[1]
 
 

@@ -116,7 +116,7 @@ def test_kept_texts_find_what_looking_at_each_object_finds(
 
     def change() -> None:
         what, place, row = next(coming)
-        if what == "add" and row.key not in table:
+        if what == "add" and table.get(row.key) is None:
             table.add(replace(row))
         elif what == "take back" and len(table) > 2:
             table.take_back()

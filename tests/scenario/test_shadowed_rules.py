@@ -16,7 +16,7 @@ BREAKS = "then: {transport: {at: receive, status: 500}}"
 
 def warned(*rules: str) -> list[str]:
     scenario = told("".join(f"  - {rule}\n" for rule in rules), HEAD)
-    return [f"{one.rule} {one.words}" for one in warnings(scenario)]
+    return [f"{one.rule.id} {one.words}" for one in warnings(scenario)]
 
 
 @pytest.mark.parametrize(

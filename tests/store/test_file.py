@@ -151,17 +151,6 @@ def test_clearing_a_world_away_does_not_look_through_the_pages_of_others(tmp_pat
     file.close()
 
 
-def test_a_file_without_the_index_of_pages_gets_it(tmp_path: Path) -> None:
-    path = filled(tmp_path / "s.db")
-    with sqlite3.connect(path) as db:
-        db.execute("DROP INDEX pages_by_world")
-    db.close()
-    StoreFile(path).close()
-    with sqlite3.connect(path) as db:
-        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'pages_by_world'").fetchone() == (1,)
-    db.close()
-
-
 def test_a_long_row_does_not_slow_those_beside_it_down(tmp_path: Path) -> None:
     def cost(length: int) -> float:
         file = StoreFile(tmp_path / f"{length}.db")

@@ -29,8 +29,6 @@ from mockserver.wire.jsonio import loads_in_slices
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 
-_RUNNING = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
-
 
 async def read(call: ControlCall) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since a mark."""
@@ -185,7 +183,8 @@ def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
     sending = len(call.world.runner.sending(sandbox))
     if sandbox.clock.mode is ClockMode.MANUAL:
         return sending
-    return sending + sum(sandbox.batches.count("status", state) for state in _RUNNING)
+    running = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
+    return sending + sum(sandbox.batches.count("status", state) for state in running)
 
 
 async def _ready(sandbox: Sandbox) -> None:

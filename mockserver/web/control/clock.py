@@ -100,19 +100,9 @@ async def _move(
 
 def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -> None:
     """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
-    sandbox.journal.note(
-        JournalEntry(
-            number=sandbox.journal.last + 1,
-            at=sandbox.now,
-            asked=Asked(op, headers=call.headers, request=call.document),
-            result=Result(),
-            method=call.route.method,
-            path=call.route.path,
-            raw=call.raw,
-            status=200,
-            answer=kept_text(answer),
-        )
-    )
+    asked, (method, path) = Asked(op, headers=call.headers, request=call.document), (call.route.method, call.route.path)
+    entry = JournalEntry(sandbox.journal.last + 1, sandbox.now, asked, Result(), method, path)
+    sandbox.journal.note(entry._replace(raw=call.raw, status=200, answer=kept_text(answer)))
 
 
 def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:

@@ -146,13 +146,8 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
 
 def _request(entry: JournalEntry, headers: Mapping[str, str], field: ShownField = mask_field) -> dict[str, object]:
     """The request of an entry, card numbers, ccv and keys masked; ``field`` shows those of query and body."""
-    return reply_of(
-        "JournalRequestAnswer",
-        entry,
-        query=mask_query(entry.query, field),
-        headers=mask_headers(headers),
-        body=mask_body(entry.raw, field=field),
-    )
+    query, body = mask_query(entry.query, field), mask_body(entry.raw, field=field)
+    return reply_of("JournalRequestAnswer", entry, query=query, headers=mask_headers(headers), body=body)
 
 
 def moved(event: Event, profile: WireProfile) -> dict[str, object]:

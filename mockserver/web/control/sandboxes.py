@@ -40,8 +40,6 @@ from mockserver.wire.jsonio import dumps_in_slices, loads_in_slices
 from mockserver.wire.replies import reply_of
 
 _PUBLIC = "a name is shown to all: it must not contain the key or a card number"
-_AT_ONCE = 200
-"""Sandboxes of which a reset goes into the store together."""
 
 
 async def listing(call: ControlCall) -> object:
@@ -53,11 +51,9 @@ async def listing(call: ControlCall) -> object:
     found = []
     for key in order[query.skip : query.skip + query.limit]:
         await call.fetch(key)
-        sandbox = sandboxes.get(key)
-        if sandbox is None:
-            continue
-        await call.world.runner.catch_up(sandbox)
-        found.append(sandbox)
+        if (sandbox := sandboxes.get(key)) is not None:
+            await call.world.runner.catch_up(sandbox)
+            found.append(sandbox)
     shown = await for_each(found, lambda sandbox: _shown(call, sandbox, masked_key(sandbox.public_key)))
     return {"count": len(every), "sandboxes": shown}
 
@@ -126,8 +122,9 @@ async def reset(call: ControlCall) -> object:
     if call.query.undo:
         for key in keys[-MOST_ASIDE:]:
             await call.fetch(key)
-    for start in range(0, len(keys), _AT_ONCE):
-        await _reset(call, keys[start : start + _AT_ONCE])
+    # So many go into the store together.
+    for start in range(0, len(keys), 200):
+        await _reset(call, keys[start : start + 200])
     return {"reset": len(keys)}
 
 
@@ -164,9 +161,8 @@ def undo(call: ControlCall) -> object:
     if back is None:
         kept = f"reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
         raise missing("Undo", f"nothing is kept aside for this sandbox; {kept}")
-    runner = call.world.runner
-    back.deliveries.resume(runner.sending(back))
-    runner.changed(back)
+    back.deliveries.resume(call.world.runner.sending(back))
+    call.world.runner.changed(back)
     return {"requests": back.journal.last, "objects": object_counts(back)}
 
 
@@ -382,14 +378,9 @@ async def compare(call: ControlCall) -> object:
 
 
 def _facts(sandbox: Sandbox) -> dict[str, object]:
-    return {
-        "now": iso(sandbox.now),
-        "clock": sandbox.clock.mode,
-        "profile": sandbox.assumed.profile,
-        "seed": sandbox.config.seed,
-        "pending": len(sandbox.schedule.entries),
-        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
-    }
+    facts = {"now": iso(sandbox.now), "clock": sandbox.clock.mode, "profile": sandbox.assumed.profile}
+    scenarios = [scenario.name for scenario in sandbox.config.scenarios]
+    return {**facts, "seed": sandbox.config.seed, "pending": len(sandbox.schedule.entries), "scenarios": scenarios}
 
 
 async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, object]:

@@ -16,7 +16,6 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.matching import Stage
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.findings import idle_of
 from mockserver.web.runner import for_each
@@ -142,11 +141,11 @@ async def check(call: ControlCall) -> object:
 
 def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
     """A scenario and its rules without effect, in the order of its lines."""
-    from mockserver.web.absent_members import absent_members
+    from mockserver.web.absent_members import warned
 
     return scenario, [
-        {"line": one.line, "rule": one.rule, "message": mask_text(f"rule '{one.rule}' {one.words}")}
-        for one in sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)
+        {"line": one.rule.line, "rule": one.rule.id, "message": mask_text(f"rule '{one.rule.id}' {one.words}")}
+        for one in warned(scenario)
     ]
 
 

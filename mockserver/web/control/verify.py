@@ -30,7 +30,6 @@ from mockserver.wire.replies import reply_of
 
 T = TypeVar("T")
 
-_COUNTS = ("exactly", "min", "max")
 _KEYS = ("op", "where", "count")
 _ELSEWHERE: Mapping[str, str] = {
     "op": "give it beside where",
@@ -39,7 +38,6 @@ _ELSEWHERE: Mapping[str, str] = {
 }
 """Keys of ``when`` that mean nothing afterwards."""
 
-_MOST = 1_000_000_000
 _MOST_TESTS = 1_000
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
@@ -231,9 +229,9 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
         return found
     counts = {"exactly": raw} if type(raw) is int else raw
     with problems.at():
-        if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
+        if not isinstance(counts, Mapping) or not counts or counts.keys() - {"exactly", "min", "max"}:
             raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
-        if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
+        if any(type(number) is not int or not 0 <= number <= 1_000_000_000 for number in counts.values()):
             raise ValueError("wanted whole numbers of 0 or more")
         if "exactly" in counts and len(counts) > 1:
             raise ValueError("got exactly and another bound, wanted one of them")

@@ -49,14 +49,9 @@ async def listing(call: ControlCall) -> object:
     found = [one for one in log if one.changed > query.changed and all(fits(one, value) for fits, value in wanted)]
     changes, last = log.changes, len(found) - query.skip
     page = found[max(last - query.limit, 0) : max(last, 0)]
-    return {
-        "count": len(found),
-        "kept": len(log),
-        "dropped": log.dropped,
-        "refused": log.refused,
-        "changes": changes,
-        "webhooks": await for_each(page, lambda one: delivery_reply(one, bodies=query.bodies)),
-    }
+    counts = {"count": len(found), "kept": len(log), "dropped": log.dropped, "refused": log.refused}
+    shown = await for_each(page, lambda one: delivery_reply(one, bodies=query.bodies))
+    return {**counts, "changes": changes, "webhooks": shown}
 
 
 def one(call: ControlCall) -> object:
