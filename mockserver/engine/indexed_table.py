@@ -352,6 +352,9 @@ class Table(Generic[R]):
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __contains__(self, row_id: str) -> bool:
+        return row_id in self._places
+
     def __iter__(self) -> Iterator[R]:
         return iter(self.rows)
 
