@@ -157,10 +157,14 @@ class StoreFile:
         return rows_of(self._db, world, part, self._lock)
 
     def keys_with_page(self, page_id: str) -> list[str]:
-        """The keys of the sandboxes in which an object of this id has a page, those first whose world is older."""
+        """The keys of the sandboxes in which an object of this id has a page, those first whose world is older. Raises
+        ``Unreadable``."""
         query = "SELECT key FROM pages JOIN sandboxes USING (world) WHERE pages.id = ? ORDER BY world"
-        with self._lock:
-            return [key for (key,) in self._db.execute(query, (page_id,))]
+        try:
+            with self._lock:
+                return [key for (key,) in self._db.execute(query, (page_id,))]
+        except sqlite3.Error as problem:
+            raise Unreadable(str(problem)) from None
 
     def clear_away(self) -> bool:
         """Delete some of the rows that no sandbox has any more; whether more are left. Raises ``NotWritten``."""
@@ -306,7 +310,10 @@ def examined(path: Path, *, whole: bool = True) -> tuple[list[StoredSandbox], se
                 raise ValueError(damage[0])
             if whole:
                 check(db, index)
-            return index, {world for (world,) in db.execute(_WORLDS)}
+            worlds = {world for (world,) in db.execute(_WORLDS)}
+            if any(type(world) is not int for world in worlds):
+                raise ValueError("rows of a world that has no number")
+            return index, worlds
         except (sqlite3.Error, ValueError, TypeError) as problem:
             if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
                 raise

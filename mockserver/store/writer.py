@@ -122,7 +122,8 @@ class Store(SandboxStorage):
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
         """Read those in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
-        keys = await asyncio.get_running_loop().run_in_executor(self._reader, self._file.keys_with_page, page_id)
+        with _readable():
+            keys = await asyncio.get_running_loop().run_in_executor(self._reader, self._file.keys_with_page, page_id)
         await self.fetch(keys)
         return keys
 
