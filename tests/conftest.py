@@ -94,7 +94,8 @@ def _leave_time_out() -> None:
     """Let no property depend on how busy the machine is."""
     from hypothesis import HealthCheck, settings
 
-    settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    quiet, count = [HealthCheck.too_slow], depth.tries(50, 500)
+    settings.register_profile("unhurried", deadline=None, max_examples=count, suppress_health_check=quiet)
     settings.load_profile("unhurried")
 
 

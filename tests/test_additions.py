@@ -100,11 +100,10 @@ class VoucherSource:
             ("    | VoucherSource\n", ")\nSOURCE_WORDS"),
         ],
         "mockserver/engine/sources.py": [
-            ("    VoucherSource,\n", "    WalletSource,\n    checkout_named"),
             (
-                """            case VoucherSource():
+                """            case sources.VoucherSource():
                 provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET)
-                return ChargePlan(provider, Instrument(PaymentType.WALLET, display_type="voucher"))
+                return ChargePlan(provider, sources.Instrument(sources.PaymentType.WALLET, display_type="voucher"))
 """,
                 "            case _:\n                assert_never(source)",
             ),

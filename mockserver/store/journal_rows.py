@@ -34,6 +34,7 @@ _STATELESS = Attempt("", 0).state
 
 _ANY = form_of(object)
 _BYTES = form_of(bytes)
+_MICROS = form_of(int)
 _DECLINE = Record.of(Decline)
 _PASSED = form_of(tuple[tuple[str, Difference], ...])
 _ASKED = Record(Asked, {"request"})
@@ -156,7 +157,7 @@ class JournalRows:
             result.problem = json.loads(answer)
         return JournalEntry(
             number=number,
-            at=at,
+            at=_MICROS.read(at, cards),
             asked=asked,
             result=result,
             method=method,

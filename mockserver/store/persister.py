@@ -73,6 +73,7 @@ _PLAIN = (
 )
 """Attributes of a sandbox that are plain data, by their paths."""
 
+_INSTANTS = ("now", "horizon", "journal.opened")
 _plain_of = attrgetter(*_PLAIN)
 
 _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
@@ -271,7 +272,8 @@ class SandboxPersister:
         sandbox, journal = self.sandbox, self.sandbox.journal
         for path, value in head.plain.items():
             owner, _, name = path.rpartition(".")
-            setattr(attrgetter(owner)(sandbox) if owner else sandbox, name, value)
+            held = form_of(int).read(value, sandbox.cards) if path in _INSTANTS else value
+            setattr(attrgetter(owner)(sandbox) if owner else sandbox, name, held)
         for _ in range(len(journal.entries) - head.lengths["journal"]):
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])

@@ -1,8 +1,7 @@
 """The content of a row of a store: JSON without the names of fields. A record is the list of its fields, in their
 order; one of a union begins with its name.
 
-What is written follows from the type of each value, what is read from annotations, and so is whether an instant has
-its tenths. Rows are checked by their sums, so
+What is written follows from the type of each value, what is read from annotations. Rows are checked by their sums, so
 their values are taken as they are. A record may gain fields with defaults at its end without another format of the
 file (``file.FORMAT``); any other change of its fields needs one.
 
@@ -107,17 +106,19 @@ _WRITES: Mapping[type, Write] = {
     Decimal: str,
     bytes: _write_bytes,
     FindingKind: attrgetter("name"),
-    Instant: int,
+    Instant: write_instant,
     tuple: list,
     Set: sorted,
     Mapping: dict,
 }
 
 _READS: Mapping[Any, Read | None] = {
-    **dict.fromkeys((str, int, bool, None, types.NoneType, Salt, Seed)),
+    **dict.fromkeys((str, bool, None, types.NoneType, Salt, Seed)),
     **dict.fromkeys((object, Any, Mapping[str, object], dict[str, object]), lambda raw, cards: read_plain(raw)),
     CardNumber: lambda raw, cards: cards.facts[raw],
     Decimal: lambda raw, cards: Decimal(raw),
+    # Instants with tenths stand in places for whole microseconds too.
+    int: lambda raw, cards: read_instant(raw, cards) if type(raw) is str else raw,
     bytes: _read_bytes,
     FindingKind: lambda raw, cards: CATALOGUE[raw],
     Instant: read_instant,
@@ -134,17 +135,11 @@ class RowForm(NamedTuple):
 @by_type
 def form_of(annotation: Any) -> RowForm:
     """The form of an annotation. Raises ``TypeError`` for one that has none."""
-    return RowForm(_own_write_of(annotation) or _as_it_is, _read_of(annotation) or (lambda raw, cards: raw))
-
-
-def _own_write_of(annotation: Any) -> Write | None:
-    """How values are written whose types do not tell: instants with their tenths, and those of any type."""
-    if Instant in (annotation, *get_args(annotation)):
-        return lambda value: None if value is None else write_instant(value)
-    return write_plain if _is_any(annotation) else None
+    return RowForm(write_plain if _is_any(annotation) else _as_it_is, _read_of(annotation) or (lambda raw, cards: raw))
 
 
 def _is_any(annotation: Any) -> bool:
+    """Whether it has values of any type, which say themselves what they are."""
     return annotation in (object, Any) or any(map(_is_any, get_args(annotation)))
 
 
@@ -219,9 +214,8 @@ class Record:
         get = attrgetter(*self._names)
         self._values = get if len(self._names) > 1 else lambda value: (get(value),)
         hints = get_type_hints(cls)
-        own = ((place, _own_write_of(hints[name])) for place, name in enumerate(self._names))
-        self._own = [(place, write) for place, write in own if write is not None]
-        self.write: Write = self._write if self._own or self._begin else self._values
+        self._any = [place for place, name in enumerate(self._names) if _is_any(hints[name])]
+        self.write: Write = self._write if self._any or self._begin else self._values
 
     @staticmethod
     @by_type
@@ -231,8 +225,8 @@ class Record:
 
     def _write(self, value: Any) -> object:
         values = [*self._values(value)]
-        for place, write in self._own:
-            values[place] = write(values[place])
+        for place in self._any:
+            values[place] = write_plain(values[place])
         return [type(value).__name__, *values] if self._begin else values
 
     @cached_property

@@ -460,7 +460,12 @@ class PastPart(Part):
         if sandbox.past is None:
             return
         changes = [
-            (at, getattr(sandbox, name), seq, Record.of(ROW_CLASSES[name]).read(plain, cards) if plain else None)
+            (
+                form_of(int).read(at, cards),
+                getattr(sandbox, name),
+                seq,
+                Record.of(ROW_CLASSES[name]).read(plain, cards) if plain else None,
+            )
             for _, (at, name, seq, plain) in reversed(rows)
         ]
         self._noted = rows[-1][0] if rows else 0

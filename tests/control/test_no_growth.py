@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -58,7 +59,9 @@ def test_memory_is_flat_once_the_journals_are_full(tmp_path: Path, is_kept: bool
         for _ in range(rounds):
             go_round(api)
         gc.collect()
-        return tracemalloc.get_traced_memory()[0], len(gc.get_objects())
+        # A connection of sqlite3 forgets its cursors, which are gone, once in 200 statements.
+        objects = [one for one in gc.get_objects() if not (isinstance(one, ref) and one() is None)]
+        return tracemalloc.get_traced_memory()[0], len(objects)
 
     tracemalloc.start()
     try:

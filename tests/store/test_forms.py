@@ -55,7 +55,7 @@ def test_fields_of_another_version_are_skipped_and_those_that_are_missing_have_t
             b'["o-5","plain","0",[],null,["o-6","plain","0",[],null,null,null,0],null,0]',
         ),
         (Order("o-7", note="\ud800", seq=7), b'["o-7","plain","0",[],"\\ud800",null,null,0]'),
-        (Order("o-8", due=Instant(5, 3), added=Instant(5, 3)), b'["o-8","plain","0",[],null,null,"5.3",5]'),
+        (Order("o-8", due=Instant(5, 3), added=Instant(5, 3)), b'["o-8","plain","0",[],null,null,"5.3","5.3"]'),
     ],
 )
 def test_a_record_is_the_list_of_its_fields(order: Order, text: bytes) -> None:

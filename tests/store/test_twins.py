@@ -181,6 +181,15 @@ def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(tmp_path: Path, m
     twins.look()
 
 
+def test_instants_keep_the_tenths_of_a_microsecond(tmp_path: Path) -> None:
+    twins = Twins(tmp_path / "s.db", every=1)
+    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "expireDate": "2031-03-05T00:00:00.1234567Z"}
+    assert twins.post("/vault", card).status == 201
+    for by in ("1h", "7d"):
+        twins.advance(by)
+        twins.look()
+
+
 def test_a_blocked_queue_of_webhooks_goes_on_in_order_after_restart_fork_and_import(tmp_path: Path) -> None:
     twins = Twins(tmp_path / "s.db", every=1)
     rule = {"id": "queue", "when": {"op": "webhook.deliver"}, "then": {"webhook": {"blocks": True}}}
