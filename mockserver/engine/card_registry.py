@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from typing import TypeAlias
 
 from mockserver.domain import cards
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import Micros
 from mockserver.domain.sources import Instrument, PaymentType
 
@@ -32,8 +33,8 @@ class CardRegistry:
         self.salt = salt
         self.facts: dict[str, cards.CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
-        self._instruments: dict[tuple[object, ...], tuple[cards.Card, Instrument]] = {}
-        self.accepted: dict[Given, Accepted] = {}
+        self._instruments: Recent[tuple[object, ...], tuple[cards.Card, Instrument]] = Recent(MOST_INSTRUMENTS)
+        self.accepted: Recent[Given, Accepted] = Recent(MOST_INSTRUMENTS)
         self.alike: dict[Hashable, object] = {}
 
     def known(self, number: str) -> cards.CardNumber | None:
@@ -61,17 +62,13 @@ class CardRegistry:
         given = card.expiry, card.cardholder, card.ccv_given, card.three_ds_server_trans_id
         key = card.number.fingerprint, *given
         if key not in self._instruments:
-            if len(self._instruments) >= MOST_INSTRUMENTS:
-                self._instruments.clear()
-            self._instruments[key] = card, Instrument(PaymentType.CARD, card, display_type=card.number.brand)
+            self._instruments.put(key, (card, Instrument(PaymentType.CARD, card, display_type=card.number.brand)))
         return self._instruments[key]
 
     def accept(self, given: Given, accepted: Accepted) -> None:
         """Keep a card that was accepted; one whose number is not published is left."""
         if given[0] in cards.TEST_NUMBERS:
-            if len(self.accepted) >= MOST_INSTRUMENTS:
-                self.accepted.clear()
-            self.accepted[given] = accepted
+            self.accepted.put(given, accepted)
 
     def fingerprints(self, digits: str) -> list[str]:
         """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""
