@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import field
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from mockserver.domain.clock import LATEST, MILLISECOND, SECOND, ClockMode, Micros, real_due
 from mockserver.domain.cooperative import Cooperative, Pauses
+from mockserver.domain.errors import NotKept
 from mockserver.domain.record import mutable
 from mockserver.engine import deliveries, due
 from mockserver.engine.indexed_table import ListPage, Query, Table
@@ -320,8 +322,10 @@ class Ticker:
                 self.forget(sandbox)
                 # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
                 if self._is_live(sandbox) and sandbox not in self._runner.moving:
-                    self._runner.run(sandbox)
-                    self.note(sandbox)
+                    # Who asks next is told of rows that cannot be read.
+                    with suppress(NotKept):
+                        self._runner.run(sandbox)
+                        self.note(sandbox)
                     await self._runner.turn(sandbox)
         finally:
             for sandbox in tuple(self._timers):

@@ -15,10 +15,12 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
+from mockserver.domain.clock import DAY
 from mockserver.domain.errors import NotKept
 from mockserver.store.file import StoreFile, StoreRefused, row_sum
 from mockserver.store.persister import DERIVED
 from mockserver.store.schema import Commit, NotWritten, is_part
+from mockserver.web.runner import Ticker
 from tests.driving import CARD, NOW, card_charge
 from tests.store.twins import Kept, Twins
 
@@ -210,6 +212,43 @@ def test_a_senseless_row_of_a_large_table_is_refused_where_it_is_looked_at(
     api.kill()
     done = CliRunner().invoke(main, ["store", "check", str(path)])
     assert (done.exit_code, "charges: TypeError: Charge.__init__() missing" in done.output) == (4, True), done.output
+
+
+def test_a_senseless_row_that_comes_due_does_not_stop_the_time_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, now = tmp_path / "s.db", [NOW]
+    more: dict[str, Any] = {"clock": "real", "real_clock": lambda: now[0]}
+    api = Kept(path, **more)
+    keys = ("sk_tests", "sk_tests", "sk_other")
+    first, *_ = [api.call("POST", "/charge/card", card_charge(capture=False), key=key)["chargeId"] for key in keys]
+    api.kill()
+    with sqlite3.connect(path) as db:
+        [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
+        value = json.dumps([first]).encode()
+        row = value, row_sum(world, "charges", 0, value), world
+        db.execute("UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = 'charges' AND number = 0", row)
+    db.close()
+    monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", 1)
+    api = Kept(path, **more)
+
+    async def story() -> None:
+        world = api.app.world
+        for key in ("sk_tests", "sk_other"):
+            await api.calling("GET", "/version", key=key)
+        now[0] += 8 * DAY
+        ticker = Ticker(world.runner, world.sandboxes.is_live)
+        running = asyncio.ensure_future(ticker.run())
+        for sandbox in world.sandboxes:
+            ticker.note(sandbox)
+        [other] = [sandbox for sandbox in world.sandboxes if sandbox.key == "sk_other"]
+        while not other.schedule.ran and not running.done():
+            await asyncio.sleep(0)
+        assert (other.schedule.ran, running.done()) == (1, False)
+        running.cancel()
+
+    asyncio.run(story())
+    assert api.get("/charge").status == 503
 
 
 def test_damage_in_a_large_file_is_found_when_the_sandbox_is_read(
