@@ -6,8 +6,6 @@ session then knows every failure to try before it collects a single test, what e
 all workers of xdist. Only imported when failures are to be tried.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import signal

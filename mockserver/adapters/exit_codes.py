@@ -1,7 +1,5 @@
 """Exit codes of the command line."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

@@ -1,7 +1,5 @@
 """A server of this product as a child process, for programs that test with one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,8 +1,6 @@
 """The machine and this process on it: the one place where real time enters, and beside the settings the one that asks
 what the process was started with."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

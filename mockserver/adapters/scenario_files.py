@@ -3,8 +3,6 @@
 What the reader of YAML makes of the one that comes with the server is kept, so the server starts without that reader.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ terminal holds no answer up; when the reader of the log falls behind by more tha
 counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -7,8 +7,6 @@ a subset and takes the same way. ``scenario_text`` writes a scenario as a file t
 back what was written.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Hashable, Iterator, Mapping

@@ -6,8 +6,6 @@ per-user data folder, and ``mockserver ca`` prints it. Its key is readable by it
 certificate of its own, which is kept nowhere.
 """
 
-from __future__ import annotations
-
 import os
 import ssl
 from datetime import UTC, datetime, timedelta

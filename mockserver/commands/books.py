@@ -1,7 +1,5 @@
 """``mockserver books``: the money of a sandbox by order, and what the shop's books say of it (docs/books.md)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

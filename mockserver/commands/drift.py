@@ -1,8 +1,6 @@
 """``mockserver drift``: this product beside another server, such as the service's own sandbox; ``mockserver import``:
 recorded traffic as a scenario (docs/drift.md)."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

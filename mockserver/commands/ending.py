@@ -1,7 +1,5 @@
 """How a command ends before it is done: for a reason, or by a signal."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

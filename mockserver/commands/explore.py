@@ -1,7 +1,5 @@
 """``mockserver explore``: a command under every single failure at each of its calls (docs/explore.md)."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import tempfile

@@ -1,8 +1,6 @@
 """``mockserver findings``: what the client of a sandbox did wrong (docs/findings.md); ``mockserver coverage``: which
 failures the tests have met (docs/explore.md). Both for people and for CI."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options of the commands: rows of ``options.csv``, as those of a server are of ``settings.csv``."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Commands that print the tables the product is made of, as text for people and as JSON or Mermaid for documents."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap

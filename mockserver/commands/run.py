@@ -1,7 +1,5 @@
 """``mockserver run``: a server for one command, which is judged when it has ended (docs/run.md)."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Runs the examples of scenarios against the whole sandbox in process: no port, no real time, nothing left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import zlib

@@ -1,7 +1,5 @@
 """Commands about scenarios: the library, schema and outcomes; writing a first file, checking and explaining files."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

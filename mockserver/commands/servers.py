@@ -1,7 +1,5 @@
 """The servers of commands: one that runs already, or one that is started for a command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``mockserver shrink``: from a chaotic run to the smallest scenario that still fails (docs/explore.md)."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from functools import partial

@@ -3,8 +3,6 @@
 Source: docs/security.md (outbound calls); docs/spec/published-facts.md, 6.
 """
 
-from __future__ import annotations
-
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import unquote, urlsplit

@@ -1,7 +1,5 @@
 """Bounded memories: what was worked out before, and the newest keys with what is known of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import field, fields
 from functools import cache

@@ -5,8 +5,6 @@ quotes, line ends and the like may part its digits, which may be those of any sc
 finding accuses a developer, so it is raised for less: for what can hardly be anything else (``card_stands_in``).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator

@@ -3,8 +3,6 @@
 A full number enters here and leaves as a ``Card``, which cannot give it back: only the vault keeps numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache

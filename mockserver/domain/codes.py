@@ -4,8 +4,6 @@ Source: docs/spec/published-facts.md, 3.1 (codes 0-117, and 901-996 = 900 + the 
 code).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 

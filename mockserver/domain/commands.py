@@ -1,7 +1,5 @@
 """What callers ask for, in the imperative. ``wire`` builds commands, ``engine`` carries them out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal

@@ -4,8 +4,6 @@ Requests are judged by rules of their own. These hold state documents, which may
 rules would have let in.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Annotated
 

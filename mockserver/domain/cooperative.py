@@ -1,7 +1,5 @@
 """Long work during which others are served: a generator that pauses now and then, and returns what it has made."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from typing import Generic, TypeAlias, TypeVar
 

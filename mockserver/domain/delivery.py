@@ -4,8 +4,6 @@ Sources: docs/spec/published-facts.md, 6 (envelope, signature); docs/control-api
 ``webhook.*``.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Mapping

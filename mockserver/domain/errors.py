@@ -4,8 +4,6 @@ breaks is collected first, so that a caller can put them all right at once.
 ``wire`` maps each class to a status, ``codes`` holds the numbers.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import ParamSpec, TypedDict, TypeVar

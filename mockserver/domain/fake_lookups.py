@@ -4,8 +4,6 @@ Every answer follows from its arguments, so a run repeats. Banks and networks ar
 system numbers come from the range kept for documentation (RFC 5398). Cities and their places are geography.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network

@@ -3,8 +3,6 @@
 Shapes: published facts, 5.4 (32 lower-case hex digits for objects, dashed UUIDs for providers, 24 hex for tokens).
 """
 
-from __future__ import annotations
-
 from hashlib import blake2b
 from typing import Literal, NewType, TypeAlias, get_args
 

@@ -5,8 +5,6 @@ Sources: docs/spec/service.md, What the service does, 6-8; assumption ``card.mas
 docs/spec/published-facts.md, 1.2 (field names in any letter case).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

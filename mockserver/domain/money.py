@@ -3,8 +3,6 @@
 Amounts stay decimal for every currency, those without minor units included (published facts, 3): ``5`` is five yen.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache

@@ -4,8 +4,6 @@ Time is an argument; instants and waits are microseconds. Everything is counted 
 leaks nor gains by rounding. Source: assumption ``rate_limit``; the command line's ``--rate-limit``.
 """
 
-from __future__ import annotations
-
 from mockserver.domain.clock import SECOND, Micros
 
 

@@ -1,8 +1,6 @@
 """Values as classes with slots: records, which never change, and others, which do; and tables of data in CSV files, of
 whose rows values are made. Those of the domain are in ``data/``."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace

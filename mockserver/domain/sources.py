@@ -5,8 +5,6 @@ Sources: docs/spec/service.md, What the service does, 3, and Limits (``allowedPa
 docs/spec/published-facts.md, 3 (provider types, payment types).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal

@@ -4,8 +4,6 @@ values that must not differ. Of ids, instants, tokens and what belongs to an acc
 Source: docs/drift.md, What it compares.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

@@ -3,8 +3,6 @@
 Source: docs/drift.md, Recorded traffic.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal

@@ -4,8 +4,6 @@ No table says which assumption shapes which answer: each is tried with its other
 the same walk. A value settles a difference when the walk, played under it, gives the answer of the other server.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Answers hold no card number, ccv or key, wherever the server put them, so nothing that is made of them does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping

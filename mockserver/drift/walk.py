@@ -3,8 +3,6 @@
 Source: docs/drift.md, What it sends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -46,6 +46,7 @@ class ObjectKind:
     their id and how they stand."""
 
     subject: Subject
+    name: str
     id_name: str
     table: Callable[[Sandbox], Table[Any]]
     id_of: Callable[[Any], str]
@@ -57,7 +58,7 @@ def _kind(name: str, rows: type) -> ObjectKind:
     state_of = attrgetter(state) if state is not None else lambda row: None
     # The paths of tokens name them ``{token}``.
     id_name = "token" if name == "token" else f"{name}_id"
-    return ObjectKind(Subject(name), id_name, attrgetter(TABLE_NAMES[rows]), attrgetter(f"{name}_id"), state_of)
+    return ObjectKind(Subject(name), name, id_name, attrgetter(TABLE_NAMES[rows]), attrgetter(f"{name}_id"), state_of)
 
 
 KINDS: Mapping[str, ObjectKind] = {name: _kind(name, rows) for name, rows in STORED.items()}
@@ -152,7 +153,7 @@ class Step:
     def add(self, row: R, what: str = "created") -> R:
         """Store a new object, which the step is about from now on."""
         kind = _KIND_OF[type(row)]
-        self.result.about[kind.subject.value] = kind.table(self.sandbox).add(row)
+        self.result.about[kind.name] = kind.table(self.sandbox).add(row)
         event = Event(kind.subject, kind.id_of(row), what, None, kind.state_of(row), self.sandbox.now)
         self.result.events += (event,)
         return row
@@ -172,10 +173,9 @@ class Step:
         """The object of an id in a path, which the step is about from now on. Raises ``NotFound`` with the code."""
         kind = _KIND_OF[rows]
         row: R | None = kind.table(self.sandbox).get(row_id)
-        name = kind.subject.value
         if row is None:
-            raise NotFound(refusal, {f"{name}_id".title().replace("_", ""): unknown(name, row_id)})
-        self.result.about[name] = row
+            raise NotFound(refusal, {f"{kind.name}_id".title().replace("_", ""): unknown(kind.name, row_id)})
+        self.result.about[kind.name] = row
         return row
 
     def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:

@@ -3,8 +3,6 @@
 Source: docs/explore.md, When the command has ended.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus

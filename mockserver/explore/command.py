@@ -4,8 +4,6 @@ The command leads a session of its own, which is ended as a whole. What left tha
 ``/proc``, by a mark in the environment that it inherited.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

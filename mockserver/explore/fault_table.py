@@ -5,8 +5,6 @@ How the command is run under one follows from its rule: crashes and second runs 
 the same faults for the same command each time: so it alone repeats its run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any

@@ -4,8 +4,6 @@ The HTML needs no network and no script: each cell of the matrix is a link to it
 is enough.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections import Counter

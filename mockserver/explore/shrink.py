@@ -1,7 +1,5 @@
 """From a chaotic run to the fewest faults that still fail. Source: docs/explore.md, Shrinking a chaotic run."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections import Counter

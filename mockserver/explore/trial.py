@@ -5,8 +5,6 @@ A run may be held at one of its calls: it is killed there, or run a second time 
 is said by the rule of the scenario: so a file that was written is run in the same way.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Source: docs/findings.md, Each finding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from enum import IntEnum

@@ -5,8 +5,6 @@ of the card schemes, but the client is accused only of what it decided: that it 
 subscription, while it knew of the declines before. Tries that the service makes by itself count against no client.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from mockserver.domain.bounded_cache import Recent, memory

@@ -4,8 +4,6 @@
 Instants named ``at`` are sandbox time, those named ``real`` the machine's, both in microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum

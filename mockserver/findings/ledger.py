@@ -1,7 +1,5 @@
 """The findings of one sandbox: each kind about each thing once, with a count and its evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """How fast and how long a client asks: required pauses, waits without end, polling."""
 
-from __future__ import annotations
-
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.ids import digest

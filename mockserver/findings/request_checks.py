@@ -1,8 +1,6 @@
 """Wrong or missing fields of a request, and amounts with more digits after the point than their currency has: those of
 binary floats, and sums that were not rounded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

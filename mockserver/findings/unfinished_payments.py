@@ -1,7 +1,5 @@
 """Charges that the client left alone, whose state it had wrong, or that it wanted to cancel, could not, and took."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 

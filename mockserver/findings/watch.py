@@ -4,8 +4,6 @@ What concerns one judge alone is told to that judge. The memory is bounded. The 
 same order. Source: docs/findings.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 
 from mockserver.domain.bounded_cache import pending

@@ -1,7 +1,5 @@
 """Webhooks and what the client makes of them: forged, repeated, outdated, lost and slow ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from mockserver.domain.bounded_cache import Recent, memory

@@ -4,8 +4,6 @@ Two doors: ``mockserver mcp`` (``stdio.py``) over standard input and output, and
 Only they import the package ``mcp``, which the extra of that name installs, and only when they are asked for.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import click

@@ -4,8 +4,6 @@ What the tools are given must stay inside those folders: where a command runs, i
 every file that its words name, and what is written. The program itself may do whatever the user of this command may.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

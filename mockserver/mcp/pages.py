@@ -1,7 +1,5 @@
 """The documentation as it comes with the product: pages of Markdown, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tools and pages as a server of the Model Context Protocol, over whatever carries its messages."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from pathlib import Path

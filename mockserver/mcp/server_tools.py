@@ -1,7 +1,5 @@
 """The tools that ask a server, by its control API or the payments API, and those that look something up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``mockserver mcp``: a coding agent starts it and speaks to it over standard input and output (docs/mcp.md)."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tempfile

@@ -4,8 +4,6 @@ A tool answers with text. What comes from traffic is masked, card numbers and ke
 such as its documentation with the published test cards, is not.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache

@@ -3,8 +3,6 @@
 A placeholder ``{ann.customerId}`` in a call stands for a member of an earlier call's answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

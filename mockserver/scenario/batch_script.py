@@ -3,8 +3,6 @@
 Source: docs/scenario-language.md, batch.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar

@@ -1,7 +1,5 @@
 """Explains, without a server, which rules a request would meet, and why the others would not fire."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mockserver.domain.cards import CardNumber, clean, passes_luhn, read_number

@@ -4,8 +4,6 @@ A model is a record that pydantic checks as it reads a file: the value that was 
 pydantic needs for that is made when the first file comes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from decimal import Decimal

@@ -3,8 +3,6 @@
 Source: docs/scenario-language.md, later.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import field, fields

@@ -7,8 +7,6 @@ as text, exactly; a word that is spelt in several ways is itself in each of them
 A ``Kind`` says how the values of a field are read, and what a test may want of them.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 import re

@@ -5,8 +5,6 @@ decline, latency ...) can strike there. ``foreign_words.csv`` has words that peo
 services, and what they are called here. Source: docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path

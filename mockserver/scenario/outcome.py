@@ -4,8 +4,6 @@ Each is a part of a file and the value that runs, with the words that explanatio
 under which a file says what happens, in ``then``, in a step, in a chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Annotated, Any

@@ -5,8 +5,6 @@ The scenario that comes with the server, our own and tested with the models, is 
 they are built when somebody's own scenario comes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

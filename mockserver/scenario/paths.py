@@ -8,8 +8,6 @@ fields of their own; each name is followed by its fields. What is stored is read
 docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal

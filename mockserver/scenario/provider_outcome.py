@@ -7,8 +7,6 @@ refusal (908, 910, 911, 916 and 932 are approvals of a kind), named as published
 response code of ISO 8583, ``error_code`` 900 + that code. Source: docs/scenario-language.md, outcome.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from decimal import Decimal

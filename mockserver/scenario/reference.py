@@ -4,8 +4,6 @@ Source: docs/scenario-language.md. ``mockserver.scenario.scenario`` says what is
 means. The models give the schema of most parts; that of a rule also says what has a place in which operation.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 Every reader raises ``ValueError`` with what was got and what is allowed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal

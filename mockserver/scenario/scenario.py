@@ -4,8 +4,6 @@
 Units: durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UTC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, field, fields
 from decimal import Decimal

@@ -3,8 +3,6 @@
 Source: docs/scenario-language.md, When a rule is asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from itertools import islice

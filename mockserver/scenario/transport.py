@@ -5,8 +5,6 @@ A path names members from the outside in, ``paymentInformation.card``; a number 
 each of them. Source: docs/scenario-language.md, transport. ``web.transport_faults`` performs the faults.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field

@@ -3,8 +3,6 @@
 Source: docs/scenario-language.md, webhook.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum

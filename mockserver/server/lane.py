@@ -7,8 +7,6 @@ without a task of its own, and its answer is written in one go. Its endpoint is 
 Starlette's routes, right behind the guard. Whatever is not ordinary goes the other way from the first byte that is not.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Coroutine, Generator, Iterable

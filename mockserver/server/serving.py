@@ -5,8 +5,6 @@ first address is printed. One event loop serves the plain and the TLS listener; 
 for both. A connection that has still to agree on TLS is open too, and is not waited for without end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

@@ -14,8 +14,6 @@ and so is a missing log that had commits. A log that was cut looks like one that
 Source: the published format of SQLite's files (database header, write-ahead log, WAL-index header).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

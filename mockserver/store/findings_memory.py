@@ -1,7 +1,5 @@
 """The parts of a stored sandbox that its findings are: the findings, and what the judges remember, by its types."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Any, get_args, get_origin, get_type_hints

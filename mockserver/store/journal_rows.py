@@ -4,8 +4,6 @@ A decision is stored by its rule and the place of its outcome there; the rules t
 (``Rulebook``), so that entries from before a change of scenarios keep their evidence.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol

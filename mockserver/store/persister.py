@@ -6,8 +6,6 @@ without a line here. What is small is in the head, which is written whole. ``tes
 a sandbox is stored or one of the ``DERIVED``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What goes into the file of a store together, or not at all: rows of parts of sandboxes, and their index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias

@@ -7,8 +7,6 @@ written: its values are never changed in place. Batches alone change in place, a
 row without its transactions, which are written by the block.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from heapq import heapify

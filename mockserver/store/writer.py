@@ -7,8 +7,6 @@ request that waits for it is refused, and its sandboxes leave the memory: they a
 nothing of them by half.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -3,8 +3,6 @@
 That ``edit`` adds a member is its right, so of those only names close to a known one are reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 

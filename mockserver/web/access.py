@@ -5,8 +5,6 @@ are bounded: operations are those of the tables, statuses three digits.
 Source: docs/security.md; the command line's ``--log-format``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from bisect import bisect_left
@@ -85,7 +83,8 @@ class Access:
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
         op, result = (None, None) if step is None else (step.asked.op, step.result)
         warnings = () if result is None else result.warnings
-        rule = next((one.rule for one in result.decisions if one.rule), None) if result is not None else None
+        ruled = () if result is None or not result.ruled else result.decisions
+        rule = next((one.rule for one in ruled if one.rule), None)
         path, query = shown_path(scope), scope["query_string"]
         if query:
             shown = [f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()]

@@ -4,8 +4,6 @@ The page is static and holds nothing of any sandbox; its script asks the control
 the id of the sandbox that was chosen. The stream only says that something changed, so a slow page never falls behind.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 

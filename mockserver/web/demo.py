@@ -4,8 +4,6 @@ It is a shop like any other: the page knows a public key, the server charges tok
 ordinary operations, follows a 3-D Secure challenge and takes the payer back. ``?key=`` names the public key.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode

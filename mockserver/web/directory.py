@@ -1,8 +1,6 @@
 """Which sandbox belongs to which key, and which scenarios are in force in it; and which connections are reset as they
 are made, before a sandbox is known: only the files of the server say so."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

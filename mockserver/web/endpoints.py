@@ -4,8 +4,6 @@ A row of ``routes.csv`` names as its endpoint a function of the engine, such as 
 ``searches.CHARGES``, or without a point a function of this module. What comes of it is shown as the reply of the row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from pkgutil import resolve_name

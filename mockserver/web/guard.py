@@ -6,8 +6,6 @@ other origins only where a browser has business: the operations that take a publ
 Source: docs/security.md.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress

@@ -2,8 +2,6 @@
 client has left. Source: docs/scenario-language.md, transport.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -11,8 +11,6 @@ reload is answered with the charge that the first one made. Sources: docs/spec/s
 (``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1 (``threeDSEmail``); docs/browser.md.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ and its webhooks in AsyncAPI 3.0 too.
 Source: docs/spec/published-facts.md, 6; assumption ``webhook.events``.
 """
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from inspect import getdoc, isfunction

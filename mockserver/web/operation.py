@@ -6,8 +6,6 @@ the transaction. Time that a scenario asks for is spent before it or after it, n
 the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/scenario-language.md, outcome.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,8 +1,6 @@
 """A request on its way through the server, and the reply to it; and the few ASGI moves that endpoints need, without the
 cost of request and response objects."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping

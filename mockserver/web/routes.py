@@ -8,8 +8,6 @@ the document does not show). Endpoints and ``ahead`` are functions of ``mockserv
 queries and replies are rows of the tables of ``mockserver.wire``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, cached_property

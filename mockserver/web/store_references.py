@@ -1,7 +1,5 @@
 """What the sandboxes in a store refer to: operations of the server, and scenarios."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ product keeps or answers. No attribute holds a key, card data or a ccv. Imported
 Source: OpenTelemetry semantic conventions 1.23 and later, HTTP spans; W3C Trace Context.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ Some strike while a body is sent, when only the head of its request is known. So
 transport. Without a connection of ours (an in-process client) a cut is an exception.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

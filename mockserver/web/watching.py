@@ -3,8 +3,6 @@
 Source: docs/findings.md (in doubt).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from mockserver.domain.batch import Batch

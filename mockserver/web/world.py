@@ -3,8 +3,6 @@ memory of those that are gone is given back by a thread, as 100,000 charges take
 command line's ``--sandbox-idle``.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable

@@ -4,8 +4,6 @@ Each is given a body, whose fields are those of its rows; some are told what els
 Source: docs/spec/service.md; docs/spec/published-facts.md, 1.2, 1.3, 2, 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any

@@ -6,8 +6,6 @@ a call does. Sources: docs/spec/service.md; docs/spec/published-facts.md, 1.0 (`
 8 (rows 7-16); docs/control-api.md.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Date-times as clients send them: every form of the published ones (published facts, 1.3, 5.2)."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from decimal import Decimal

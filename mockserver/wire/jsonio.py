@@ -5,8 +5,6 @@ window of the text is decoded at a time. What lies whole inside it is read at on
 members are read one after the other. What is written is opened likewise.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from codecs import getincrementaldecoder

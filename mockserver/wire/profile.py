@@ -1,7 +1,5 @@
 """What differs from profile to profile: how requests are read, the words and digits of the answers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

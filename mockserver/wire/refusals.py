@@ -1,7 +1,5 @@
 """What a refusal, a declined charge or a scripted status says in the error shape (published facts, 4.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ that it is named after, or that its row says to read, in the form of what it hol
 Source: docs/spec/published-facts.md, 2.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial

@@ -5,8 +5,6 @@ Source: docs/spec/service.md, Resources; docs/spec/published-facts.md, 2; countr
 IANA database that belong to a country, and UTC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache

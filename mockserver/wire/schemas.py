@@ -1,7 +1,5 @@
 """JSON schemas of everything that goes over the wire, made from the types that say how it is read and written."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhooks``); docs/webhooks.md (``/__inbox``).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mockserver.assumptions import Assumed

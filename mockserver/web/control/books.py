@@ -1,7 +1,5 @@
 """The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``). Source: docs/books.md."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain

@@ -9,8 +9,6 @@ time goes on. So the figures of a move, and the order in which a receiver is cal
 Source: docs/control-api.md.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

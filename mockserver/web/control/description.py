@@ -5,8 +5,6 @@ what each is, the calls that ask for it, and what ``when`` and ``key`` may use t
 (``/__admin/coverage``: docs/explore.md, Failure coverage).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, lru_cache

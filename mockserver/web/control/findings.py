@@ -1,8 +1,6 @@
 """What the client did wrong, and the marks that part one story from the next (``/__admin/findings``,
 ``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

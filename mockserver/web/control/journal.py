@@ -4,8 +4,6 @@ and by the search language of ``q``; a request of it sent again, or shown so tha
 Source: docs/control-api.md (``/__admin/journal``, ``q``).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence

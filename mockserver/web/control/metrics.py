@@ -3,8 +3,6 @@
 No label holds a key, an id or a value of a request, and each has a bounded number of values.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate

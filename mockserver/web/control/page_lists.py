@@ -1,8 +1,6 @@
 """The stored objects of a sandbox: listed by kind and by the search language of ``q``, looked at one by one, moved by
 hand; and the state tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import contains, eq

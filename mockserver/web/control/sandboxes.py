@@ -4,8 +4,6 @@ after an entry of its journal: opened anew and taken through the same requests a
 side (``/__admin/compare``). Source: docs/control-api.md.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Scenarios and rules of a sandbox: list, replace, add, clear (``/__admin/scenarios``, ``/__admin/rules``);
 and what an editor of them needs: check a text without loading it, try it on the journal, texts to begin with."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

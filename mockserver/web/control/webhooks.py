@@ -4,8 +4,6 @@
 Source: docs/webhooks.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from mockserver.domain.charge import WebhookTarget
