@@ -1,7 +1,5 @@
 """Uses the additions of ``tests/test_additions.py`` as a user does, in a copy of the package that has them."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

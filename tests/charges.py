@@ -1,7 +1,5 @@
 """A charge as a value, without a sandbox that made it."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from mockserver.domain.charge import Charge

@@ -4,8 +4,6 @@ A container of any image is a server of this checkout with the environment that 
 the image exposes is mapped to that of the server.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

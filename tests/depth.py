@@ -1,7 +1,5 @@
 """How much a test tries: what meets every rule in every run, and far more with ``--deep``, as before a release."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 T = TypeVar("T")

@@ -3,8 +3,6 @@
 An endpoint that waits for nothing runs to its end in one go, without a loop, a thread or a socket.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Drives long work that pauses, as a server does that has others to serve."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

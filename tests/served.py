@@ -1,7 +1,5 @@
 """A real server process for end-to-end tests: started on a free port, stopped at the end of the test."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,8 +1,6 @@
 """What *Where do I add* of ``docs/architecture.md`` promises, by example: each addition touches the files that its row
 names, three at most, and works. ``tests/added.py`` uses them all in a copy of the package."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 ``clients/run`` runs them; here their sources and their table are read.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The documentation is run: every command prints what it says there, and its tables are those of the code."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

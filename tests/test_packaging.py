@@ -1,7 +1,5 @@
 """What is shipped: the wheel holds every file of the product, and the image is made of what is there."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

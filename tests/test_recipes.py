@@ -5,8 +5,6 @@ with the environment that its image and its recipe give it. Of Cypress, which do
 configuration is read.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What is checked before a release; ``.ci/run`` builds and installs the packages themselves."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools import release

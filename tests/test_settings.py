@@ -1,7 +1,5 @@
 """The settings table: precedence, every reader's accepting and refusing case, and what a refusal says."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every source that the code names is a place in the repository: a page, its section, and the row or number there."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import re

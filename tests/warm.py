@@ -4,8 +4,6 @@ Each is a process of its own, with the folder, the environment and the streams o
 has imported everything and checked a scenario. A server that such a process starts is forked from it in turn.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import marshal

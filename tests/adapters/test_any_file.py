@@ -1,7 +1,5 @@
 """Whatever stands in a file, it is read or refused with a place and words: never an exception of another kind."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Places are shared: by owners in turn, by the things that each wants, in the order of asking."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Hashable
 

@@ -1,7 +1,5 @@
 """The scenario that comes with the server is read ahead: just what the reader of YAML makes of it."""
 
-from __future__ import annotations
-
 from mockserver.adapters.scenario_files import PREPARED, TEST_VALUES, load, shipped_file
 from tools.derived import prepared_reading
 

@@ -1,7 +1,5 @@
 """Names that do not resolve hold up nobody: not those of others, not the addresses that need no asking."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Finding, reading and watching scenario files."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scenarios written as files: read back they are the same."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The request log: one line a request, in text or JSON, off the request path, nothing secret in it."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

@@ -1,7 +1,5 @@
 """YAML cut down to JSON: what a plain word means, what is refused, and where."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

@@ -1,8 +1,6 @@
 """A clock that is moved and real receivers do not race: what is under way at an instant ends before time goes on
 (control document, ``/__admin/clock/advance`` and ``/__admin/wait``)."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

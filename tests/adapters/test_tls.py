@@ -1,8 +1,6 @@
 """Certificates: an authority that is made on first use, kept and renewed, and what it signs, accepted in a real
 handshake by a client that checks it."""
 
-from __future__ import annotations
-
 import ssl
 import stat
 import sys

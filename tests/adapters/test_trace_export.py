@@ -1,7 +1,5 @@
 """Spans on their way to a collector: sent as the environment says; without it nothing is sent."""
 
-from __future__ import annotations
-
 import gzip
 import signal
 import socket

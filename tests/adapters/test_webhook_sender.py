@@ -1,7 +1,5 @@
 """The real sender and the ticker against receivers on real sockets: good, dead, slow, endless and forbidden ones."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """Batches through HTTP: what is taken in, how they get on, what their results say (service document, Batches)."""
 
-from __future__ import annotations
-
 import csv
 from io import StringIO
 from typing import Any

@@ -1,7 +1,5 @@
 """Taking payments over HTTP: by card, by cost, by stored method, from a bank account (service document, Charges)."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without

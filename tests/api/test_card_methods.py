@@ -1,7 +1,5 @@
 """Payment methods from a card and from a vaulted method (service document, Payment methods; What the service does)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

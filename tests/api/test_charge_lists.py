@@ -1,7 +1,5 @@
 """The charge search: every parameter of the document, pages and order (service document, Charges, Search)."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of

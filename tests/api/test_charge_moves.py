@@ -1,7 +1,5 @@
 """Capture, void and refund over HTTP: every state with every operation, on every path, exact to the cent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Charges of customers, tokens, network tokens and wallets (service document, Charges; published facts, 1.2)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Customers over HTTP (service document, Customers; published facts, 1.1 rows 14-28, 2.4, 2.5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

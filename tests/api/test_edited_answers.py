@@ -1,8 +1,6 @@
 """Answers that a scenario edits on their way (scenario language, Outcomes, transport): the real ones but for what the
 file names, byte for byte."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A refusal names every fault of the form of body and query; once the form is sound, every rule that is broken. Refused
 requests leave everything as it was."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Expiry dates of cards, as odd as clients may send them (service document, Charges)."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 from tests.driving import Api, card

@@ -1,7 +1,5 @@
 """What operations ask of a table is known but for its newest rows, however it came to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

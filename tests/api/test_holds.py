@@ -1,8 +1,6 @@
 """Calls that a scenario holds, until another comes, until they are released, or until their client has left (scenario
 language, transport: hold), on real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """Assumption ``request.idempotency``: a repeated ``Idempotency-Key`` is given the first answer, and acts once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

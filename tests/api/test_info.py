@@ -1,7 +1,5 @@
 """What the account can do, and its providers, over HTTP (published facts, 1.1 rows 55-62 and 77, 2.12-2.14)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

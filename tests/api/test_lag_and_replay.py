@@ -1,7 +1,5 @@
 """Reads that lag behind the writes, and answers that are given again (scenario language, Outcomes)."""
 
-from __future__ import annotations
-
 import gc
 from weakref import ref
 

@@ -3,8 +3,6 @@
 Assumptions ``charge.pending_refund``, ``charge.pending_capture``, ``charge.returned``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

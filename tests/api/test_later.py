@@ -1,7 +1,5 @@
 """What happens to objects on their own, as a scenario says (scenario language, ``later``)."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import DUMMY, Api, card, card_charge

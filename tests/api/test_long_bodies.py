@@ -1,7 +1,5 @@
 """A long body means what a short one means."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lists in bodies are bounded, and so is what a refusal says of them: nobody else waits for a thousand faults."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

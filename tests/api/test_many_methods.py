@@ -1,7 +1,5 @@
 """A customer with very many payment methods: there is a most, as they are removed with it in one step."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 """What touches very many objects goes on in the next steps of the same instant: nobody waits for all of it, and
 nobody sees a part of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Webhooks of a step that has very many receivers, or tells very much: bounded, so that nobody else waits for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Payment links over HTTP, and paying them as the hosted page does (service document, Payment links)."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from typing import Any
 

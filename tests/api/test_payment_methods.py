@@ -1,8 +1,6 @@
 """Payment methods besides cards and switches: every way in, search, change, removal (published facts, 1.1 rows
 29-39, 2.6)."""
 
-from __future__ import annotations
-
 from time import perf_counter
 from typing import Any
 

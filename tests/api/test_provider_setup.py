@@ -1,7 +1,5 @@
 """Providers over HTTP: configure, change, remove; cost, fallback and simulated latency (published facts, 2.12)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

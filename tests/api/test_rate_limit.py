@@ -1,7 +1,5 @@
 """The server's own rate limit (``--rate-limit``): refused beyond it, nothing changed, everybody by himself."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.domain.clock import SECOND

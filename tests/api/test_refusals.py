@@ -1,7 +1,5 @@
 """Everything that cannot be served: one JSON shape, the right status, never a traceback (published facts, 4)."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

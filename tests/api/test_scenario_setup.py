@@ -1,7 +1,5 @@
 """Set-up calls that are refused (scenario language, File, ``setup``): every answer says which call and why."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import DUMMY, Api

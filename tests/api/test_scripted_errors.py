@@ -1,7 +1,5 @@
 """Errors that a scenario asks for are worded as genuine ones (published facts, 4.1; scenario language, Outcomes)."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of

@@ -1,7 +1,5 @@
 """Fields in a body or a query where the service reads none: reported, and refused under ``--strict``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Subscriptions over HTTP, renewed by the clock (published facts, 1.1 rows 63-68, 2.11, 10)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Payment tokens over HTTP (published facts, 1.1 rows 50-54, 2.8, 10; assumptions token.lifetime, token.uses)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Transfers and settlements over HTTP (published facts, 1.1 rows 69-71 and 76, 2.14)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

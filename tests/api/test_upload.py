@@ -1,8 +1,6 @@
 """Faults while the body of a request is sent (scenario language, Outcomes, ``at: upload``), on real sockets and in
 process."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The vault over HTTP: create, get, delete, expiry, and the removal of the ccv (service document, Vault)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A page of a list has a limit in bytes."""
 
-from __future__ import annotations
-
 from tests.driving import CARD, DUMMY, Api
 
 NOTE = {"note": "long " * 180_000}

@@ -1,8 +1,6 @@
 """Answers that come late in the sandbox's own time, and what happens before a request is acted on: time passes, a proxy
 sends it again. Source: docs/scenario-language.md, transport."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Webhooks in another shape than the genuine one (scenario language, Outcomes, webhook), seen by a receiver."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Webhook subscriptions over HTTP (published facts, 1.1 rows 72-75, 2.14)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Webhooks as a receiver and a tester see them (published facts, 6; scenario language, Outcomes, webhook)."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

@@ -1,7 +1,5 @@
 """The assumption table: every question of the document has a row, every row a reader, every choice an effect."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

@@ -1,7 +1,5 @@
 """What a comparison of the shop's books with the sandbox's finds, and on what it keeps silent."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

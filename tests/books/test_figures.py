@@ -1,7 +1,5 @@
 """The money of a charge as figures, now and as it was."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Invariants: sentences about the money that must hold."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """The shop's books as text: what is read, and what is refused with its line."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

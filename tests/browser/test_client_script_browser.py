@@ -1,7 +1,5 @@
 """The client script in shops of another origin, called as the published shop plugins call it, in a real browser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A tester's jobs on the control page: search, act, move time, edit a scenario; for everybody, and without a load."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The requests on the control page: what is no longer kept, what comes in, search, a server that restarts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

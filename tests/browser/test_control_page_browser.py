@@ -1,7 +1,5 @@
 """The control page in a real browser, through every button."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The demo shop, in a real browser."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

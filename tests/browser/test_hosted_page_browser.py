@@ -1,7 +1,5 @@
 """The hosted payment page and the 3-D Secure page in a real browser, through every button."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command line, driven in this process; serving is tested as a process in tests/adapters and tests/e2e."""
 
-from __future__ import annotations
-
 import errno
 import http.server
 import json

@@ -1,8 +1,6 @@
 """Changed scenario files take effect while the server runs: after SIGHUP, as users of the image send it, or with
 ``--watch``. A bad file leaves the old rules in force and says why."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -1,7 +1,5 @@
 """``mockserver`` as users start it: a process, a ready line, a health check, a signal."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`mockserver books`: a table, CSV and a ledger for beancount; what differs ends with exit code 1."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``mockserver check`` shows what was there when an example fails, for people and for CI systems."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """``mockserver coverage``: a gate for CI."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

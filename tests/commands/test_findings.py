@@ -1,7 +1,5 @@
 """``mockserver findings`` says what was asked of a sandbox, and never that all is well where nothing was."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

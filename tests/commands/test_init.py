@@ -1,7 +1,5 @@
 """``mockserver init`` writes a scenario that works as it stands, and never over a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The commands that print tables print all of them: wrapped to a terminal, one line for each row in a pipe."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

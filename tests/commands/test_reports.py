@@ -1,7 +1,5 @@
 """The SARIF report is valid by the schema that OASIS publishes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

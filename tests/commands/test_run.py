@@ -1,7 +1,5 @@
 """``mockserver run``: a server for one command, which is judged."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """``mockserver sample`` against a server process: what it makes, twice the same, and what it says when it cannot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The runner of examples, against a small application that answers what it is told."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The commands about scenarios, driven in this process on files of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -3,8 +3,6 @@
 A folder holds what one release wrote. Nothing in it is ever edited; a new release adds a folder.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The assumption table of one sandbox: read, overridden, reset."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The books of a sandbox over HTTP, and what the shop's books say differently."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

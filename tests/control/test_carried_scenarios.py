@@ -1,8 +1,6 @@
 """An exported state carries the scenarios in force: an import elsewhere needs no file (control document, Control
 API)."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The clock of a sandbox: what sets it, a call or a scenario (control document, ``/__admin/clock``)."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

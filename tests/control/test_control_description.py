@@ -1,7 +1,5 @@
 """``/__admin/openapi.json``: every row of the control table, described well enough to be called."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

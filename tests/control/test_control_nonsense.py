@@ -1,7 +1,5 @@
 """Nonsense in every field and parameter of every control call: refused in the one error shape, never a 5xx."""
 
-from __future__ import annotations
-
 import json
 import re
 from time import process_time

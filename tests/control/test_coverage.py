@@ -1,7 +1,5 @@
 """``GET /__admin/coverage``: what the rules of ordinary scenarios have made the calls of clients meet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.driving import Api, card_charge

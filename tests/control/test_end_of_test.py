@@ -1,7 +1,5 @@
 """The end of a test in one call, and its report: what every client asks (``/__admin/verify``, ``/__admin/report``)."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import Api

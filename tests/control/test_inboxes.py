@@ -1,7 +1,5 @@
 """Inboxes: what a message shows of a form, and what an inbox too many is answered."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What the control page does for a tester: undo, compare, send again, what is due next, deltas."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

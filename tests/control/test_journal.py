@@ -1,7 +1,5 @@
 """The journal through ``/__admin/journal``: complete, filtered, bounded and free of secrets."""
 
-from __future__ import annotations
-
 import asyncio
 from time import process_time
 

@@ -1,7 +1,5 @@
 """The bound of all journals together (``--journal-memory``): the largest give up their oldest entries first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,6 @@
 """Searches of the journal answer as a plain look at every entry would, whatever was read before, while entries come and
 go."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from random import Random

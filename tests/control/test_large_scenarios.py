@@ -1,7 +1,5 @@
 """Scenarios of many rules: they are read and put in order aside, and nothing is lost by that."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

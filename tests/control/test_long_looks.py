@@ -1,7 +1,5 @@
 """What a look that lets others have their turn says of one instant belongs together, whatever they do meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A long time with much to happen in it passes quickly, and in order (control document, ``/__admin/clock/advance``)."""
 
-from __future__ import annotations
-
 import json
 import time
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Many sandboxes on one server: a bound that refuses the next key, and a list that comes in pages."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import tracemalloc

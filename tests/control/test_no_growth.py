@@ -1,7 +1,5 @@
 """A server that is asked the same again and again takes no more memory once its journals are full."""
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
 from pathlib import Path

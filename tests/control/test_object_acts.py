@@ -1,7 +1,5 @@
 """What is done to an object by hand: ``POST /__admin/objects/KIND/ID`` with one entry of ``later``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading opens no sandbox: who looks at one sees what would open, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.web.control.call import CONTROL_ROUTES

@@ -1,8 +1,6 @@
 """What the control page asks for beside lists: webhooks sent again, what belongs to an object, a request with another
 body, the histogram of the timeline, a sandbox named and deleted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Names of sandboxes: given with the key, shown wherever a sandbox is, kept over a reset."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import Api

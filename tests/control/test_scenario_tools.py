@@ -1,7 +1,5 @@
 """What an editor of scenarios asks for: checks without loading, dry runs on the journal, texts, the schema."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

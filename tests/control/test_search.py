@@ -1,7 +1,5 @@
 """Searching journal and objects through ``q``: every operator, refusals with the nearest name, nothing secret found."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

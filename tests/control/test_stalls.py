@@ -1,7 +1,5 @@
 """What one client sends, within the limits, stops no other: each long piece of work has a bound, or rests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

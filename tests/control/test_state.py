@@ -1,7 +1,5 @@
 """Export, import and fork: everything, byte for byte, and nothing that is secret."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

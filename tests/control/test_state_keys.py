@@ -1,7 +1,5 @@
 """A rule that counts for each key may have counted half a million: nobody waits until all are written or read."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 

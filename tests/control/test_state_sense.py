@@ -1,7 +1,5 @@
 """A state document that was edited by hand: what makes no sense is refused, with every place, and changes nothing."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass

@@ -1,8 +1,6 @@
 """One state has one spelling, that of the API under the profile in force, wherever a state is told; every spelling of
 it is understood."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

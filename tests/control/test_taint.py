@@ -2,8 +2,6 @@
 description or exception are they ever found.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import types

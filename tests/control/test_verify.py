@@ -1,7 +1,5 @@
 """Verification: counts, tests as in ``when``, near misses, expectations of rules."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Waiting for a charge, a batch, a webhook or an arrival (control document, ``/__admin/wait``)."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

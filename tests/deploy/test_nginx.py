@@ -1,7 +1,5 @@
 """The shipped nginx configuration, run by the real nginx in front of real servers."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Everything at once, for some seconds, on one server and on two behind nginx: no wrong answer, no webhook lost."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

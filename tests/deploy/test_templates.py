@@ -1,8 +1,6 @@
 """The templates of ``deploy/``: valid by the schemas of Kubernetes and Compose, without a cluster, an engine or a
 network, and each port, name and file that they mention is there."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

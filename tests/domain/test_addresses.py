@@ -1,7 +1,5 @@
 """Which addresses a webhook is sent to, judged by the pure functions: nothing is called here."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.domain.addresses import is_web_address, may_be_called, never_called

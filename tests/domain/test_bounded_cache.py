@@ -1,7 +1,5 @@
 """What is remembered is what is made anew, within its bound."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.domain.bounded_cache import BoundedCache

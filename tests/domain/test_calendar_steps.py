@@ -1,7 +1,5 @@
 """Steps on the calendar (published facts, 10, Subscriptions)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Card numbers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What charges know of their money: what is left of it, on which days it moved, and how it stood before."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

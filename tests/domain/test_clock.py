@@ -1,7 +1,5 @@
 """The sandbox clock, instants and durations."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

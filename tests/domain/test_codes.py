@@ -1,7 +1,5 @@
 """The error codes, against a transcript of the published list."""
 
-from __future__ import annotations
-
 from mockserver.domain.codes import MESSAGES, Code
 
 # Published facts, 3.1.

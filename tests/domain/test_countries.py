@@ -1,7 +1,5 @@
 """Countries and time zones."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.wire.resources import info_reply

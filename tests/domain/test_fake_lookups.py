@@ -1,7 +1,5 @@
 """Invented lookups: they repeat, they vary, they never fail."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Ids and digests."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Currencies and exact amounts."""
 
-from __future__ import annotations
-
 import tracemalloc
 from decimal import Decimal
 

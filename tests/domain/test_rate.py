@@ -1,7 +1,5 @@
 """The bucket: a second's worth at once, an even rate afterwards, each key by itself."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The law: every state of every table with every event, and nothing that the tables leave open."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """``mockserver drift`` and ``mockserver import`` as a user runs them, against real servers and with files."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

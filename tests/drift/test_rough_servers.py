@@ -1,7 +1,5 @@
 """Servers that are not what they should be: no crash, no stall, and no key or card in anything that is written."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Every assumption that a walk can show is found by what differs, and the profile that is written cures it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import cache

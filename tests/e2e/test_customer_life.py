@@ -1,8 +1,6 @@
 """The whole life of a customer, over real HTTPS, as clients that write camelCase and PascalCase live it, in both
 profiles."""
 
-from __future__ import annotations
-
 import os
 import re
 import ssl

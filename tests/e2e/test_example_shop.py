@@ -1,8 +1,6 @@
 """The tests of two small shops, a careful and a naive one, run as a stranger's projects: in a copy of their own, in
 parallel, with the plugin found as installed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The server stops within six seconds, whatever hangs: names that do not resolve, receivers, answers, waits."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

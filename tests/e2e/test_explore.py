@@ -1,8 +1,6 @@
 """`mockserver explore` as a stranger runs it: two shops in Python, one in a shell, one in Node, and clients that
 misbehave."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

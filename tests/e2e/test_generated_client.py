@@ -1,7 +1,5 @@
 """A client that openapi-python-client makes from our OpenAPI document pays at a real server."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

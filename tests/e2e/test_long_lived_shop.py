@@ -1,7 +1,5 @@
 """A shop that is started once, in another language: tested by pytest with ``mockserver_app``, and by a shell script."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

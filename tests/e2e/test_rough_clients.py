@@ -1,7 +1,5 @@
 """Clients that hang up, trickle, send garbage or come in crowds: nobody else notices, and the server stays itself."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """The cards that a sandbox has seen."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any

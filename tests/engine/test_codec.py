@@ -1,7 +1,5 @@
 """The codec of state documents: each type goes out and comes back, and refuses what is none of it by its place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Checks of a sandbox that was read: long tables with pauses, whatever their rows say."""
 
-from __future__ import annotations
-
 from mockserver.domain.customer import Customer
 from mockserver.engine import consistency
 from tests.driving import Api

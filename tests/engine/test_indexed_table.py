@@ -1,7 +1,5 @@
 """Tables: rows by place, id and index, the one way in which a row is replaced, and what a search costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scans of a table that changes: many under way at once, each answers as a plain look at all rows would."""
 
-from __future__ import annotations
-
 import gc
 import operator
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Lists: every parameter of every query finds rows, and what no list can do is refused with its field."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The schedule: what comes due, in which order, and what never does."""
 
-from __future__ import annotations
-
 from random import Random
 
 from mockserver.domain.clock import LATEST

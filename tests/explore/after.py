@@ -1,7 +1,5 @@
 """What came of a run once its command had ended, without a sandbox that told it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A report compared with an earlier one, and a cell that is fixed."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

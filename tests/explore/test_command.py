@@ -1,7 +1,5 @@
 """Commands are run and ended with everything that they have started."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """What is tried, how long it may take, and what is said of it, with a runner whose command does as it is told."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The table of faults: each row is a rule of the language that strikes at its call and nowhere else."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

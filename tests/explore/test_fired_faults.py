@@ -1,7 +1,5 @@
 """What struck in a run becomes rules that strike at the same calls, and at no others."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from pathlib import Path

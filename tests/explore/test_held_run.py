@@ -1,7 +1,5 @@
 """A command that is killed at one of its calls, or run a second time beside itself, as its user sees it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two explorations with one seed on one server leave each other's sandboxes alone; one alone always has the same."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Delta debugging: what is left fails, and none of it can be left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from hypothesis import given

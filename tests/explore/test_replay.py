@@ -1,7 +1,5 @@
 """``mockserver explore --replay``: a file is reached when each of its rules has struck."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reports of an exploration, and what its folder keeps, made from cells as they come."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

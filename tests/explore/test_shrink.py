@@ -1,7 +1,5 @@
 """From a chaotic run to the smallest scenario that still fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``mockserver shrink`` as a person runs it: bugs planted in small clients, found from the shipped chaos."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

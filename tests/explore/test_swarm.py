@@ -1,7 +1,5 @@
 """Runs with several faults, drawn by a seed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from threading import Event
 from typing import Any

@@ -1,7 +1,5 @@
 """The money of a run beside that of the run without a fault, and the verdict that follows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The facts of one client, told to the findings as they would come from a sandbox."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

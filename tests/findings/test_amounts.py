@@ -1,7 +1,5 @@
 """Amounts that are not exact, wherever a client sends one; and those that are only too long or of a finer currency."""
 
-from __future__ import annotations
-
 from time import process_time
 from typing import Any
 

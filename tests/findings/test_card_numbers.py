@@ -1,7 +1,5 @@
 """What is taken for a card number: masked where it may be one, told where it can hardly be anything else."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 from random import Random

@@ -1,7 +1,5 @@
 """Every finding over HTTP: the mistake that raises it, and the near miss that does not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from itertools import permutations

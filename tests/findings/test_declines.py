@@ -1,7 +1,5 @@
 """Clients that charge declined cards again, from the facts themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a client does while it cannot know how a call ended, from the facts themselves."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

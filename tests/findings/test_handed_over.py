@@ -1,8 +1,6 @@
 """What a client hands over to the service to charge, over HTTP: subscriptions and batches that are sent twice, and
 declined cards in them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

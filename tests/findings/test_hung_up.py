@@ -1,7 +1,5 @@
 """Clients that hang up over a real connection while they wait for an answer."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket

@@ -1,8 +1,6 @@
 """What the client did not ask for is not held against it: what the control page or ``repeat`` sends again, and what the
 client script charges."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import DUMMY, Api, card

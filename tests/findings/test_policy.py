@@ -1,7 +1,5 @@
 """What a scenario, a setting and a mark make of findings."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.driving import Api, card_charge, problem_of

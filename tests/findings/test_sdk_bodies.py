@@ -4,8 +4,6 @@ The bodies have the fields that published facts, 1.2, list for any of the librar
 sends.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a client leaves open, from the facts themselves."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

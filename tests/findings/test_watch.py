@@ -1,7 +1,5 @@
 """Findings of webhooks, pauses and real time, from the facts themselves: the mistake, and the near miss."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

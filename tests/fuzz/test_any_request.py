@@ -1,7 +1,5 @@
 """Any body, query, header and path to every route: never a 5xx, an error always in the one shape."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The OpenAPI document against the application: requests made from it, answers held to it (schemathesis)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from io import BytesIO

@@ -3,8 +3,6 @@
 After a change that is meant, write them anew with ``pytest tests/golden --update-golden`` and read the difference.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

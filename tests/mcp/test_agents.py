@@ -1,7 +1,5 @@
 """What is written for coding agents: the section of AGENTS.md, the configuration of the page, and the site's texts."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The two doors for coding agents: /mcp of a server, with its guards, and the command over standard input."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The tools of a coding agent, over an application in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Runs pytest on a small project, as another project's tests use the plugin."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``--mockserver-explore``: every fault at every call of every test, as another project's tests use it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Money in pytest: the shop's books, invariants, and assertions about money, as another project's tests use them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The pytest plugin, as another project's tests use it: each test here runs pytest on a small project of its own."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Any change of a few places of an exported state: refused, or a sandbox that works. Never a 5xx, now or later."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Any transactions survive the way into a batch and back out as results, however their text is written."""
 
-from __future__ import annotations
-
 import csv
 from decimal import Decimal
 from io import StringIO

@@ -8,8 +8,6 @@ webhook unread. It writes down each charge as an answer shows it, and before its
 that may have moved.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence

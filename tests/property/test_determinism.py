@@ -1,7 +1,5 @@
 """The same seed, clock, scenario and requests give the same bytes, whoever else is served at the same time."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

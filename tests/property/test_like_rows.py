@@ -1,7 +1,5 @@
 """Rows of a batch that are taken like one before them leave what rows that go the whole way leave, byte for byte."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 """What long tables are searched, copied and written with changes no answer: one server uses all of it from a few rows
 on, the other looks at every row each time. Looks of the first are under way while both are told the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any

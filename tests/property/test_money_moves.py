@@ -1,7 +1,5 @@
 """Money properties: whatever is asked for, nothing is lost, nothing is made, nothing is rounded."""
 
-from __future__ import annotations
-
 import csv
 from decimal import Decimal
 from io import StringIO

@@ -1,8 +1,6 @@
 """The search of the control page looks into texts that are kept, and finds what looking at each object finds, while
 objects come, change and go."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import cycle, product

@@ -4,8 +4,6 @@ Whatever the model says must be what the application answers; a refused operatio
 Sources: service document, States and transitions; What the service does, 6-10; assumptions ``charge.*``, ``vault.*``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

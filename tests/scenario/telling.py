@@ -1,7 +1,5 @@
 """Short ways to tell a scenario, an attempt and a decision in a test."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

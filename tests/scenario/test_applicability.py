@@ -1,7 +1,5 @@
 """What a rule says must be able to happen, and what it looks at must exist: else it is refused at load."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.scenario.matching import Stage

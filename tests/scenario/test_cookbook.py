@@ -1,7 +1,5 @@
 """Every line of the cookbook is executed: its rule is put in force, and a shop's long story makes it fire."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from pathlib import Path

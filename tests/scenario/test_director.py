@@ -1,7 +1,5 @@
 """The director: order, counting, sequences, chance, limits, reload, and what it says about rules that lost."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 

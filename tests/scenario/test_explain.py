@@ -1,7 +1,5 @@
 """Explanations: which rule a request would meet and why the others would not fire, word for word."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.adapters.scenario_files import load

@@ -1,7 +1,5 @@
 """Which failures count as met, and how many there are."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """The parts of a file around its rules, the places of its faults, and the JSON Schema."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

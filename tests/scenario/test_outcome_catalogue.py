@@ -1,7 +1,5 @@
 """The catalogue of outcomes against the published codes and the test values."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.domain.codes import Code

@@ -1,7 +1,5 @@
 """Every outcome of the language: what it compiles to, and what is refused about it."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every key of the scenario language is described, with an example that a file may hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """The fields of webhooks and of stored objects that rules may name: the tables agree with what is sent and kept."""
 
-from __future__ import annotations
-
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES

@@ -1,7 +1,5 @@
 """Rules that never fire, and rules that others shield: each with a near miss that nobody is warned of."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockserver.scenario.shadowed_rules import warnings

@@ -1,7 +1,5 @@
 """The shipped library: every file is complete, and every story it tells comes true against the whole sandbox."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace

@@ -4,8 +4,6 @@ The table says which file tells a story and in how many lines of rules, ``id`` i
 confirms each by the examples in its file; here stands what no example can say.
 """
 
-from __future__ import annotations
-
 import gzip
 import ssl
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every key of ``when`` and every test operator: one attempt that it takes, one that it leaves."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from time import process_time

@@ -1,8 +1,6 @@
 """What the words of the language refuse, each with what was got, what is wanted and the nearest known word; and what
 they mean where the shipped scenarios do not show it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

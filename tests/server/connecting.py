@@ -1,7 +1,5 @@
 """A small application behind the server's protocol: on a real socket, or on fakes with a time that stands still."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

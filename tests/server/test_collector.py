@@ -1,7 +1,5 @@
 """No collection of garbage walks what is stored: that is frozen lot by lot, a sample of which is looked through."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Connections that are reset as they are made, and certificates that a client must refuse (scenario language, ``at:
 connect`` and ``tls``): the words, and what a socket sees."""
 
-from __future__ import annotations
-
 import json
 import socket
 import ssl

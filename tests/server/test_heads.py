@@ -1,7 +1,5 @@
 """The short way from a packet to the scope of its request leads where the plain way of uvicorn leads, or nowhere."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

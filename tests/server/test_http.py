@@ -1,7 +1,5 @@
 """HTTP on a real connection: answers at once and later, in order, in one piece or in many."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The fast lane finds the endpoint that Starlette finds, whatever the path; ``--no-fast-lane`` turns it off."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from itertools import product
 from typing import Any

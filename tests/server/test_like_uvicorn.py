@@ -4,8 +4,6 @@ Four differences are meant: no upgrade is offered, so its field is not passed on
 behind a value do not belong to it; a client that has sent its body is not told to go on.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Under another server than ours the application serves everything but what needs the connection itself: a scenario
 that does is refused when it is set."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

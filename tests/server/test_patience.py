@@ -1,7 +1,5 @@
 """When a connection ends: clients that send nothing, half a request or nothing more, and more of them than files."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The server as a process: ready line, port file, ports in use, TLS, signals; and the collector's bookkeeping."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

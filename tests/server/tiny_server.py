@@ -4,8 +4,6 @@ Paths: ``/`` answers, ``/cut`` aborts the connection, ``/held`` sends half an an
 standard input. Every lifespan event and reload is told on standard error, unless ``TINY_QUIET`` is set.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

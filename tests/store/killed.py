@@ -1,7 +1,5 @@
 """A server with a store as a process of its own that can be killed at any instant, and clients that bear it."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

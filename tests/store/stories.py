@@ -1,8 +1,6 @@
 """What clients ask of a server while it is killed again and again: mixed requests drawn from a seed, each of which may
 use what the answers before it gave."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field

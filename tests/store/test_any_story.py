@@ -1,7 +1,5 @@
 """Any story, told to a server that ends after each of its calls: every answer is that of one that never ends."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A kill in the middle of a large batch, with webhooks waiting: everything ends as on a server that was not killed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Which answers one commit serves: those that are ready, and those of clients that the last one answered together."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the store could not take is refused, and memory and file go on alike."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """The file of a store: made for its owner alone, used by one process, and refused unwritten when it is not whole."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that were damaged in any way: refused before a server is ready, unchanged, or read whole."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

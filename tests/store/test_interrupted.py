@@ -1,7 +1,5 @@
 """A server process that ends between two answers, by a kill or in peace, and one whose disk is full."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import resource

@@ -4,8 +4,6 @@ Every sandbox is compared to the byte with that of a server which was told the s
 been told what was answered, and may have been told what was not.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """A sandbox that leaves the memory is freed at once: what is cyclic may be frozen, and would stay for good."""
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``mockserver store info|check|export|compact``, on files that servers have written."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A sandbox goes on from its store as one that was never interrupted."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

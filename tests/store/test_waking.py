@@ -1,7 +1,5 @@
 """Whatever wakes a sandbox from the file, others have their turn while it is read; a reset of all reads none."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

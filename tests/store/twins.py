@@ -1,8 +1,6 @@
 """One story told to two servers: to one that keeps everything in memory, and to one with a store that ends again and
 again. Every answer must be the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The service document, table by table, walked over HTTP: operations, fields, limits, enumerations, states."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

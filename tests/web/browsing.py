@@ -1,7 +1,5 @@
 """A browser without JavaScript: it opens pages and sends forms with all that they hold, hidden fields included."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from urllib.parse import urlencode
 

@@ -1,8 +1,6 @@
 """``edit`` and ``omit`` of members that are not there: told when the file is checked, and in the journal when it
 happens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the request log shows of a path: the short way to leave an ordinary one alone shows what the long way shows."""
 
-from __future__ import annotations
-
 import tracemalloc
 from json import loads
 from typing import Any

@@ -1,7 +1,5 @@
 """The control page and the calls that only it makes; its script is driven in tests/browser."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The demo shop and the client script as far as they go without a browser; tests/browser drives both."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """Webhooks as OpenAPI and AsyncAPI describe them: what is sent fits, and nothing is sent that they do not name."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

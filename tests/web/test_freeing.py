@@ -1,7 +1,5 @@
 """A large dropped sandbox is freed by a thread; one in use is left alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import asynccontextmanager, suppress

@@ -1,7 +1,5 @@
 """The door: Host names, other sites, tokens, content types, CORS."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from socket import gethostname

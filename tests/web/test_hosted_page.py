@@ -1,7 +1,5 @@
 """The hosted payment page as a browser without JavaScript uses it."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 

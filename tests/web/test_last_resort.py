@@ -1,7 +1,5 @@
 """An error that nobody foresaw: one JSON object, and a client that keeps its connections is told to make a new one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """``GET /metrics``: what has happened is counted, nothing secret is shown, and it is guarded as the control API is."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

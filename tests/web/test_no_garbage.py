@@ -1,7 +1,5 @@
 """Requests leave no cyclic garbage: new objects are frozen lot by lot, and what is cyclic then stays for good."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections import Counter

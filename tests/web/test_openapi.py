@@ -1,7 +1,5 @@
 """The OpenAPI document: complete, valid, and true to what is answered."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

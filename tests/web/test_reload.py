@@ -1,7 +1,5 @@
 """Reloaded scenario files reach every sandbox."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of routes name functions and models that there are."""
 
-from __future__ import annotations
-
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES

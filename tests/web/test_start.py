@@ -1,7 +1,5 @@
 """What the server does not load before its first answer, and the application as any ASGI server runs it."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

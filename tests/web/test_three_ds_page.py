@@ -1,7 +1,5 @@
 """The 3-D Secure page as a browser without JavaScript uses it: GET, form POST, redirect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit

@@ -1,7 +1,5 @@
 """The ticker keeps no sandbox alive that was reset."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 

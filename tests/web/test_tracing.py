@@ -1,7 +1,5 @@
 """Spans: one a request in its caller's trace, one a try of a webhook in its request's, and nothing secret in them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

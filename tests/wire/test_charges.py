@@ -1,7 +1,5 @@
 """Charges in answers: a card whose text is kept is worded as the profile in force words it."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Date-times on the wire."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

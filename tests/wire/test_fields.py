@@ -1,7 +1,5 @@
 """What a request says by field: the short way to a typed body gives what the long way gives, for every operation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import islice, product

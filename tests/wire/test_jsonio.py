@@ -1,7 +1,5 @@
 """Strict JSON with exact numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from datetime import UTC, datetime

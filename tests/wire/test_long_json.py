@@ -1,7 +1,5 @@
 """A long JSON text that is read in slices has the value, or the fault, that it has when it is read at once."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Iterator

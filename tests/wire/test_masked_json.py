@@ -1,7 +1,5 @@
 """Masking of JSON values: the names of fields, which are kept as they are shown, as any other text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
