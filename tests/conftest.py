@@ -94,7 +94,7 @@ def _leave_time_out() -> None:
     """Let no property depend on how busy the machine is."""
     from hypothesis import HealthCheck, settings
 
-    quiet, count = [HealthCheck.too_slow], depth.tries(50, 500)
+    quiet, count = [HealthCheck.too_slow], depth.tries(100, 500)
     settings.register_profile("unhurried", deadline=None, max_examples=count, suppress_health_check=quiet)
     settings.load_profile("unhurried")
 
