@@ -267,6 +267,8 @@ def test_damage_in_a_large_file_is_found_when_the_sandbox_is_read(
     assert (reply.status, reply["code"]) == (503, 43)
     assert reply["details"]["Store"].endswith("cannot be read: row 0 of charges")
     assert api.call("GET", "/charge", key="sk_other")["count"] == 1
+    listed = api.call("GET", "/__admin/sandboxes", key="sk_other")
+    assert (listed.status, listed["count"], len(listed["sandboxes"])) == (200, 2, 1)
     api.kill()
     for whole in ({"whole": True}, {}):
         with pytest.raises(StoreRefused, match="row 0 of charges; 1 of 2 sandboxes can be read"):
