@@ -64,7 +64,11 @@ def test_memory_is_flat_once_the_journals_are_full(tmp_path: Path, is_kept: bool
     tracemalloc.start()
     try:
         go(22)
-        (size, count), (size_after, count_after) = go(0), go(ROUNDS)
+        # What other tests of the process have left may change meanwhile, once: a leak grows each time.
+        for _ in range(3):
+            (size, count), (size_after, count_after) = go(0), go(ROUNDS)
+            if count_after - count < ROUNDS and size_after - size < ROUNDS * 4_000:
+                break
     finally:
         tracemalloc.stop()
     # A round makes and drops four sandboxes, and some sixty entries of journals: none of them may leave anything.
