@@ -616,8 +616,9 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
             settle(100)
 
     def ended(request: Any) -> None:
-        open_now.discard(request)
+        """Asking for the response lets the test go on, so the request counts as open until its size is known."""
         fetched.append(int(request.response().headers.get("content-length", 0)))
+        open_now.discard(request)
 
     def begun(request: Any) -> None:
         if "/__admin/" in request.url and "events-stream" not in request.url:
@@ -640,6 +641,7 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
             settle(100)
         if view == "scenarios":
             page.get_by_test_id("shipped").locator("option").nth(1).wait_for(state="attached")
+            settle(100)
         fetched.clear()
         for _ in range(2):
             pay(25)
@@ -648,4 +650,4 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
         told[view] = sum(fetched), len(fetched)
     assert [len(told), *(view for view in LISTS if told[view][1])] == [len(VIEWS), *LISTS]
     much = [view for view, (size, many) in told.items() if size > MOST_BYTES_A_SECOND or many > MOST_FETCHES_A_SECOND]
-    assert much == [], told
+    assert much == [], {view: told[view] for view in much}
