@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,7 +24,7 @@ from mockserver.commands.reports import REPORTS, text
 from mockserver.commands.servers import is_reached, started, used_keys
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, Ended, filled, variables_of
+from mockserver.explore.command import Commands, filled, variables_of
 from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
@@ -67,8 +68,7 @@ def run(
         folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
         url = open_until_judged.enter_context(started([*_words_of(serve)], folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
-        (folder / "run").mkdir()
-        given = given_to(sandbox, folder / "run")
+        given = given_to(sandbox, folder)
         code = _ended([filled(word, given) for word in command], variables_of(given))
         try:
             findings, words = _judge(sandbox, aftermath, given, folder)
@@ -136,13 +136,8 @@ def _judge(
                 f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
             )
             return (), ()
-    commands = Commands(environment())
-
-    def beside(argv: Sequence[str], output: Path, errors: Path) -> Ended:
-        with commands.run(argv, given, output.name, output, SHOP_SECONDS, errors=errors) as ended:
-            return ended
-
-    after = AfterRun(sandbox, aftermath, beside, folder / "after").end()
+    way = partial(Commands(environment()).done, given=given, timeout=SHOP_SECONDS)
+    after = AfterRun(sandbox, aftermath, way, folder).end()
     words = [*filter(None, [after.failed]), *after.broken]
     try:
         sandbox.verify()
