@@ -137,7 +137,11 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
             [refunded("5"), PAID_AGAIN],
             "customer paid 40.00 AUD for order-5 of 20.00 AUD, and got 5.00 AUD back",
         ),
-        ({"paid": 20, "refunded": 5}, [refunded("5", times=2)], "10.00 AUD of order-5 were given back, and the shop books 5.0"),
+        (
+            {"paid": 20, "refunded": 5},
+            [refunded("5", times=2)],
+            "10.00 AUD of order-5 were given back, and the shop books 5.0",
+        ),
         ({"paid": 20}, [BOUNCED], "the shop counts as paid 20.00 AUD of order-5, which bounced"),
         ({"state": "shipped"}, [DECLINED], "the shop ships order-5, whose payment failed or was voided"),
         ({"paid": 20, "state": "paid"}, [PENDING], "the shop counts order-5 as paid, but 20.00 AUD of it is still"),

@@ -87,7 +87,10 @@ def test_wrong_rows_say_what_was_got_and_what_is_allowed(row: object, words: str
     ("text", "words"),
     [
         ("reference,amount,status\na,20,paid\n", "got amount, status; no row says paid, refunded, held or state - did"),
-        ('{"reference": "a", "Payed": 20}', "got payed; no row says paid, refunded, held or state - did you mean 'paid'"),
+        (
+            '{"reference": "a", "Payed": 20}',
+            "got payed; no row says paid, refunded, held or state - did you mean 'paid'",
+        ),
         ('[{"reference": "a", "4111111111111111": 1}]', "got 4111********1111; no row"),
     ],
 )
