@@ -19,9 +19,9 @@ from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
-from mockserver.commands.options import options
+from mockserver.commands.options import given_again, options
 from mockserver.commands.reports import REPORTS, explored, text
-from mockserver.commands.servers import started
+from mockserver.commands.servers import started, words_of
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
@@ -36,6 +36,7 @@ from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
+from mockserver.scenario.operations import TAKING
 from mockserver.scenario.problems import ScenarioRefused
 
 
@@ -53,6 +54,10 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
 
 
+_SAME = {"url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"}
+_SAME |= {"books", "books_state", "settle", "reconcile", "invariant"}
+"""Parameters on which it depends what a run does and how it is judged."""
+
 _WARNING = "warning"
 """A level of --fail-on that is no verdict: a finding of that severity."""
 
@@ -69,6 +74,8 @@ def explore(
     command: tuple[str, ...],
     url: str | None,
     admin_token: str | None,
+    scenario: tuple[str, ...],
+    profile: str | None,
     out: Path,
     seed: int,
     resume: bool,
@@ -93,10 +100,14 @@ def explore(
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
     _refuse_beside("--replay", replay, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline})
-    _refuse_beside("--seeds", asked["seeds"], {"--fixed": fixed})
+    own = {"--crash": asked["crash"], "--restart": restart, "--twice": asked["twice"], "--pairs": asked["pairs"]}
+    _refuse_beside("--seeds", asked["seeds"], {"--fixed": fixed, **own})
+    _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = _plan(restarts=restart is not None, is_alone=aftermath.url is not None, least=least, **asked)
-    with_runner = partial(trial_runner, url, admin_token, command, seed, aftermath=aftermath, restart=restart or ())
+    serve = [*words_of({"scenario": scenario, "profile": profile})]
+    way = {"aftermath": aftermath, "restart": restart or ()}
+    with_runner = partial(trial_runner, url, admin_token, command, seed, serve, **way)
     with stopping(url, command[0]):
         try:
             # Before the folder is touched.
@@ -111,7 +122,7 @@ def explore(
             with kept.claimed(), with_runner() as runner:
                 made = _explore(_lab(runner, plan), kept, resume=resume)
                 made.before = before
-                _report(made, kept, form, least)
+                _report(made, kept, form, least, [*given_again(click.get_current_context(), _SAME)])
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
         except OtherExploration as problem:
@@ -130,21 +141,18 @@ def _plan(
     twice: bool,
     seeds: int,
     all_: bool,
-    pairs: bool,
     jobs: int,
     is_alone: bool,
     **asked: Any,
 ) -> Plan:
     """What is asked for; one run at a time where all use the same books. Raises ``click.UsageError``."""
-    own = {"--crash": crash, "--restart": restarts, "--twice": twice, "--pairs": pairs}
-    _refuse_beside("--seeds", seeds, own)
     if all_ and not seeds:
         raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
     chosen = faults or faults_of(None)
     _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
     axes = [*([CRASH] if crash or restarts else []), *([TWICE] if twice else [])]
     chosen = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
-    return Plan(faults=chosen, jobs=1 if is_alone else jobs, seeds=seeds, has_all=all_, pairs=pairs, **asked)
+    return Plan(faults=chosen, jobs=1 if is_alone else jobs, seeds=seeds, has_all=all_, **asked)
 
 
 def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:
@@ -156,15 +164,15 @@ def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> No
 
 @contextmanager
 def trial_runner(
-    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, **way: Any
+    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, serve: Sequence[str] = (), **way: Any
 ) -> Iterator[TrialRunner]:
-    """A server, started here unless one is given, and all that the command is run with; ``way`` is given on to the
-    runner."""
+    """A server, started here with the options ``serve`` unless one is given, and all that the command is run with;
+    ``way`` is given on to the runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
         folder = Path(name)
         at = partial(TrialRunner, argv=argv, commands=Commands(environment()), folder=folder, seed=seed, **way)
         if url is None:
-            with started((), folder) as own:
+            with started(serve, folder) as own:
                 yield at(url=own, run=process_name(), is_shared=False, line=ControlLine(own))
             return
         with isolated(at(url=url, run=process_name(), admin_token=admin_token)) as runner:
@@ -187,6 +195,10 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
         err=True,
     )
+    asked = [(point, status) for point, status in base.calls if point.op in TAKING]
+    if asked and all((status or BAD_REQUEST) >= BAD_REQUEST for _, status in asked):
+        told = ", ".join(f"{point} was answered {status or 'nothing'}" for point, status in asked[:3])
+        click.echo(f"warning: without faults no payment succeeded, so few faults can show anything: {told}", err=True)
     return Lab(runner, plan, base)
 
 
@@ -301,14 +313,14 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     return found.verdict
 
 
-def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
+def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
     page, data, file = report.page(made), report.as_json(made, scenarios), kept.folder / "report.html"
     file.write_text(page, "utf-8")
     file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:
         case "text":
-            click.echo(f"{report.text(made)}\nfull report: {file}")
+            click.echo(f"{report.text(made, options)}\nfull report: {file}")
         case "junit":
             click.echo(explored(made, scenarios, least))
         case "markdown":

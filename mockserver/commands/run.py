@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
-from mockserver.commands.servers import is_reached, started, used_keys
+from mockserver.commands.servers import is_reached, started, used_keys, words_of
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, filled, variables_of
@@ -66,7 +66,7 @@ def run(
     aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
     with ExitStack() as open_until_judged:
         folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
-        url = open_until_judged.enter_context(started([*_words_of(serve)], folder))
+        url = open_until_judged.enter_context(started([*words_of(serve)], folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
         given = given_to(sandbox, folder)
         code = _ended([filled(word, given) for word in command], variables_of(given))
@@ -85,21 +85,6 @@ def run(
     elif form != "text" and made:
         click.echo(made)
     sys.exit(code or (Exit.FOUND if is_wrong else Exit.STOPPED))
-
-
-def _words_of(asked: Mapping[str, Any]) -> Iterator[str]:
-    """The options of ``serve`` as words."""
-    for name, value in asked.items():
-        option = f"--{name.replace('_', '-')}"
-        match value:
-            case None | False:
-                pass
-            case True:
-                yield option
-            case tuple():
-                yield from (word for one in value for word in (option, one))
-            case _:
-                yield from (option, str(value))
 
 
 def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:

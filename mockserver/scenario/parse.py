@@ -158,7 +158,7 @@ _ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
 
 def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool) -> Rule | None:
     """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it."""
-    before, clock = len(problems.found), file.clock or ClockMap()
+    before, clock, limit = len(problems.found), file.clock or ClockMap(), model.limit
     zone, declared = clock.zone or UTC_ZONE, frozenset(provider.id for provider in file.providers)
     operations = operations_of(model.when, problems.below("when"))
     plan = _plan(model, operations, problems)
@@ -185,8 +185,8 @@ def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Prob
         when=when,
         plan=plan,
         key=key,
-        limit=model.limit.times if model.limit is not None else None,
-        limit_by_key=model.limit is not None and model.limit.per is not None,
+        limit=limit.times if limit is not None and limit.per is None else None,
+        limit_by_key=limit.times if limit is not None and limit.per is not None else None,
         per=model.per,
         lives=model.for_,
         expect=model.expect,

@@ -237,7 +237,7 @@ class Rule:
     plan: Plan
     key: tuple[Reader, ...] | None = None
     limit: int | None = None
-    limit_by_key: bool = False
+    limit_by_key: int | None = None
     per: Micros | None = None
     lives: Micros | None = None
     expect: Expectation | None = None
@@ -266,7 +266,7 @@ class Rule:
         """Whether what happens depends on how often the same key was seen."""
         plan = self.plan
         is_counted = plan.outcomes[0].replay if isinstance(plan, Always) else isinstance(plan, Sequence | Chance)
-        return is_counted or self.when.nth is not None or self.when.idle is not None or self.limit_by_key
+        return is_counted or self.when.nth is not None or self.when.idle is not None or self.limit_by_key is not None
 
     def period(self, now: Micros) -> int:
         """The number of the period in which counters of ``per`` count; those of whole days begin at midnight in the

@@ -94,7 +94,7 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
     end = window.end if window is not None and not window.daily else None
     if start is not None and end is not None and end <= start:
         yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
-    most = rule.limit if rule.per is None and not rule.limit_by_key else None
+    most = rule.limit if rule.per is None else None
     if rule.expect is not None and most is not None and rule.expect.least > most:
         yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
 
@@ -140,7 +140,7 @@ def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | No
 
 def _always_decides(rule: Rule) -> bool:
     """Whether every call that meets the tests of a rule ends there."""
-    bounds = (rule.when.nth, rule.when.idle, rule.when.window, rule.limit, rule.lives)
+    bounds = (rule.when.nth, rule.when.idle, rule.when.window, rule.limit, rule.limit_by_key, rule.lives)
     if rule.only_slows or any(bound is not None for bound in bounds):
         return False
     match rule.plan:

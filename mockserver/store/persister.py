@@ -26,9 +26,10 @@ from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.director import Ruleset, Tallies
+from mockserver.scenario.director import Ruleset
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.scenario.tally import Tallies
 from mockserver.store.findings_memory import FindingsPart, counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
 from mockserver.store.row_codec import Record, RowForm, form_of, json_text, json_value

@@ -26,7 +26,7 @@ from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
-from mockserver.scenario.director import Times
+from mockserver.scenario.tally import Times
 from mockserver.store.journal_rows import JournalRows
 from mockserver.store.row_codec import Record, RowForm, form_of, json_value
 from mockserver.store.schema import NONSENSE, Changes, DamagedSandbox, PartRows, StoredRows

@@ -160,7 +160,7 @@ def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Dif
     attempts = [one for one in made if not expected.operations.isdisjoint((one.op, one.also))]
     if not attempts:
         return 0, ()
-    lacks = [expected.when.differences(attempt) for attempt in attempts]
+    lacks = [list(expected.when.differences(attempt)) for attempt in attempts]
     fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
     if not fits:
         return 0, min(lacks, key=len)
