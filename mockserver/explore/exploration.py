@@ -167,9 +167,11 @@ class Tried:
 
 @mutable
 class _Search:
-    """An exploration under way: what waits its turn, and what runs. ``earlier`` are the cells that are known."""
+    """An exploration under way: what waits its turn, and what runs. ``earlier`` are the cells that are known; after its
+    ``end`` nothing begins."""
 
     lab: Lab
+    end: float
     made: Exploration
     keep: Callable[[Cell], None]
     progress: Callable[[int, int], None]
@@ -179,9 +181,7 @@ class _Search:
 
     def go(self, pool: ThreadPoolExecutor) -> None:
         """Try one after the other, as many at once as there are jobs."""
-        budget = self.lab.plan.budget
-        end = inf if budget is None else time.monotonic() + budget
-        while self._begin(pool, end):
+        while self._begin(pool):
             done, _ = wait(self.running, return_when=FIRST_COMPLETED)
             for one in done:
                 cell, trial = one.result(), self.running.pop(one)
@@ -190,9 +190,9 @@ class _Search:
         if self.made.why == _FIRST_RED:
             self._end_at_first_red()
 
-    def _begin(self, pool: ThreadPoolExecutor, end: float) -> bool:
+    def _begin(self, pool: ThreadPoolExecutor) -> bool:
         """Begin what can be begun; whether anything runs."""
-        while self.queue and len(self.running) < self.lab.plan.jobs and time.monotonic() < end:
+        while self.queue and len(self.running) < self.lab.plan.jobs and time.monotonic() < self.end:
             trial = self.queue.pop(0)
             if trial.name in self.earlier:
                 self._take(self.earlier[trial.name], trial)
@@ -253,8 +253,9 @@ def explore(
 ) -> Exploration:
     """Try what the plan asks for, but for what is ``known``. ``keep`` gets each new cell, ``progress`` how many of how
     many are done. Ends early, with what was found, when the budget is spent or on ``KeyboardInterrupt``."""
+    end = inf if lab.plan.budget is None else time.monotonic() + lab.plan.budget
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
-    search = _Search(lab, made, keep, progress, {cell.name: cell for cell in known}, lab.trials())
+    search = _Search(lab, end, made, keep, progress, {cell.name: cell for cell in known}, lab.trials())
     with ThreadPoolExecutor(lab.plan.jobs) as pool:
         try:
             search.go(pool)
