@@ -19,7 +19,7 @@ from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
-from mockserver.commands.options import options
+from mockserver.commands.options import given_again, options
 from mockserver.commands.reports import REPORTS, explored, text
 from mockserver.commands.servers import started
 from mockserver.domain.clock import Micros, duration_text
@@ -34,6 +34,7 @@ from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
+from mockserver.scenario.operations import TAKING
 from mockserver.scenario.problems import ScenarioRefused
 
 
@@ -51,6 +52,22 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
 
 
+_SAME = (
+    "url",
+    "scenario",
+    "profile",
+    "restart",
+    "timeout",
+    "client_timeout",
+    "seed",
+    "books",
+    "books_state",
+    "settle",
+    "reconcile",
+    "invariant",
+)
+"""Parameters on which it depends what a run does and how it is judged."""
+
 _WARNING = "warning"
 """A level of --fail-on that is no verdict: a finding of that severity."""
 
@@ -66,6 +83,8 @@ def explore(
     *,
     url: str | None,
     admin_token: str | None,
+    scenario: tuple[str, ...],
+    profile: str | None,
     command: tuple[str, ...],
     out: Path,
     seed: int,
@@ -98,6 +117,7 @@ def explore(
     seeds, own = asked["seeds"], {"--crash": crash, "--restart": restart, "--twice": twice, "--pairs": asked["pairs"]}
     _refuse_beside("--replay", replay, {"--seeds": seeds, "--fixed": fixed, "--baseline": baseline})
     _refuse_beside("--seeds", seeds, {"--fixed": fixed, **own})
+    _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     if all_ and not seeds:
         raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
@@ -106,7 +126,10 @@ def explore(
     faults = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = Plan(faults=faults, least=least, has_all=all_, **asked)
-    with_runner = partial(trial_runner, url, admin_token, command, seed, aftermath=aftermath, restart=restart or ())
+    serve = [*(word for one in scenario for word in ("--scenario", one)), *(("--profile", profile) if profile else ())]
+    with_runner = partial(
+        trial_runner, url, admin_token, command, seed, serve, aftermath=aftermath, restart=restart or ()
+    )
     with stopping(url, command[0]):
         try:
             # Before the folder is touched.
@@ -121,7 +144,7 @@ def explore(
             with kept.claimed(), with_runner() as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 made.before = before
-                _report(made, kept, form, plan.least)
+                _report(made, kept, form, plan.least, [*given_again(click.get_current_context(), _SAME)])
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
         except exploration.OtherExploration as problem:
@@ -141,15 +164,15 @@ def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> No
 
 @contextmanager
 def trial_runner(
-    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, **way: Any
+    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, serve: Sequence[str] = (), **way: Any
 ) -> Iterator[TrialRunner]:
-    """A server, started here unless one is given, and all that the command is run with; ``way`` is given on to the
-    runner."""
+    """A server, started here with the options ``serve`` unless one is given, and all that the command is run with;
+    ``way`` is given on to the runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
         folder = Path(name)
         at = partial(TrialRunner, argv=argv, commands=Commands(environment()), folder=folder, seed=seed, **way)
         if url is None:
-            with started((), folder) as own:
+            with started(serve, folder) as own:
                 yield at(url=own, run=process_name(), is_shared=False, line=ControlLine(own))
             return
         with isolated(at(url=url, run=process_name(), admin_token=admin_token)) as runner:
@@ -171,6 +194,10 @@ def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
         err=True,
     )
+    asked = [(point, status) for point, status in base.calls if point.op in TAKING]
+    if asked and all((status or BAD_REQUEST) >= BAD_REQUEST for _, status in asked):
+        told = ", ".join(f"{point} was answered {status or 'nothing'}" for point, status in asked[:3])
+        click.echo(f"warning: without faults no payment succeeded, so few faults can show anything: {told}", err=True)
     return base
 
 
@@ -286,14 +313,14 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     return found.verdict
 
 
-def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
+def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
     page, data, file = report.page(made), report.as_json(made, scenarios), kept.folder / "report.html"
     file.write_text(page, "utf-8")
     file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:
         case "text":
-            click.echo(f"{report.text(made)}\nfull report: {file}")
+            click.echo(f"{report.text(made, options)}\nfull report: {file}")
         case "junit":
             click.echo(explored(made, scenarios, least))
         case "markdown":

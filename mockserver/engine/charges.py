@@ -35,22 +35,17 @@ get = finder(Charge, Code.INVALID_CHARGE_ID)
 
 @record
 class Origin:
-    """What asks for a charge whose source a client does not name: its ``source`` in rules, and the second name of the
-    step. Where no payer is there, the ``assumption`` says whether a charge that asks for 3-D Secure ``fails``, or is
-    charged without."""
+    """What asks for a charge: its ``source`` in rules, and the second name of a step that no client asks for. Where no
+    payer is there, the ``assumption`` says whether a charge that asks for 3-D Secure ``fails``, or is charged
+    without."""
 
     source: str
-    op: str
+    op: str | None = None
     assumption: str | None = None
     fails: str = ""
 
 
 _RENEWAL = Origin("subscription", "subscription.renew", "subscription.three_ds", "payment_fails")
-
-NO_PAYER_DECLINE = Decline(
-    "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
-)
-"""A challenge without a payer to answer it."""
 
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
 _PAID = _TAKEN | {ChargeState.AUTHORISED}
@@ -83,7 +78,8 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
         faults.absorb(providers.lacks(begun.provider, Capability.AUTHORISE))
     if faults or begun is None or money is None:
         begun, money = faults.sure(begun), faults.sure(money)
-    return _store(step, command, begun, _try_routes(step, command, begun, origin), money)
+    verdict = _try_routes(step, command, begun, origin or Origin(command.source.word))
+    return _store(step, command, begun, verdict, money)
 
 
 def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
@@ -191,20 +187,17 @@ def renew(step: Step, row: Subscription, awaited: str) -> None:
             "metadata": dict(row.metadata or {}),
         }
     )
+    payment = NewCharge(
+        source=MethodSource(row.payment_method_id),
+        amount=amount,
+        currency=row.currency,
+        initiator=Initiator.MERCHANT,
+        webhook=row.webhook,
+        metadata=row.metadata,
+        subscription_id=row.subscription_id,
+    )
     try:
-        create(
-            step,
-            NewCharge(
-                source=MethodSource(row.payment_method_id),
-                amount=amount,
-                currency=row.currency,
-                initiator=Initiator.MERCHANT,
-                webhook=row.webhook,
-                metadata=row.metadata,
-                subscription_id=row.subscription_id,
-            ),
-            _RENEWAL,
-        )
+        create(step, payment, _RENEWAL)
     except Refused:
         subscriptions.move(step, row, SubscriptionEvent.SUSPENDED)
 
@@ -213,24 +206,14 @@ _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 """What the providers said: the last route tried, its outcome, and the tries that failed."""
 
 
-def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origin | None) -> _Verdict:
-    source, also = (command.source.word, None) if origin is None else (origin.source, origin.op)
+def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origin) -> _Verdict:
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
     routes: list[ProviderRoute] = [begun, *begun.others]
     while routes:
         route = routes.pop(0)
         tried.append(route)
-        if step.asked.scripted is not None:
-            outcome = Outcome(provider=step.asked.scripted)
-        else:
-            number = len(failed) + 1
-            outcome = providers.ask(
-                step, "charge.create", route.provider, route.instrument, source, also=also, number=number
-            )
-        if isinstance(outcome.provider, Challenge) and origin is not None and origin.assumption is not None:
-            fails = step.assume(origin.assumption) == origin.fails
-            outcome = replace(outcome, provider=NO_PAYER_DECLINE if fails else Approve())
+        outcome = _answer(step, route, origin, len(tried))
         if not isinstance(outcome.provider, Decline):
             break
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
@@ -238,6 +221,26 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origi
             break
         routes = sources.routes_left(step, tried, routes, command.amount)
     return route, outcome, tuple(failed)
+
+
+def _answer(step: Step, route: ProviderRoute, origin: Origin, number: int) -> Outcome:
+    """What the provider of a route says, which is tried as the ``number``-th: by the script of a batch, or by rules."""
+    if step.asked.scripted is not None:
+        outcome = Outcome(provider=step.asked.scripted)
+    else:
+        provider, instrument = route.provider, route.instrument
+        outcome = providers.ask(
+            step, "charge.create", provider, instrument, origin.source, also=origin.op, number=number
+        )
+    if isinstance(outcome.provider, Challenge) and origin.assumption is not None:
+        fails = step.assume(origin.assumption) == origin.fails
+        outcome = replace(outcome, provider=failed_challenge(Code.REQUIRE_THREE_D_SECURE) if fails else Approve())
+    return outcome
+
+
+def failed_challenge(code: Code) -> Decline:
+    """What a payment is declined with whose 3-D Secure challenge was not passed."""
+    return Decline("three_ds_challenge", code, code.message, None, None, is_retryable=False)
 
 
 def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> FailedAttempt:

@@ -12,7 +12,7 @@ from typing import Any
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.invariants import Invariant
-from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows
+from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows, compared_of
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
@@ -116,7 +116,8 @@ class AfterRun:
 
     def _compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> list[Any]:
         """What the rows and the sandbox say differently. Raises ``ShopFailed``."""
-        judged = [row for row in rows if key_of(row) not in self.ignored]
+        # Without what is not compared: some of the rows may claim nothing where all together do.
+        judged = [compared_of(row) for row in rows if key_of(row) not in self.ignored]
         try:
             found = self.sandbox.compare_books(judged, states=self.asked.states, settled=is_settled)
         except ControlRefused as refused:
