@@ -255,7 +255,8 @@ def explore(
     many are done. Ends early, with what was found, when the budget is spent or on ``KeyboardInterrupt``."""
     end = inf if lab.plan.budget is None else time.monotonic() + lab.plan.budget
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
-    search = _Search(lab, end, made, keep, progress, {cell.name: cell for cell in known}, lab.trials())
+    earlier = {cell.name: cell for cell in known}
+    search = _Search(lab, end, made, keep, progress, earlier, queue=lab.trials())
     with ThreadPoolExecutor(lab.plan.jobs) as pool:
         try:
             search.go(pool)
