@@ -165,18 +165,13 @@ class SandboxPersister:
         self.parts = [*named, *reporting, *others, *self._memories]
 
     def close(self) -> None:
-        """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
+        """Stop listening to the sandbox and let go of it."""
         sandbox = self.sandbox
         sandbox.schedule.on_change = sandbox.director.on_count = None
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
-        tables = [getattr(sandbox, name) for name in ROW_CLASSES]
-        for table in tables:
-            table.listeners = ()
-        if sandbox.past is not None:
-            # A sandbox that is kept aside may come back.
-            sandbox.past.listen(tables)
-        for part in (*self.parts, self):
-            vars(part).clear()
+        for part in self.parts:
+            part.close()
+        vars(self).clear()
 
     def waiting(self) -> int:
         """How many rows have changed since the last commit, roughly."""
