@@ -43,8 +43,6 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
 
-_ORDINARY = BatchScript()
-
 _ORIGIN = Origin("batch", "batch.row", "batch.three_ds", "row_fails")
 
 _COLUMNS = {name: attrgetter(snake(name)) for name in ROW_FIELDS}
@@ -76,7 +74,9 @@ class Reading:
 def reading(step: Step, text: str) -> Cooperative[Reading]:
     """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. What it means
     is asked for the findings alone."""
-    script, salt = _script(step)
+    # What the scenario says of the batch, and the salt of its draws.
+    scripts = ((one.outcome.batch, one.salt) for one in step.result.decisions if one.outcome.batch is not None)
+    script, salt = next(scripts, (BatchScript(), ""))
     lines, rows, wrong, meaning = read_lines(text), list[BatchRow](), dict[str, str](), 0
     while some := list(islice(lines, LINES)):
         added = [row for _, row in some if isinstance(row, BatchRow)]
@@ -233,12 +233,6 @@ def _failure_of(charge: Charge) -> RowFailure | None:
 def _refusal(refused: Refused) -> RowFailure:
     details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
     return RowFailure(f"{refused.message} ({details})" if details else refused.message)
-
-
-def _script(step: Step) -> tuple[BatchScript, str]:
-    """What the scenario says of the batch that is being submitted, and the salt of its draws."""
-    scripts = ((one.outcome.batch, one.salt) for one in step.result.decisions if one.outcome.batch is not None)
-    return next(scripts, (_ORDINARY, ""))
 
 
 def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
