@@ -26,7 +26,7 @@ from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
 from mockserver.engine.step import Step, finder
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
+from mockserver.scenario.provider_outcome import REFUSALS, Approve, Challenge, Decline, Pending, Settlement
 
 get = finder(Charge, Code.INVALID_CHARGE_ID)
 """A charge. Raises ``NotFound`` (84)."""
@@ -88,7 +88,7 @@ def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     after = captured(step, charge, amount)
     if after.amount != charge.amount:
         _require(step.sandbox, charge, Capability.PARTIAL_CAPTURE)
-    pending = _consult(step, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
+    pending = _consult(step, "charge.capture", charge)
     if pending is None or charge.captures:
         return move(step, charge, after, capturing(charge))
     _plan_settlement(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
@@ -112,7 +112,7 @@ def void(step: Step, charge_id: str) -> Charge:
     ``ProviderRefused``."""
     charge = get(step, charge_id)
     charge.after_void(ChargeEvent.VOIDED, step.sandbox.now)
-    _consult(step, "charge.void", charge, Code.UNABLE_TO_VOID)
+    _consult(step, "charge.void", charge)
     return let_go(step, charge, ChargeEvent.VOIDED)
 
 
@@ -129,7 +129,7 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     wanted = charge.refund_of(amount, comment, sandbox.now)
     if charge.after_refund(wanted).status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
-    pending = _consult(step, "charge.refund", charge, Code.UNABLE_TO_REFUND)
+    pending = _consult(step, "charge.refund", charge)
     if pending is None:
         return give_back(step, charge, charge.after_refund(wanted))
     wanted = replace(wanted, settles=sandbox.now + _wait_of(step, pending))
@@ -327,13 +327,13 @@ def _plan_settlement(step: Step, charge_id: str, pending: Pending, ends: tuple[D
     step.sandbox.schedule.plan(step.sandbox.now + _wait_of(step, pending), what, charge_id, detail)
 
 
-def _consult(step: Step, op: str, charge: Charge, refusal: Code) -> Pending | None:
+def _consult(step: Step, op: str, charge: Charge) -> Pending | None:
     """Ask the provider of a charge; what it says when it answers later."""
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
         return None
     outcome = providers.ask(step, op, provider, charge.instrument, "charge")
-    providers.refuse_declined(outcome, refusal)
+    providers.refuse_declined(outcome, REFUSALS[op])
     return outcome.provider if isinstance(outcome.provider, Pending) else None
 
 

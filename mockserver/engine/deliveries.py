@@ -167,8 +167,8 @@ def release_held(sandbox: Sandbox, delivery_id: str) -> None:
     """No delivery has overtaken a held one in time: it goes out."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
-        sandbox.deliveries.held.get(delivery.overtaken_by, []).remove(delivery_id)
-        _release(sandbox, delivery, delivery.ordering_key, sandbox.now)
+        copies = sandbox.deliveries.held.pop(delivery.overtaken_by, [])
+        _release(sandbox, copies, delivery.ordering_key, sandbox.now)
 
 
 def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
@@ -311,7 +311,7 @@ def _plan_one(
         if not sandbox.deliveries.has_room:
             sandbox.deliveries.refused += 1
             continue
-        begun = DeliveryEvent.HELD_BACK if waits and number == 0 else DeliveryEvent.PLANNED
+        begun = DeliveryEvent.HELD_BACK if waits else DeliveryEvent.PLANNED
         delivery_id = message_id if number == 0 else f"{message_id}-{number + 1}"
         delivery = Delivery(
             delivery_id=delivery_id,
@@ -347,27 +347,31 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
         waiting = held.setdefault(delivery.overtaken_by, [])
         if delivery.delivery_id in waiting:
             return
-        # One that waits itself is still the next of those that wait already: it overtakes them.
-        if not waiting:
+        # One that waits itself is still the next of those that wait already: it overtakes them, and its copies follow
+        # it. The first of a message has its id; when it waits, its copies wait with it.
+        if delivery.message_id in (waiting or [delivery.delivery_id]):
+            if not waiting:
+                until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
+                sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             waiting.append(delivery.delivery_id)
-            until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
-            sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             return
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     about = f"{delivery.url} {delivery.message.subject_id}"
-    for delivery_id in (*held.pop(delivery.url, ()), *held.pop(about, ())):
-        overtaken = sandbox.deliveries.get(delivery_id)
-        if overtaken is not None and overtaken.state is DeliveryState.HELD:
-            _release(sandbox, overtaken, delivery.ordering_key, delivery.due)
+    for whose in (delivery.url, about):
+        _release(sandbox, held.pop(whose, ()), delivery.ordering_key, delivery.due)
 
 
-def _release(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: Micros) -> None:
-    _move(sandbox, delivery, DeliveryEvent.RELEASED)
-    if not delivery.together:
-        delivery.ordering_key = ordering_key
-    delivery.due = max(delivery.due, earliest)
-    sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+def _release(sandbox: Sandbox, copies: Sequence[str], ordering_key: str, earliest: Micros) -> None:
+    """Let held copies of one message go out, the first not before ``earliest`` and the others by their gap later."""
+    held = [one for each in copies if (one := sandbox.deliveries.get(each)) and one.state is DeliveryState.HELD]
+    late = max(0, earliest - held[0].due) if held else 0
+    for delivery in held:
+        _move(sandbox, delivery, DeliveryEvent.RELEASED)
+        if not delivery.together:
+            delivery.ordering_key = ordering_key
+        delivery.due += late
+        sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
 
 
 def _move(sandbox: Sandbox, delivery: Delivery, event: DeliveryEvent) -> None:
