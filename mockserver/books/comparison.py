@@ -139,32 +139,47 @@ class _Difference:
     def _of_other_sums(self) -> Iterator[tuple[str, str]]:
         """The customer paid several times what the shop books, or the other way round."""
         truth, belief = self.truth, self.belief
-        if belief.paid == truth.captured or not truth.net > 0 < belief.net:
+        if belief.paid == truth.captured:
             return
-        paid, booked = self.money(truth.net), self.money(belief.net)
-        if _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in self.order.each) > 1:
-            yield "taken-twice", f"customer paid {paid} for {self.about} of {booked}"
-        if _is_multiple(belief.net, truth.net):
+        if self._is_taken_twice():
+            paid, booked, back = truth.net, belief.net, ""
+            if _is_multiple(truth.captured, belief.paid):
+                paid, booked = truth.captured, belief.paid or ZERO
+                back = f", and got {self.money(truth.refunded)} back" if truth.refunded else ""
+            yield "taken-twice", f"customer paid {self.money(paid)} for {self.about} of {self.money(booked)}{back}"
+        if truth.net > 0 and _is_multiple(belief.net, truth.net):
             units = (_MINOR_UNITS, 10 ** CURRENCIES[self.order.currency].digits)
             hint = "; are these minor units?" if belief.net in [unit * truth.net for unit in units] else ""
             hint = f"; {self.money(truth.returned)} bounced" if truth.returned else hint
-            yield "booked-twice", f"the shop books {booked} for {self.about}, whose customer paid {paid}{hint}"
+            books = f"the shop books {self.money(belief.net)} for {self.about}"
+            yield "booked-twice", f"{books}, whose customer paid {self.money(truth.net)}{hint}"
+
+    def _is_taken_twice(self) -> bool:
+        """Whether several charges hold what the books give for one: what is left of them, as books that keep no refunds
+        say, or what was taken."""
+        truth, belief, each = self.truth, self.belief, self.order.each
+        if truth.net <= belief.net:
+            return False
+        is_left = _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in each) > 1
+        is_whole = _is_multiple(truth.captured, belief.paid) and sum(one.captured == belief.paid for one in each) > 1
+        return is_left or is_whole
 
     def _of_refunds(self) -> Iterator[tuple[str, str]]:
         truth, belief = self.truth, self.belief
         missing = truth.refunded - (belief.refunded or ZERO)
         made = {refund.amount for charge in self.order.charges for refund in charge.refunds}
         if self.is_same_gross and not belief.is_open and missing > 0 and (not belief.refunded or missing in made):
-            given = f"{self.money(missing)} of {self.about} were given back"
-            yield "refund-not-booked", f"{given}, and the shop books no such refund ({self.booked})"
+            given = f"{self.money(truth.refunded)} of {self.about} were given back"
+            less = f"{self.money(belief.refunded)} of it" if belief.refunded else "no such refund"
+            yield "refund-not-booked", f"{given}, and the shop books {less} ({self.booked})"
         claims_refund = bool(belief.refunded) or Claim.REFUNDED in belief.claims
         if self.is_same_gross and claims_refund and not truth.refunded and not truth.refunding:
             amount = f"{self.money(belief.refunded)} of " if belief.refunded else ""
             yield "refund-not-made", (f"the shop believes {amount}{self.about} refunded, the customer got nothing back")
 
 
-def _is_multiple(greater: Decimal, smaller: Decimal) -> bool:
-    return greater >= 2 * smaller and not greater % smaller
+def _is_multiple(greater: Decimal, smaller: Decimal | None) -> bool:
+    return smaller is not None and greater >= 2 * smaller > 0 and not greater % smaller
 
 
 def _why_none(order: OrderMoney, truth: Figures) -> str:

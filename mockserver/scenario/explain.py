@@ -10,6 +10,7 @@ from mockserver.scenario.director import Decision, Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import NOTIFYING, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import REFUSALS, Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At
@@ -57,7 +58,7 @@ def explain(
         fired += [decision] if decision.rule is not None else []
         if _ends(decision.outcome):
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
-    return [*lines, *_answered(op, fired), *_notified(op, fired, rules)]
+    return [*lines, *_as_answered(op, fired), *_as_notified(op, fired, rules)]
 
 
 def _at_connect(rules: Ruleset) -> list[str]:
@@ -81,14 +82,14 @@ def _ends(outcome: Outcome) -> bool:
     return fault is not None and fault.at is not At.ANSWER and not fault.is_reading and not fault.goes_on
 
 
-def _answered(op: str, fired: Sequence[Decision]) -> list[str]:
+def _as_answered(op: str, fired: Sequence[Decision]) -> list[str]:
     if op in UNREQUESTED:
         return []
     spoils = _first(fired, "spoils the answer", lambda one: one.transport is not None and one.transport.at is At.ANSWER)
     return ["as it is answered:", spoils]
 
 
-def _notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str]:
+def _as_notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str]:
     if op not in NOTIFYING or op in _DELIVERY:
         return []
     webhooks = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
@@ -111,7 +112,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
             continue
         if rule.id == decision.rule:
             fired = True
-            yield f"  fires: {_place(rule)}: {decision.outcome.words}"
+            yield f"  fires: {_place(rule)}: {decision.outcome.words}{_answered(op, decision.outcome)}"
         elif rule.id in passing:
             yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
         elif rule.builtin and not is_verbose:
@@ -127,6 +128,12 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
         yield f"  not:   {silent} built-in test values"
     if not fired:
         yield "  no rule fires"
+
+
+def _answered(op: str, outcome: Outcome) -> str:
+    """The code of the answer, where that is not the decline's."""
+    said, code = outcome.provider, REFUSALS.get(op)
+    return f", answered with code {code:d}" if code and isinstance(said, Decline) and said.own_code is None else ""
 
 
 def _place(rule: Rule) -> str:

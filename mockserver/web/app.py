@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.domain.clock import Micros, parse_duration
+from mockserver.domain.clock import Micros
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.access import measure
@@ -27,11 +27,13 @@ from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES
 from mockserver.web.runner import Ticker
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
-from mockserver.web.world import IDLE_IN_STORE, Freeing, World, drop_idle
+from mockserver.web.upkeep import Freeing, drop_idle
+from mockserver.web.world import World
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
+    from mockserver.adapters.webhook_sender import WebhookDispatcher
     from mockserver.engine.sandbox import Sandbox
     from mockserver.store.schema import StoredRows
     from mockserver.web.store_references import StoreReferences
@@ -110,32 +112,20 @@ class Application(Starlette):
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Inside of it time passes and webhooks go out without a request."""
-        from mockserver.adapters.webhook_sender import WebhookDispatcher
-
-        world = self.world
-        runner, is_live = world.runner, world.sandboxes.is_live
-        runner.ticker = ticker = Ticker(runner, is_live)
-        store = world.store
-        kept = store.is_kept if store is not None else None
-        runner.dispatcher = dispatcher = WebhookDispatcher(
-            world.real_clock, is_live, runner.changed, world.tracing, kept
-        )
+        world, runner, store, freeing = self.world, self.world.runner, self.world.store, Freeing()
+        runner.ticker = ticker = Ticker(runner, world.sandboxes.is_live)
+        runner.dispatcher = dispatcher = webhook_dispatcher(world)
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
-        freeing = Freeing()
 
         def leave(sandbox: Sandbox) -> None:
             ticker.forget(sandbox)
             freeing.expect(sandbox)
 
         world.sandboxes.on_leave = leave
-        work = [ticker.run(), measure(world.lags), freeing.run()]
-        idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
-        if idle is not None:
-            work.append(drop_idle(world, parse_duration(idle)))
-        if store is not None:
-            work.append(store.run())
-        running = [asyncio.create_task(one) for one in work]
+        work = [ticker.run(), measure(world.lags), freeing.run(), drop_idle(world)]
+        work += [store.run()] if store is not None else []
+        running = list(map(asyncio.create_task, work))
         try:
             yield
         finally:
@@ -146,6 +136,15 @@ class Application(Starlette):
             world.sandboxes.on_leave = lambda sandbox: None
             if store is not None:
                 await store.close()
+
+
+def webhook_dispatcher(world: World) -> WebhookDispatcher:
+    """What sends the webhooks of a server, those that are in its store where it has one."""
+    from mockserver.adapters.webhook_sender import WebhookDispatcher
+
+    kept = world.store.is_kept if world.store is not None else None
+    is_live, changed = world.sandboxes.is_live, world.runner.changed
+    return WebhookDispatcher(world.real_clock, is_live, changed, world.tracing, kept)
 
 
 def _rows(world: World) -> list[PathRow]:

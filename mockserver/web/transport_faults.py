@@ -114,9 +114,8 @@ class Conversation:
     async def _status(self, fault: Transport) -> None:
         body, self.status, self.headers = fault.body, fault.status or 500, _under(fault, (JSON_TYPE,))
         if isinstance(body, ErrorBody):
-            _, step = self.scope[STEP]
             may_retry = fault.at is not At.ANSWER or self.status == UNAVAILABLE or self.scope["method"] == "GET"
-            path, op = self.scope["path"], step.asked.op
+            path, op = self.scope["path"], self.scope[STEP].asked.op
             body = scripted(self.status, op, path, body.code, body.message, may_retry=may_retry)
         await self._answer(body.encode() if isinstance(body, str) else b"" if body is None else dumps(body))
 
