@@ -52,7 +52,7 @@ async def read(call: ControlCall) -> object:
         "now": iso(sandbox.now),
         "orders": [_order(order, about, doubtful, sandbox.now) for order in page.orders],
         "next": page.next,
-        "totals": {currency: _money(figures) for currency, figures in page.totals.items()},
+        "totals": {currency: reply_of("MoneyAnswer", figures) for currency, figures in page.totals.items()},
         "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
         "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
     }
@@ -225,20 +225,16 @@ def _order(
         **dict.fromkeys(KEYS),
         order.key[0]: mask_text(order.key[1]),
         "currency": order.currency,
-        **_money(order.figures),
+        **reply_of("MoneyAnswer", order.figures),
         "peak": peak(order.charges, now),
         "charges": [
             reply_of(
                 "OrderChargeAnswer",
                 charge,
-                **_money(figures),
+                **reply_of("MoneyAnswer", figures),
                 journal=[entry.number for entry in entries[charge.charge_id]],
                 in_doubt=not doubtful.isdisjoint({charge.charge_id, charge.batch_id, charge.subscription_id} - {None}),
             )
             for charge, figures in zip(order.charges, order.each, strict=True)
         ],
     }
-
-
-def _money(figures: Figures) -> dict[str, object]:
-    return reply_of("MoneyAnswer", figures)
