@@ -36,13 +36,7 @@ SENT_BY = "x-mockserver-sent-by"
 responsible for it."""
 
 
-def called(
-    request: Request,
-    step: Step,
-    reply: Reply,
-    answer: bytes,
-    real_clock: Callable[[], Micros],
-) -> None:
+def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock: Callable[[], Micros]) -> None:
     """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox."""
     sandbox, asked = step.sandbox, step.asked
     watch = sandbox.watch
