@@ -101,11 +101,10 @@ def _finding(belief: Belief, order: OrderMoney, truth: Figures) -> str:
         return "pending-counted-as-paid"
     if (belief.is_positive or Claim.REFUNDED in belief.claims) and not truth.captured:
         return "paid-without-money"
-    if belief.paid != truth.captured and truth.net > 0 < belief.net:
-        if _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in order.each) > 1:
-            return "taken-twice"
-        if _is_multiple(belief.net, truth.net):
-            return "booked-twice"
+    if _is_taken_twice(belief, order, truth):
+        return "taken-twice"
+    if belief.paid != truth.captured and truth.net > 0 and _is_multiple(belief.net, truth.net):
+        return "booked-twice"
     if (belief.is_negative or belief.claims == {Claim.PENDING}) and truth.net > 0:
         return "charged-but-unpaid"
     missing = truth.refunded - (belief.refunded or ZERO)
@@ -119,8 +118,18 @@ def _finding(belief: Belief, order: OrderMoney, truth: Figures) -> str:
     return "hold-left-open" if is_held else "amount-differs"
 
 
-def _is_multiple(greater: Decimal, smaller: Decimal) -> bool:
-    return greater >= 2 * smaller and not greater % smaller
+def _is_taken_twice(belief: Belief, order: OrderMoney, truth: Figures) -> bool:
+    """Whether several charges hold what the books give for one: what is left of them, as books that keep no refunds
+    say, or what was taken."""
+    if belief.paid == truth.captured or truth.net <= belief.net:
+        return False
+    nets, taken = (one.net for one in order.each), (one.captured for one in order.each)
+    is_left = _is_multiple(truth.net, belief.net) and sum(net == belief.net for net in nets) > 1
+    return is_left or (_is_multiple(truth.captured, belief.paid) and sum(one == belief.paid for one in taken) > 1)
+
+
+def _is_multiple(greater: Decimal, smaller: Decimal | None) -> bool:
+    return smaller is not None and greater >= 2 * smaller > 0 and not greater % smaller
 
 
 def _words(name: str, belief: Belief, order: OrderMoney, truth: Figures) -> str:
@@ -139,6 +148,9 @@ def _words(name: str, belief: Belief, order: OrderMoney, truth: Figures) -> str:
             ships = any(state.lower() == "shipped" for state in belief.states)
             amount = f"{money(belief.paid)} of " if belief.paid else ""
             return f"the shop {'ships' if ships else 'counts as paid'} {amount}{about}, {_why_none(order, truth)}"
+        case "taken-twice" if _is_multiple(truth.captured, belief.paid):
+            back = f", and got {money(truth.refunded)} back" if truth.refunded else ""
+            return f"customer paid {money(truth.captured)} for {about} of {money(belief.paid)}{back}"
         case "taken-twice":
             return f"customer paid {net} for {about} of {money(belief.net)}"
         case "booked-twice":
@@ -149,8 +161,8 @@ def _words(name: str, belief: Belief, order: OrderMoney, truth: Figures) -> str:
         case "charged-but-unpaid":
             return f"customer paid {net} for {about}, which the shop {called if belief.rows else 'does not know'}"
         case "refund-not-booked":
-            missing = truth.refunded - (belief.refunded or ZERO)
-            return f"{money(missing)} of {about} were given back, and the shop books no such refund ({booked})"
+            less = f"{money(belief.refunded)} of it" if belief.refunded else "no such refund"
+            return f"{money(truth.refunded)} of {about} were given back, and the shop books {less} ({booked})"
         case "refund-not-made":
             amount = f"{money(belief.refunded)} of " if belief.refunded else ""
             return f"the shop believes {amount}{about} refunded, the customer got nothing back"

@@ -258,6 +258,8 @@ class Sandboxes:
             fault = None if key in self._keys else "this server knows only the keys of --keys"
         elif begin.lower().startswith("invalid"):
             fault = "keys that begin with 'invalid' are always refused"
+        elif begin.startswith("pk_"):
+            fault = "this is a public key; wanted the secret key, which begins with sk_"
         elif looks_live(begin):
             fault = "this looks like a live key; a sandbox must never see one"
         elif len(key) > LONGEST_KEY:

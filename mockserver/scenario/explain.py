@@ -10,6 +10,7 @@ from mockserver.scenario.director import Decision, Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import NOTIFYING, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import REFUSALS, Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At
@@ -89,7 +90,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
             continue
         if rule.id == decision.rule:
             fired = True
-            yield f"  fires: {_place(rule)}: {decision.outcome.words}"
+            yield f"  fires: {_place(rule)}: {decision.outcome.words}{_answered(op, decision.outcome)}"
         elif rule.id in passing:
             yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
         elif rule.builtin and not is_verbose:
@@ -105,6 +106,12 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
         yield f"  not:   {silent} built-in test values"
     if not fired:
         yield "  no rule fires"
+
+
+def _answered(op: str, outcome: Outcome) -> str:
+    """The code of the answer, where that is not the decline's."""
+    said, code = outcome.provider, REFUSALS.get(op)
+    return f", answered with code {code:d}" if code and isinstance(said, Decline) and said.own_code is None else ""
 
 
 def _place(rule: Rule) -> str:

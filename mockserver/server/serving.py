@@ -54,11 +54,11 @@ RESERVE = 128
 
 
 class CannotListen(Exception):
-    """An address that cannot be bound. ``code`` is the exit code that says why."""
+    """An address that cannot be bound. ``exit_code`` says why."""
 
     def __init__(self, message: str, code: Exit) -> None:
         super().__init__(message)
-        self.code = code
+        self.exit_code = code
 
 
 @record

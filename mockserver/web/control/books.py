@@ -8,7 +8,7 @@ from typing import Any
 from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, peak
 from mockserver.books.invariants import Invariant
-from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, mapping_of, read_row
+from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, check_claims, mapping_of, read_row
 from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
@@ -144,9 +144,10 @@ async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) 
     return [words for words in chain.from_iterable(told) if words]
 
 
-async def _read(sandbox: Sandbox, given: Sequence[object], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
+async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
     """The rows of a comparison. Raises ``Invalid`` (90) naming each bad one by its place."""
     faults: dict[str, str] = {}
+    names: dict[str, None] = {}
 
     def note(place: int, bad: BadRow) -> None:
         if len(faults) < MOST_FAULTS:
@@ -157,14 +158,21 @@ async def _read(sandbox: Sandbox, given: Sequence[object], asked: Any) -> tuple[
     except ValueError as fault:
         raise invalid({"States": str(fault)}) from None
 
-    def row(numbered: tuple[int, object]) -> ShopRow | None:
+    def row(numbered: tuple[int, Any]) -> ShopRow | None:
+        place, members = numbered
         try:
-            return read_row(numbered[1], states)
+            made = read_row(members, states)
         except BadRow as bad:
-            note(numbered[0], bad)
+            note(place, bad)
             return None
+        names.update(dict.fromkeys(members))
+        return made
 
     rows = [one for one in await for_each(enumerate(given), row) if one is not None]
+    try:
+        check_claims(names)
+    except BadRow as fault:
+        faults.setdefault("Rows", fault.words)
     books = ShopBooks(sandbox, rows, is_settled=asked.settled)
     for place, bad in chain.from_iterable(await for_each(books.rows if not faults else (), books.faults)):
         note(place, bad)
