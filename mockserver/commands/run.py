@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,10 +21,10 @@ from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
-from mockserver.commands.servers import is_reached, started, used_keys
+from mockserver.commands.servers import is_reached, started, used_keys, words_of
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, Ended, filled, variables_of
+from mockserver.explore.command import Commands, filled, variables_of
 from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
@@ -65,10 +66,9 @@ def run(
     aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
     with ExitStack() as open_until_judged:
         folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
-        url = open_until_judged.enter_context(started([*_words_of(serve)], folder))
+        url = open_until_judged.enter_context(started([*words_of(serve)], folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
-        (folder / "run").mkdir()
-        given = given_to(sandbox, folder / "run")
+        given = given_to(sandbox, folder)
         code = _ended([filled(word, given) for word in command], variables_of(given))
         try:
             findings, words = _judge(sandbox, aftermath, given, folder)
@@ -85,21 +85,6 @@ def run(
     elif form != "text" and made:
         click.echo(made)
     sys.exit(code or (Exit.FOUND if is_wrong else Exit.STOPPED))
-
-
-def _words_of(asked: Mapping[str, Any]) -> Iterator[str]:
-    """The options of ``serve`` as words."""
-    for name, value in asked.items():
-        option = f"--{name.replace('_', '-')}"
-        match value:
-            case None | False:
-                pass
-            case True:
-                yield option
-            case tuple():
-                yield from (word for one in value for word in (option, one))
-            case _:
-                yield from (option, str(value))
 
 
 def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
@@ -136,13 +121,8 @@ def _judge(
                 f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
             )
             return (), ()
-    commands = Commands(environment())
-
-    def beside(argv: Sequence[str], output: Path, errors: Path) -> Ended:
-        with commands.run(argv, given, output.name, output, SHOP_SECONDS, errors=errors) as ended:
-            return ended
-
-    after = AfterRun(sandbox, aftermath, beside, folder / "after").end()
+    way = partial(Commands(environment()).done, given=given, timeout=SHOP_SECONDS)
+    after = AfterRun(sandbox, aftermath, way, folder).end()
     words = [*filter(None, [after.failed]), *after.broken]
     try:
         sandbox.verify()

@@ -8,21 +8,12 @@ from decimal import Decimal
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid
-from mockserver.domain.money import CURRENCIES, Currency, check_length, currency, exact, number_text
-from mockserver.domain.record import record
+from mockserver.domain.money import CURRENCIES, Currency, Money, check_length, currency, exact, number_text
 from mockserver.domain.sources import CheckoutTransfer
 from mockserver.engine.step import Step
 
 PROVIDERS_OWN = "provider"
 """Value of ``currency.default`` that leaves the choice to the provider."""
-
-
-@record
-class Money:
-    """An exact amount of a currency."""
-
-    amount: Decimal
-    currency: Currency
 
 
 def check(step: Step, amount: Decimal, given: str | Currency | None, faults: Faults) -> Money | None:

@@ -14,14 +14,13 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, Refused, WrongState
-from mockserver.domain.money import CURRENCIES, cut
+from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
 from mockserver.engine import amount_check, providers, sources, subscriptions, tokens, transfers, vault
-from mockserver.engine.amount_check import Money
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
@@ -258,10 +257,10 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
 
 def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
     sandbox = step.sandbox
-    (route, outcome, failed), amount = verdict, money.amount
+    route, outcome, failed = verdict
     event = _event_of(step, command, begun, route, outcome)
-    if outcome.provider is not None and (approved := outcome.provider.approved(amount)) is not amount:
-        amount = cut(approved, money.currency)
+    if outcome.provider is not None and (approved := outcome.provider.approved(money.amount)) is not money.amount:
+        money = cut(approved, money.currency)
     given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
@@ -271,8 +270,7 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
         event,
         provider=route.provider,
         instrument=route.instrument,
-        amount=amount,
-        currency=money.currency,
+        money=money,
         now=sandbox.now,
         payer=sources.payer_of(given, stored) if given and stored else given or stored,
         customer_id=begun.instrument.customer_id,

@@ -93,25 +93,30 @@ def come_due(step: Step, delivery_id: str) -> None:
     if delivery.blocks:
         sandbox.deliveries.blocking[delivery.url] = delivery_id
     _move(sandbox, delivery, DeliveryEvent.CAME_DUE)
-    number = len(delivery.tries)
-    if number < len(delivery.script):
-        said = delivery.script[number]
-        if isinstance(said, int):
-            report(sandbox, delivery, Try(delivery.due, said, scripted=True))
-        else:
-            waited = step.assume("webhook.timeout")
-            report(sandbox, delivery, Try(delivery.due, error="timeout", latency=waited, scripted=True))
-        return
-    inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
-    if inbox is not None:
-        query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
-        sent = InboxMessage(0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body)
-        kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
-        report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
-        return
-    sandbox.deliveries.outbox.append(delivery_id)
-    if sandbox.watch is not None:
-        sandbox.watch.webhooks.sent(delivery_id, sandbox.journal.last)
+    if (number := len(delivery.tries)) < len(delivery.script):
+        _answer_for(step, delivery, delivery.script[number])
+    elif (inbox := inboxes.name_in(delivery.url, sandbox.config.public_url)) is not None:
+        _put_in(sandbox, delivery, inbox)
+    else:
+        sandbox.deliveries.outbox.append(delivery_id)
+        if sandbox.watch is not None:
+            sandbox.watch.webhooks.sent(delivery_id, sandbox.journal.last)
+
+
+def _answer_for(step: Step, delivery: Delivery, said: int | str) -> None:
+    """The scenario's pretence answers with a status, or not in time."""
+    if isinstance(said, int):
+        made = Try(delivery.due, said, scripted=True)
+    else:
+        made = Try(delivery.due, error="timeout", latency=step.assume("webhook.timeout"), scripted=True)
+    report(step.sandbox, delivery, made)
+
+
+def _put_in(sandbox: Sandbox, delivery: Delivery, inbox: str) -> None:
+    query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
+    sent = InboxMessage(0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body)
+    kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
+    report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
 
 
 def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False) -> None:

@@ -26,8 +26,6 @@ from mockserver.engine import card_entry, payment_methods, providers, tokens
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, method_in_use, unknown
 
-_CARD = Capability.CARD
-
 
 @record
 class ProviderRoute:
@@ -93,7 +91,7 @@ def _card(
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
     verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
     if source.provider_id is not None:
-        provider = providers.named(step.sandbox, source.provider_id, _CARD)
+        provider = providers.named(step.sandbox, source.provider_id, Capability.CARD)
         return ChargePlan(provider, found[1], verified=verified) if found else None
     if found is None or faults:
         return None

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
-from mockserver.explore.exploration import Cell, Exploration
+from mockserver.explore.exploration import Exploration
+from mockserver.explore.kept import Cell
 from mockserver.explore.verdicts import Verdict
 from mockserver.scenario.failures import FAULTS, SURVIVED, TRIED, UNSAFE, Coverage
 

@@ -58,6 +58,10 @@ class Part:
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         """Take over what was stored. Raises ``ValueError`` when some is missing."""
 
+    def close(self) -> None:
+        """Let go of the sandbox, without cyclic garbage, which may be frozen."""
+        vars(self).clear()
+
 
 News: TypeAlias = dict[Part, None]
 """The parts with changes, of those that report them."""
@@ -100,6 +104,11 @@ class TablePart(Part):
         self._news[self] = None
         if row.seq < self._known:
             self._changed[row.seq] = None
+
+    def close(self) -> None:
+        # Others listen on: a sandbox that is kept aside may come back.
+        self._table.listeners = tuple(hear for hear in self._table.listeners if hear != self._hear)
+        super().close()
 
     def __len__(self) -> int:
         return len(self._table.rows) - self._known + len(self._changed)
@@ -379,7 +388,7 @@ def schedule_part(sandbox: Sandbox, news: News) -> ReportedPart:
     part = ReportedPart("schedule", news, take)
     for entry in entries:
         part.note(entry.order, entry)
-    sandbox.schedule.on_change = lambda entry, is_added: part.note(entry.order, entry if is_added else None)
+    sandbox.schedule.on_change = part.note
     return part
 
 
@@ -416,13 +425,10 @@ def inbox_part(sandbox: Sandbox, news: News) -> ReportedPart:
         for _, raw in rows:
             inboxes.keep(*read(raw, cards))
 
-    def note(number: int, name: str, arrival: InboxMessage | None) -> None:
-        part.note(number, (name, arrival) if arrival is not None else None)
-
     part = ReportedPart("inbox", news, take)
     for name, arrival in inboxes:
-        note(arrival.number, name, arrival)
-    inboxes.on_change = note
+        part.note(arrival.number, (name, arrival))
+    inboxes.on_change = part.note
     return part
 
 
