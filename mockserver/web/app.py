@@ -8,11 +8,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros
@@ -36,6 +33,7 @@ if TYPE_CHECKING:
     from mockserver.adapters.webhook_sender import WebhookDispatcher
     from mockserver.engine.sandbox import Sandbox
     from mockserver.store.schema import StoredRows
+    from mockserver.store.writer import Store
     from mockserver.web.store_references import StoreReferences
 
 
@@ -56,25 +54,27 @@ class Application(Starlette):
 
             world.tracing = Tracing(traces, self.path_of)
         routes, unrouted = starlette_routes(_rows(world), world)
-        super().__init__(
-            routes=routes,
-            middleware=[Middleware(Guard, world, self.public_methods)],
-            exception_handlers={Exception: _leave_it_answered},
-            lifespan=lambda _: self.lifespan(),
-        )
+        super().__init__(routes=routes, lifespan=lambda _: self.lifespan())
         self.router.redirect_slashes = False
         self.router.default = unrouted
         world.prepare = lambda sandbox: prepare(sandbox, routes)
         world.set_up = lambda sandbox, scenario, by: set_up(sandbox, routes, scenario, by)
         if settings.store is not None:
-            from mockserver.store.file import StoreFile
-            from mockserver.store.schema import SERVER
-            from mockserver.store.writer import Store
-
-            file = StoreFile(settings.store, full=settings.store_sync == "full")
-            context = self.store_references(file.rows(SERVER))
-            world.store = store = Store(file, world.sandboxes, context, real_clock, world.runner.changed)
+            world.store = store = self._opened(settings.store, settings.store_sync)
             world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()
+
+    def _opened(self, path: str, sync: str) -> Store:
+        from mockserver.store.file import StoreFile
+        from mockserver.store.schema import SERVER
+        from mockserver.store.writer import Store
+
+        file, world = StoreFile(path, full=sync == "full"), self.world
+        context = self.store_references(file.rows(SERVER))
+        return Store(file, world.sandboxes, context, world.real_clock, world.runner.changed)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The routes behind the guard alone, which answers errors too: where a scenario cuts an answer, nobody may."""
+        return self.guarded(self.router)
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
         """An application behind the guard of this one."""
@@ -154,16 +154,6 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
         ("/__inbox/{name}", ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"), InboxEndpoint(world)),
     ]
-
-
-class _Silence(Response):
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send nothing."""
-
-
-async def _leave_it_answered(request: Request, fault: Exception) -> Response:
-    """Keep Starlette from answering an error: the guard has, and a scripted cut leaves no answer."""
-    return _Silence()
 
 
 def create_app(

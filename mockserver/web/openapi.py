@@ -167,35 +167,43 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
 
 
 def asyncapi(assumed: Assumed) -> dict[str, Any]:
-    schemas, messages = Schemas(()), dict[str, Any]()
-    channels, operations = dict[str, Any](), dict[str, Any]()
-    headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
-    for kind in WEBHOOKS:
-        word, said = kind.word, {"summary": kind.summary}
-        for event_type in kind.event_types:
-            messages[event_type] = {
-                "name": event_type,
-                **said,
-                "contentType": JSON,
-                "headers": {"type": "object", "properties": headers},
-                "payload": _envelope(kind, event_type, schemas),
-            }
-        named = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
-        # The receiver chooses the address.
-        channels[word] = {"address": None, **said, "messages": named, "bindings": {"http": {}}}
-        operations[f"send_{word}"] = {
-            "action": "send",
-            **said,
-            "channel": {"$ref": f"#/channels/{word}"},
-            "messages": [{"$ref": f"#/channels/{word}/messages/{name}"} for name in kind.event_types],
-            "bindings": {"http": {"method": "POST"}},
-        }
-    _word_statuses(schemas, assumed, "Transaction")
+    schemas = Schemas(())
     made: dict[str, Any] = json.loads(_CONSTANT_OF_WEBHOOKS)
     made["info"]["version"] = INTERFACE
-    made |= {"channels": channels, "operations": operations}
+    made["channels"] = {kind.word: _channel(kind) for kind in WEBHOOKS}
+    made["operations"] = {f"send_{kind.word}": _sending(kind) for kind in WEBHOOKS}
+    messages = {name: _message(kind, name, schemas) for kind in WEBHOOKS for name in kind.event_types}
+    _word_statuses(schemas, assumed, "Transaction")
     made["components"] = {"messages": messages, "schemas": dict(sorted(schemas.named.items()))}
     return made
+
+
+def _channel(kind: WebhookKind) -> dict[str, Any]:
+    named = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
+    # The receiver chooses the address.
+    return {"address": None, "summary": kind.summary, "messages": named, "bindings": {"http": {}}}
+
+
+def _sending(kind: WebhookKind) -> dict[str, Any]:
+    channel = f"#/channels/{kind.word}"
+    return {
+        "action": "send",
+        "summary": kind.summary,
+        "channel": {"$ref": channel},
+        "messages": [{"$ref": f"{channel}/messages/{name}"} for name in kind.event_types],
+        "bindings": {"http": {"method": "POST"}},
+    }
+
+
+def _message(kind: WebhookKind, event_type: str, schemas: Schemas) -> dict[str, Any]:
+    headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
+    return {
+        "name": event_type,
+        "summary": kind.summary,
+        "contentType": JSON,
+        "headers": {"type": "object", "properties": headers},
+        "payload": _envelope(kind, event_type, schemas),
+    }
 
 
 def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:

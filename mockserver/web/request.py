@@ -249,7 +249,7 @@ class Request:
     as under way (``in_use``), and the ``step`` that it took there. ``path`` are the placeholders of ``resource``;
     ``receive`` says when the client leaves, ``decided`` what the rules said while its body was sent. ``parts`` are the
     body of one that is read in parts. ``fields`` are those of its body, ``asked`` those of its query, once an operation
-    has read them."""
+    has read them; ``unknown`` those that it does not read, each with a hint."""
 
     method: str
     resource: str
@@ -266,6 +266,7 @@ class Request:
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
+    unknown: Mapping[str, str] | None = None
 
     @property
     def is_in_process(self) -> bool:

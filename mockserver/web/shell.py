@@ -7,7 +7,7 @@ what acts, and in whether it is a step of the journal: that is what a subclass o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.domain.clock import SECOND
@@ -75,10 +75,6 @@ class Endpoint:
         """The fault that strikes while the body of the request is sent; None when the body may be read. Asked only when
         a rule of any sandbox has such a fault."""
         return None
-
-    def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
-        """The fields that the operation does not read, each with a hint."""
-        return {}
 
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The reply to a request that is not carried out."""
@@ -191,7 +187,7 @@ class Endpoint:
                 fault=fault,
             ),
         )
-        watching.called(request, step, reply, body, self.unknown, self.world.real_clock)
+        watching.called(request, step, reply, body, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
             step.asked.request.release()
         self.world.runner.used(sandbox)

@@ -36,16 +36,8 @@ SENT_BY = "x-mockserver-sent-by"
 responsible for it."""
 
 
-def called(
-    request: Request,
-    step: Step,
-    reply: Reply,
-    answer: bytes,
-    unknown: Callable[[Request, Step], Mapping[str, str]],
-    real_clock: Callable[[], Micros],
-) -> None:
-    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox; ``unknown``
-    tells the fields that the operation does not read, as ``hints``."""
+def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock: Callable[[], Micros]) -> None:
+    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox."""
     sandbox, asked = step.sandbox, step.asked
     watch = sandbox.watch
     # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
@@ -74,7 +66,7 @@ def called(
         where=where,
         headers=headers,
         answer=answer,
-        unknown=unknown(request, step) if step.result.ignored else None,
+        unknown=request.unknown,
         pace=pace,
         is_browser=is_browser and not is_own_page(headers),
     )
