@@ -77,10 +77,8 @@ class Schemas:
 
     def request(self, model: type[Body], example: object, media: Iterable[str]) -> Schema:
         """A body as it is sent, in each of some media types, with an example."""
-        required, sent = (
-            bool(self.named[model.__name__].get("required")),
-            {"schema": self.body(model), "example": example},
-        )
+        sent = {"schema": self.body(model), "example": example}
+        required = bool(self.named[model.__name__].get("required"))
         return {"required": required, "content": dict.fromkeys(media, sent)}
 
     def reply(self, holds: str) -> Schema:
