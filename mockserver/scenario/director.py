@@ -24,7 +24,7 @@ from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
 from mockserver.scenario.scalars import LAST_MOVE
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.tally import CountedCall, Tallies, Tally
+from mockserver.scenario.tally import CountedCall, CountedRule, Tallies, Tally
 from mockserver.scenario.transport import At, ErrorBody, Transport
 
 _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
@@ -184,20 +184,6 @@ _MOST_WAITED = 5
 """Rules of an idle scenario whose conditions are named."""
 
 
-@record
-class RuleReport:
-    """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit``, in this period
-    (None: no limit, or one for each key).
-    """
-
-    rule: Rule
-    calls: int
-    hits: int
-    left: int | None
-    alive: bool
-    expectation_met: bool
-
-
 class Director:
     """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and of each rule
     whose keys begin anew (None)."""
@@ -251,12 +237,12 @@ class Director:
         if unlike is not None:
             return unlike
         call = self._met(rule, attempt)
-        if (spent := call.spent()) is not None:
+        if (spent := call.spent or call.key_spent) is not None:
             return spent
         call.count()
         if call.key is not None and self.on_count is not None:
             self.on_count(rule.id, call.key)
-        outcome = call.untimely() or self._outcome(call)
+        outcome = call.untimely or self._outcome(call)
         if isinstance(outcome, Difference):
             return outcome
         call.fire()
@@ -268,7 +254,7 @@ class Director:
         if tally.period_begins(rule, attempt.now) and self.on_count is not None:
             self.on_count(rule.id, None)
         key = rule.key_of(attempt) if rule.counts_by_key else None
-        return CountedCall(rule, attempt, tally, key, tally.times(key))
+        return CountedCall(rule, tally, attempt.now, attempt, key, tally.times(key))
 
     def _outcome(self, call: CountedCall) -> Outcome | Difference:
         rule = call.rule
@@ -297,30 +283,15 @@ class Director:
         }
         self.tallies = Tallies(tallies.first, same, tallies.calls)
 
-    def rules(self, now: Micros | None = None) -> list[RuleReport]:
-        """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""
-        return [self._report(rule, now) for rule in self._rules.rules]
-
-    def _tally(self, rule: Rule) -> Tally:
-        return self.tallies.rules.get(rule.id) or Tally.of(rule)
-
-    def _report(self, rule: Rule, now: Micros | None) -> RuleReport:
-        tally = self._tally(rule)
-        at = now if now is not None else tally.first or 0
-        left = tally.left(rule, at)
-        return RuleReport(
-            rule,
-            calls=tally.calls,
-            hits=tally.hits,
-            left=None if left is None else max(left, 0),
-            alive=tally.spent(rule, at) is None,
-            expectation_met=tally.unmet(rule) is None,
-        )
+    def rules(self, now: Micros | None = None) -> list[CountedRule]:
+        """How every rule stands, in the order of asking, at ``now``, or as it first fired."""
+        tallies = [(rule, self.tallies.rules.get(rule.id) or Tally.of(rule)) for rule in self._rules.rules]
+        return [CountedRule(rule, tally, tally.first or 0 if now is None else now) for rule, tally in tallies]
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""
-        found = ((rule, self._tally(rule).unmet(rule)) for rule in self._rules.rules)
-        return [f"rule '{rule.id}' ({rule.file}): {words}" for rule, words in found if words is not None]
+        found = [one for one in self.rules() if one.unmet is not None]
+        return [f"rule '{one.rule.id}' ({one.rule.file}): {one.unmet}" for one in found]
 
     def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
         """A sentence on each of some scenarios of which no rule has fired: what its rules wait for. Not on the built-in

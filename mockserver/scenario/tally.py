@@ -55,29 +55,6 @@ class Tally:
         """How often a key was met."""
         return _UNSEEN if key is None else self.keys.get(key, _UNSEEN)
 
-    def left(self, rule: Rule, now: Micros) -> int | None:
-        """Firings that the limit of a rule leaves at an instant; None when it has none, or one for each key."""
-        if rule.limit is None:
-            return None
-        if rule.per is None:
-            return rule.limit - self.hits
-        return rule.limit - (self.fired or 0 if self.period == rule.period(now) else 0)
-
-    def spent(self, rule: Rule, now: Micros) -> Difference | None:
-        """Why a rule does not fire at an instant, whatever comes."""
-        left = self.left(rule, now)
-        if left is not None and left <= 0:
-            return Difference("limit", f"fewer than {rule.limit} firings", str((rule.limit or 0) - left))
-        if rule.lives is not None and self.first is not None and now >= self.first + rule.lives:
-            return Difference("for", "a call while the rule is alive", "a call after its time")
-        return None
-
-    def unmet(self, rule: Rule) -> str | None:
-        """What was expected of a rule and has not come, in words."""
-        if isinstance(rule.plan, Sequence) and rule.plan.at_end is AtEnd.FAIL and self.exhausted:
-            return f"its sequence of {rule.plan.ends[-1]} was used up, and {self.exhausted} more calls came"
-        return rule.expect.unmet(self.hits) if rule.expect is not None else None
-
 
 @mutable
 class Tallies:
@@ -89,13 +66,58 @@ class Tallies:
 
 
 @record
-class CountedCall:
-    """A call that meets the tests of a rule, beside the counters of the rule. ``key`` is that by which it is counted,
-    None where nothing depends on one; ``before`` is how often that was met before it."""
+class CountedRule:
+    """A rule with its counters at an instant."""
 
     rule: Rule
-    attempt: Attempt
     tally: Tally
+    now: Micros
+
+    @property
+    def fired(self) -> int:
+        """Firings that count for its limit: with ``per`` those of this period."""
+        if self.rule.per is None:
+            return self.tally.hits
+        return self.tally.fired or 0 if self.tally.period == self.rule.period(self.now) else 0
+
+    @property
+    def left(self) -> int | None:
+        """Firings that its limit leaves; None when it has none, or one for each key."""
+        return None if self.rule.limit is None else max(self.rule.limit - self.fired, 0)
+
+    @property
+    def spent(self) -> Difference | None:
+        """Why it does not fire, whatever comes."""
+        rule, first = self.rule, self.tally.first
+        if rule.limit is not None and self.fired >= rule.limit:
+            return Difference("limit", f"fewer than {rule.limit} firings", str(self.fired))
+        if rule.lives is not None and first is not None and self.now >= first + rule.lives:
+            return Difference("for", "a call while the rule is alive", "a call after its time")
+        return None
+
+    @property
+    def alive(self) -> bool:
+        return self.spent is None
+
+    @property
+    def unmet(self) -> str | None:
+        """What was expected of it and has not come, in words."""
+        plan, expect = self.rule.plan, self.rule.expect
+        if isinstance(plan, Sequence) and plan.at_end is AtEnd.FAIL and self.tally.exhausted:
+            return f"its sequence of {plan.ends[-1]} was used up, and {self.tally.exhausted} more calls came"
+        return expect.unmet(self.tally.hits) if expect is not None else None
+
+    @property
+    def expectation_met(self) -> bool:
+        return self.unmet is None
+
+
+@record
+class CountedCall(CountedRule):
+    """A call that meets the tests of a rule. ``key`` is that by which it is counted, None where nothing depends on one;
+    ``before`` is how often that was met before it."""
+
+    attempt: Attempt
     key: str | None
     before: Times
 
@@ -103,7 +125,7 @@ class CountedCall:
     def times(self) -> Times:
         """How often its key was met, this call included."""
         is_timed = self.rule.when.idle is not None
-        return Times(self.before.seen + 1, self.before.fired, self.attempt.now if is_timed else None)
+        return Times(self.before.seen + 1, self.before.fired, self.now if is_timed else None)
 
     @property
     def drawn_by(self) -> str:
@@ -117,14 +139,15 @@ class CountedCall:
         number = self.tally.calls if self.key is None else self.times.seen
         return f"{self.rule.id}|{self.drawn_by}|{number}"
 
-    def spent(self) -> Difference | None:
-        """Why its rule fires no more, at all or for its key."""
+    @property
+    def key_spent(self) -> Difference | None:
+        """Why the rule does not fire any more for its key."""
         most, fired = self.rule.limit_by_key, self.before.fired
-        spent = self.tally.spent(self.rule, self.attempt.now)
-        if spent is None and most is not None and fired >= most:
-            return Difference("limit", f"fewer than {most} firings for its key", str(fired))
-        return spent
+        if most is None or fired < most:
+            return None
+        return Difference("limit", f"fewer than {most} firings for its key", str(fired))
 
+    @property
     def untimely(self) -> Difference | None:
         """Why its rule does not fire this time: ``nth`` and ``idle`` want another one."""
         when, last = self.rule.when, self.before.last
@@ -133,7 +156,7 @@ class CountedCall:
         if when.idle is None:
             return None
         # Before it was seen at all, its object was made.
-        return when.idle.difference_of(age_of(self.attempt) if last is None else Length(self.attempt.now - last))
+        return when.idle.difference_of(age_of(self.attempt) if last is None else Length(self.now - last))
 
     def count(self) -> None:
         """It has met the tests."""
@@ -150,4 +173,4 @@ class CountedCall:
         if tally.fired is not None:
             tally.fired += 1
         if tally.first is None:
-            tally.first = self.attempt.now
+            tally.first = self.now
