@@ -389,35 +389,42 @@ class Explorer:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Give the last report of a test its verdict. Fixtures that fail under a fault do not fail the test."""
-        report = yield
-        tried, sandbox = tried_in(item), sandbox_of(item)
+        report, tried = (yield), tried_in(item)
         if tried is None:
             return report
-        if report.when == "setup" and report.failed and sandbox is not None:
-            found, words = Verdict.NOT_REACHED, ""
-            with suppress(ControlRefused, HTTPError):
-                found, words = self._judge(item, tried, failed=True)
-            if found is Verdict.UNSAFE:
-                report.longrepr = words
-            elif found is Verdict.FAILED and not self._shall_survive(item, tried):
-                report.outcome = "skipped"
-                report.longrepr = (*_place(item), f"{words}, in its fixtures")
-        if report.when == "teardown" and report.failed and item.stash.get(_struck_key, False):
-            if not Verdict(item.stash[_verdict_key]).reaches(Verdict.FAILED):
-                item.stash[_verdict_key] = Verdict.FAILED.value
-            report.outcome, report.longrepr = "passed", None
-        if report.skipped and report.when == "call":
+        if report.when == "setup" and report.failed and sandbox_of(item) is not None:
+            self._excuse_fixtures(item, tried, report)
+        elif report.when == "call" and report.skipped:
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
+        elif report.when == "teardown":
+            self._tell(item, tried, report)
         if report.failed:
             report.sections.append(("mockserver scenario", scenario_of(tried)))
         # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
         # the test from is not news of that.
         vars(report).pop(ATTRIBUTE, None)
-        if report.when == "teardown" and _verdict_key in item.stash:
+        return report
+
+    def _excuse_fixtures(self, item: pytest.Item, tried: Trial, report: pytest.TestReport) -> None:
+        """Say of fixtures that failed what is wrong with the money, or that they have noticed the fault."""
+        found, words = Verdict.NOT_REACHED, ""
+        with suppress(ControlRefused, HTTPError):
+            found, words = self._judge(item, tried, failed=True)
+        if found is Verdict.UNSAFE:
+            report.longrepr = words
+        elif found is Verdict.FAILED and not self._shall_survive(item, tried):
+            report.outcome, report.longrepr = "skipped", (*_place(item), f"{words}, in its fixtures")
+
+    def _tell(self, item: pytest.Item, tried: Trial, report: pytest.TestReport) -> None:
+        """Let the last report say what came of the test; what goes wrong after it under a fault is its failure too."""
+        if report.failed and item.stash.get(_struck_key, False):
+            if not Verdict(item.stash[_verdict_key]).reaches(Verdict.FAILED):
+                item.stash[_verdict_key] = Verdict.FAILED.value
+            report.outcome, report.longrepr = "passed", None
+        if _verdict_key in item.stash:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
             money = item.stash.get(_words_key, [])
             setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key], "money": money})
-        return report
 
     def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
         sandbox, limit = item.stash[sandbox_key], item.stash.get(_hung_key, None)

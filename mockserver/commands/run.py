@@ -18,7 +18,7 @@ from httpx import HTTPError
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment
 from mockserver.books.invariants import Invariant
-from mockserver.commands.ending import stop
+from mockserver.commands.ending import heeded, stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
 from mockserver.commands.servers import is_reached, started, used_keys, words_of
@@ -35,7 +35,6 @@ KEY = "sk_mockserver_run"
 SHOP_SECONDS = 60.0
 """How long the command that prints the shop's books may take."""
 
-_PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
@@ -99,9 +98,8 @@ def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
         with suppress(OSError):
             os.killpg(process.pid, number)
 
-    for number in (getattr(signal, name) for name in _PASSED_ON if hasattr(signal, name)):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, pass_on)
+    for number in heeded():
+        signal.signal(number, pass_on)
     code = process.wait()
     return code if code >= 0 else 128 - code
 

@@ -45,20 +45,11 @@ class Running:
     that were there before it."""
 
     def __init__(self, process: subprocess.Popen[bytes], mark: str, before: Set[str]) -> None:
-        self._process = process
+        self.process = process
         self._mark = f"{MARK}={mark}".encode()
         self._before = before
         self._has_ended = Event()
         self.was_ended = False
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it has not ended yet."""
-        return self._process.poll() is None
-
-    def wait(self) -> int:
-        """Its exit code, when it has ended; negative for a signal."""
-        return self._process.wait()
 
     def end(self) -> None:
         """Ask it to end, and kill it when it does not."""
@@ -81,7 +72,7 @@ class Running:
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(OSError):
-            os.killpg(self._process.pid, number)
+            os.killpg(self.process.pid, number)
 
     def _marked(self, numbers: Set[str]) -> list[int]:
         """Those of some processes that inherited its mark, as far as this user may see them."""
@@ -128,14 +119,14 @@ class Commands:
         patience.start()
         try:
             beside(running)
-            code = running.wait()
+            code = running.process.wait()
             patience.cancel()
             self._check()
             yield Ended(None if running.was_ended else code, time.monotonic() - began)
         finally:
             patience.cancel()
             now = running.kill()
-            running.wait()
+            running.process.wait()
             with self._lock:
                 self._before = now
                 self._running.discard(running)

@@ -196,7 +196,7 @@ class HeldRun:
         if self.until is None:
             return
         began, self.why_not = time.monotonic(), "nothing was held before the command had ended"
-        while running.is_alive:
+        while running.process.poll() is None:
             if self._look(until="held", timeout="20ms")["held"]:
                 if self.until == "all":
                     self._kill(running)

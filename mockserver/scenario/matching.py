@@ -210,8 +210,8 @@ class Operator:
     sign: str = ""
     searches: bool = False
 
-    def compile(self, wanted: object) -> Callable[[object], bool]:
-        operand = self.operand(wanted)
+    def check(self, operand: Any) -> Callable[[object], bool]:
+        """Whether a value passes, by an operand as ``operand`` makes it."""
         return lambda got: self.holds(got, operand)
 
 
@@ -256,13 +256,14 @@ class Difference:
 @record
 class FieldTest:
     """All that a rule wants of one field: operators, each with its operand as explanations show it. ``equals`` are the
-    canonical values when it wants plain equality, else None."""
+    canonical values when it wants plain equality, else None; ``operands`` are those of the operators, as compared."""
 
     path: str
     read: Reader = field(compare=False)
     operators: tuple[tuple[str, str], ...]
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
     equals: frozenset[Value] | None = None
+    operands: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def wants_presence(self) -> bool:
@@ -301,14 +302,15 @@ def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None)
     operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
-    checks = tuple(OPERATORS[word].compile(operand) for word, operand in operators.items())
+    operands = {word: OPERATORS[word].operand(operand) for word, operand in operators.items()}
+    checks = tuple(OPERATORS[word].check(operand) for word, operand in operands.items())
     said = tuple((word, _operand(operand)) for word, operand in operators.items())
     equals = None
     if operators.keys() == {"eq"}:
         equals = frozenset((canonical(operators["eq"]),))
     elif operators.keys() == {"in"}:
         equals = _values(operators["in"])
-    return FieldTest(name, read, said, checks, equals)
+    return FieldTest(name, read, said, checks, equals, operands)
 
 
 def _operand(operand: object) -> str:
