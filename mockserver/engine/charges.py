@@ -20,7 +20,7 @@ from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
-from mockserver.engine import amount_check, providers, sources, subscriptions, tokens, transfers, vault
+from mockserver.engine import intake, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
@@ -65,14 +65,14 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
     command.
     """
     faults = Faults()
-    money = amount_check.check(step, command.amount, command.currency, faults)
+    money = intake.check_amount(step, command.amount, command.currency, faults)
     begun = sources.plan(step, command, money.currency if money else None, faults)
     if money is None and begun is not None and not faults:
         own = CURRENCIES[begun.provider.currency]
-        money = amount_check.check(step, command.amount, own, faults)
+        money = intake.check_amount(step, command.amount, own, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
-        amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
+        intake.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
         faults.absorb(providers.lacks(begun.provider, Capability.AUTHORISE))
     if faults or begun is None or money is None:

@@ -16,7 +16,7 @@ from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
-from mockserver.engine.amount_check import PROVIDERS_OWN
+from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.step import KINDS, Step
 from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
