@@ -39,6 +39,7 @@ from mockserver.settings import (
 if TYPE_CHECKING:
     from mockserver.adapters.server_log import ServerLog
     from mockserver.assumptions import Assumed
+    from mockserver.server.garbage import Collector
 
 POLL_SECONDS = 0.05
 
@@ -164,24 +165,26 @@ def serve(**flags: Any) -> None:
 
         require()
     from mockserver.adapters.server_log import ServerLog
-    from mockserver.domain.errors import MockserverError
-    from mockserver.server import serving
-    from mockserver.web.app import create_app
 
     log = ServerLog(click.echo, settings)
     for sentence in unknown_variables(os.environ):
         log.warning(sentence)
+    sys.exit(_served(settings, log, collector))
+
+
+def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
+    """Serve to the end; the exit code."""
+    from mockserver.domain.errors import MockserverError
+    from mockserver.server import serving
+    from mockserver.web.app import create_app
+
     try:
         listeners = serving.listen(settings)
-    except serving.CannotListen as refusal:
-        log.error(str(refusal))
-        sys.exit(refusal.code)
-    traces = _traces(log)
-    try:
+        traces = _traces(log)
         app = create_app(listeners.settings, traces=traces)
-    except MockserverError as refusal:
+    except (serving.CannotListen, MockserverError) as refusal:
         log.error(str(refusal))
-        sys.exit(getattr(refusal, "exit_code", Exit.USAGE))
+        return getattr(refusal, "exit_code", Exit.USAGE)
     if settings.mcp:
         from mockserver.mcp.http import mount
 
@@ -195,7 +198,7 @@ def serve(**flags: Any) -> None:
 
         with suppress(KeyboardInterrupt):
             close_export(traces)
-    sys.exit(code)
+    return code
 
 
 def _traces(log: ServerLog) -> Any:

@@ -27,6 +27,7 @@ from httpx import HTTPError
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
+from mockserver.domain.record import mutable
 from mockserver.explore.aftermath import settled_down
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, tables, word
@@ -201,11 +202,24 @@ SCENARIO = "explored"
 
 _ATTRIBUTE = "mockserver_explored"
 _WORKER = "mockserver_explore"
-_verdict_key: pytest.StashKey[str] = pytest.StashKey()
-_struck_key: pytest.StashKey[bool] = pytest.StashKey()
-_hung_key: pytest.StashKey[str] = pytest.StashKey()
-_money_key: pytest.StashKey[RunMoney] = pytest.StashKey()
-_words_key: pytest.StashKey[list[str]] = pytest.StashKey()
+
+
+@mutable
+class _Came:
+    """What came of a test in which something is tried; ``hung`` is the limit in seconds that it has passed."""
+
+    verdict: str = ""
+    words: Sequence[str] = ()
+    has_struck: bool = False
+    money: RunMoney | None = None
+    hung: str = ""
+
+
+_came_key: pytest.StashKey[_Came] = pytest.StashKey()
+
+
+def _of(item: pytest.Item) -> _Came:
+    return item.stash.setdefault(_came_key, _Came())
 
 
 def name_of(trial: Trial) -> str:
@@ -348,7 +362,7 @@ class Explorer:
         if (tried := tried_in(item)) is None:
             return (yield)
         if self.deadline is not None and machine_now() > self.deadline:
-            item.stash[_verdict_key] = LEFT_OUT
+            _of(item).verdict = LEFT_OUT
             pytest.skip(f"left out: the budget of {self.config.getoption(f'{OPTION}-budget')} is used up")
         with self._limited(item, tried):
             return (yield)
@@ -381,7 +395,7 @@ class Explorer:
         result = yield
         if tried_in(pyfuncitem) is not None:
             with suppress(ControlRefused, HTTPError):
-                pyfuncitem.stash[_money_key] = money_in(pyfuncitem.stash[sandbox_key])
+                _of(pyfuncitem).money = money_in(pyfuncitem.stash[sandbox_key])
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -389,63 +403,67 @@ class Explorer:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Give the last report of a test its verdict. Fixtures that fail under a fault do not fail the test."""
-        report = yield
-        tried, sandbox = tried_in(item), sandbox_of(item)
+        report, tried = (yield), tried_in(item)
         if tried is None:
             return report
-        if report.when == "setup" and report.failed and sandbox is not None:
-            found, words = Verdict.NOT_REACHED, ""
-            with suppress(ControlRefused, HTTPError):
-                found, words = self._judge(item, tried, failed=True)
-            if found is Verdict.UNSAFE:
-                report.longrepr = words
-            elif found is Verdict.FAILED and not self._shall_survive(item, tried):
-                report.outcome = "skipped"
-                report.longrepr = (*_place(item), f"{words}, in its fixtures")
-        if report.when == "teardown" and report.failed and item.stash.get(_struck_key, False):
-            if not Verdict(item.stash[_verdict_key]).reaches(Verdict.FAILED):
-                item.stash[_verdict_key] = Verdict.FAILED.value
-            report.outcome, report.longrepr = "passed", None
-        if report.skipped and report.when == "call":
+        if report.when == "setup" and report.failed and sandbox_of(item) is not None:
+            self._excuse_fixtures(item, tried, report)
+        elif report.when == "call" and report.skipped:
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
+        elif report.when == "teardown":
+            self._tell(item, tried, report)
         if report.failed:
             report.sections.append(("mockserver scenario", scenario_of(tried)))
         # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
         # the test from is not news of that.
         vars(report).pop(ATTRIBUTE, None)
-        if report.when == "teardown" and _verdict_key in item.stash:
-            cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
-            money = item.stash.get(_words_key, [])
-            setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key], "money": money})
         return report
 
+    def _excuse_fixtures(self, item: pytest.Item, tried: Trial, report: pytest.TestReport) -> None:
+        """Say of fixtures that failed what is wrong with the money, or that they have noticed the fault."""
+        found, words = Verdict.NOT_REACHED, ""
+        with suppress(ControlRefused, HTTPError):
+            found, words = self._judge(item, tried, failed=True)
+        if found is Verdict.UNSAFE:
+            report.longrepr = words
+        elif found is Verdict.FAILED and not self._shall_survive(item, tried):
+            report.outcome, report.longrepr = "skipped", (*_place(item), f"{words}, in its fixtures")
+
+    def _tell(self, item: pytest.Item, tried: Trial, report: pytest.TestReport) -> None:
+        """Let the last report say what came of the test; what goes wrong after it under a fault is its failure too."""
+        came = _of(item)
+        if report.failed and came.has_struck:
+            if not Verdict(came.verdict).reaches(Verdict.FAILED):
+                came.verdict = Verdict.FAILED.value
+            report.outcome, report.longrepr = "passed", None
+        if came.verdict:
+            cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
+            setattr(report, _ATTRIBUTE, {**cell, "verdict": came.verdict, "money": [*came.words]})
+
     def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
-        sandbox, limit = item.stash[sandbox_key], item.stash.get(_hung_key, None)
-        allowed = asked_of(item).allow or ()
+        sandbox, came, allowed = item.stash[sandbox_key], _of(item), asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False)
         rows = [row for row in ended["findings"] if row["finding"] not in allowed]
-        item.stash[_struck_key] = is_hit = has_fired(tried, sandbox)
-        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended["rules"])
-        code, has_books = int(failed) if limit is None else None, sandbox.has_books
+        came.has_struck = is_hit = has_fired(tried, sandbox)
+        after = RunEnd(came.money or RunMoney(()), rows, broken=ended["rules"])
+        code, has_books = None if came.hung else int(failed), sandbox.has_books
         # What a finding has cost is allowed with it.
         reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
         made = judged(code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours)
         if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
-        found, bad = made.verdict, [row for row in rows if row["severity"] == "error"]
-        item.stash[_verdict_key], item.stash[_words_key] = found.value, [*made.words]
+        found, bad = made.verdict, ["\n".join(lines_of(row)) for row in rows if row["severity"] == "error"]
+        came.verdict, came.words = found.value, made.words
         said = {
-            Verdict.UNSAFE: "".join(
-                "\n\n" + told for told in (*made.words, *("\n".join(lines_of(row)) for row in bad))
-            ),
-            Verdict.HUNG: f"; not done in {limit} s",
+            Verdict.UNSAFE: "".join(f"\n\n{told}" for told in (*made.words, *bad)),
+            Verdict.HUNG: f"; not done in {came.hung} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }
         return found, f"{found}: {tried.story}{said.get(found, '')}"
 
     def _reference(self, item: pytest.Item) -> Reference:
         learnt = self.known[test_itself(item.nodeid)]
-        is_known = learnt["money"] is not None and _money_key in item.stash
+        is_known = learnt["money"] is not None and _of(item).money is not None
         return Reference(RunMoney(*learnt["money"]), learnt["shared"]) if is_known else Reference()
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
@@ -474,7 +492,7 @@ class Explorer:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 signal.signal(signal.SIGALRM, before)
             if time.monotonic() - began >= limit:
-                item.stash[_hung_key] = f"{limit:.0f}"
+                _of(item).hung = f"{limit:.0f}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix of all tests, points and verdicts; and what it leaves open."""

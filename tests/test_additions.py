@@ -124,7 +124,7 @@ class VoucherSource:
     },
     "an error code": {
         "mockserver/domain/codes.py": [("    UNLUCKY_AMOUNT = 118\n", "    VALIDATION_ERROR = 90\n")],
-        "mockserver/engine/amount_check.py": [
+        "mockserver/engine/intake.py": [
             (
                 """        if amount == 13:
             faults.add(Code.UNLUCKY_AMOUNT, "Amount", "got 13, wanted another")

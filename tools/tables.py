@@ -28,7 +28,7 @@ from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.failures import FAULTS, OWN_AXES, Fault
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.paths import STORED, names_of, testable
-from mockserver.scenario.provider_outcome import CATALOGUE
+from mockserver.scenario.provider_outcome import CATALOGUE, REFUSALS
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute
@@ -316,11 +316,19 @@ def error_codes() -> str:
     names: dict[int, list[str]] = {}
     for name, row in CATALOGUE.items():
         names.setdefault(row.error_code or 0, []).append(name)
+    own = {refusal: f"every decline of {code(op)}" for op, refusal in REFUSALS.items()}
     rows = []
     for number in sorted(Code):
         found = names.get(number, [])
         retryable = {_YES[CATALOGUE[name].is_retryable] for name in found}
-        rows.append([str(int(number)), number.message, " or ".join(sorted(retryable)), ", ".join(map(code, found))])
+        rows.append(
+            [
+                str(int(number)),
+                number.message,
+                " or ".join(sorted(retryable)),
+                own.get(number) or ", ".join(map(code, found)),
+            ]
+        )
     return markdown(["code", "message", "retryable", "outcomes that answer it"], rows)
 
 

@@ -35,16 +35,16 @@ class ServerLog:
 
     def address(self, line: str) -> None:
         """Where the server listens: logged at every level, because scripts wait for it."""
-        self.echo(self._worded("message", line) if self._as_json else line)
+        self.echo(self._worded(line))
 
     def info(self, line: str) -> None:
-        self._write("info", self._worded("message", line) if self._as_json else line)
+        self._write("info", self._worded(line))
 
     def warning(self, line: str) -> None:
-        self._write("warning", self._worded("warning", line) if self._as_json else f"warning: {line}")
+        self._write("warning", self._worded(line, "warning") if self._as_json else f"warning: {line}")
 
     def error(self, line: str) -> None:
-        self._write("error", self._worded("message", line) if self._as_json else line)
+        self._write("error", self._worded(line))
 
     def _write(self, level: str, line: str) -> None:
         if LOG_LEVELS.index(level) >= self._least:
@@ -52,8 +52,9 @@ class ServerLog:
             with suppress(OSError):
                 self.echo(line, err=True)
 
-    def _worded(self, name: str, line: str) -> str:
-        return json.dumps({"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":"))
+    def _worded(self, line: str, name: str = "message") -> str:
+        told = {"time": iso(machine_now())[:23] + "Z", name: line}
+        return json.dumps(told, separators=(",", ":")) if self._as_json else line
 
 
 class LibraryMessages(logging.Handler):

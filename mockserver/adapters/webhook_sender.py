@@ -188,12 +188,8 @@ class WebhookSender:
         # Receivers on this machine mostly listen on IPv4.
         address = min(found, key=lambda one: ":" in one)
         literal = f"[{address}]" if ":" in address else address
-        path = parts.path or "/"
-        return (
-            urlunsplit((parts.scheme, f"{literal}:{port}", path, parts.query, "")),
-            host,
-            name,
-        )
+        checked = urlunsplit((parts.scheme, f"{literal}:{port}", parts.path or "/", parts.query, ""))
+        return checked, host, name
 
     async def _opened(self) -> httpx.AsyncClient:
         async with self._opening:

@@ -4,7 +4,7 @@ Each order gets the first finding that fits. A finding on a correct shop costs m
 say nothing, nothing is held against them. Source: docs/books.md, What a comparison finds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from mockserver.books.figures import Figures, OrderMoney, money_text
@@ -91,73 +91,95 @@ def difference(belief: Belief, order: OrderMoney, *, is_settled: bool = False) -
     """The finding of an order on which books and sandbox differ, and what it cost, in words; None when they agree."""
     if agrees(belief, order.figures, is_settled=is_settled):
         return None
-    name = _finding(belief, order, order.figures)
-    return name, _words(name, belief, order, order.figures)
+    return next(_Difference(belief, order).findings())
 
 
-def _finding(belief: Belief, order: OrderMoney, truth: Figures) -> str:
-    is_same_gross = belief.paid in (None, truth.captured)
-    if belief.is_positive and (truth.pending or truth.waiting) and (belief.paid is None or belief.net > truth.net):
-        return "pending-counted-as-paid"
-    if (belief.is_positive or Claim.REFUNDED in belief.claims) and not truth.captured:
-        return "paid-without-money"
-    if belief.paid != truth.captured and truth.net > 0 < belief.net:
-        if _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in order.each) > 1:
-            return "taken-twice"
-        if _is_multiple(belief.net, truth.net):
-            return "booked-twice"
-    if (belief.is_negative or belief.claims == {Claim.PENDING}) and truth.net > 0:
-        return "charged-but-unpaid"
-    missing = truth.refunded - (belief.refunded or ZERO)
-    made = {refund.amount for charge in order.charges for refund in charge.refunds}
-    if is_same_gross and not belief.is_open and missing > 0 and (not belief.refunded or missing in made):
-        return "refund-not-booked"
-    claims_refund = bool(belief.refunded) or Claim.REFUNDED in belief.claims
-    if is_same_gross and claims_refund and not truth.refunded and not truth.refunding:
-        return "refund-not-made"
-    is_held = belief.is_negative and truth.held and not truth.net and not truth.pending
-    return "hold-left-open" if is_held else "amount-differs"
+class _Difference:
+    """An order on which books and sandbox differ: the findings that fit it, each as a merchant would say it."""
 
+    def __init__(self, belief: Belief, order: OrderMoney) -> None:
+        self.belief, self.order, self.truth, self.about = belief, order, order.figures, belief.order
+        self.is_same_gross = belief.paid in (None, self.truth.captured)
+        self.booked = belief.told(order.currency)
+        self.called = f"calls {', '.join(belief.states)}" if belief.states else f"books as {self.booked}"
 
-def _is_multiple(greater: Decimal, smaller: Decimal) -> bool:
-    return greater >= 2 * smaller and not greater % smaller
+    def money(self, amount: Decimal | None) -> str:
+        return money_text(amount or ZERO, self.order.currency)
 
+    def findings(self) -> Iterator[tuple[str, str]]:
+        """Those that fit, the first of which counts."""
+        truth, belief = self.truth, self.belief
+        yield from self._without_money()
+        yield from self._of_other_sums()
+        if (belief.is_negative or belief.claims == {Claim.PENDING}) and truth.net > 0:
+            known = self.called if belief.rows else "does not know"
+            yield (
+                "charged-but-unpaid",
+                f"customer paid {self.money(truth.net)} for {self.about}, which the shop {known}",
+            )
+        yield from self._of_refunds()
+        if belief.is_negative and truth.held and not truth.net and not truth.pending:
+            held = f"{self.money(truth.held)} of {self.about}"
+            yield "hold-left-open", f"{held} stay held, which the shop {self.called}"
+        has = truth.told(self.order.currency)
+        yield "amount-differs", f"{self.about}: the shop books {self.booked}, the sandbox has {has}"
 
-def _words(name: str, belief: Belief, order: OrderMoney, truth: Figures) -> str:
-    """A difference in money, as a merchant would say it."""
-
-    def money(amount: Decimal | None) -> str:
-        return money_text(amount or ZERO, order.currency)
-
-    about, booked, net = belief.order, belief.told(order.currency), money(truth.net)
-    called = f"calls {', '.join(belief.states)}" if belief.states else f"books as {booked}"
-    match name:
-        case "pending-counted-as-paid":
+    def _without_money(self) -> Iterator[tuple[str, str]]:
+        """The shop counts money that has not come."""
+        truth, belief, coming = self.truth, self.belief, self.truth.pending or self.truth.waiting
+        if belief.is_positive and coming and (belief.paid is None or belief.net > truth.net):
             why = "is still pending" if truth.pending else "waits for the payer (3-D Secure)"
-            return f"the shop counts {about} as paid, but {money(truth.pending or truth.waiting)} of it {why}"
-        case "paid-without-money":
-            ships = any(state.lower() == "shipped" for state in belief.states)
-            amount = f"{money(belief.paid)} of " if belief.paid else ""
-            return f"the shop {'ships' if ships else 'counts as paid'} {amount}{about}, {_why_none(order, truth)}"
-        case "taken-twice":
-            return f"customer paid {net} for {about} of {money(belief.net)}"
-        case "booked-twice":
-            units = (_MINOR_UNITS, 10 ** CURRENCIES[order.currency].digits)
+            counts = f"the shop counts {self.about} as paid"
+            yield "pending-counted-as-paid", f"{counts}, but {self.money(coming)} of it {why}"
+        if (belief.is_positive or Claim.REFUNDED in belief.claims) and not truth.captured:
+            does = "ships" if any(state.lower() == "shipped" for state in belief.states) else "counts as paid"
+            amount = f"{self.money(belief.paid)} of " if belief.paid else ""
+            yield "paid-without-money", f"the shop {does} {amount}{self.about}, {_why_none(self.order, truth)}"
+
+    def _of_other_sums(self) -> Iterator[tuple[str, str]]:
+        """The customer paid several times what the shop books, or the other way round."""
+        truth, belief = self.truth, self.belief
+        if belief.paid == truth.captured:
+            return
+        if self._is_taken_twice():
+            paid, booked, back = truth.net, belief.net, ""
+            if _is_multiple(truth.captured, belief.paid):
+                paid, booked = truth.captured, belief.paid or ZERO
+                back = f", and got {self.money(truth.refunded)} back" if truth.refunded else ""
+            yield "taken-twice", f"customer paid {self.money(paid)} for {self.about} of {self.money(booked)}{back}"
+        if truth.net > 0 and _is_multiple(belief.net, truth.net):
+            units = (_MINOR_UNITS, 10 ** CURRENCIES[self.order.currency].digits)
             hint = "; are these minor units?" if belief.net in [unit * truth.net for unit in units] else ""
-            hint = f"; {money(truth.returned)} bounced" if truth.returned else hint
-            return f"the shop books {money(belief.net)} for {about}, whose customer paid {net}{hint}"
-        case "charged-but-unpaid":
-            return f"customer paid {net} for {about}, which the shop {called if belief.rows else 'does not know'}"
-        case "refund-not-booked":
-            missing = truth.refunded - (belief.refunded or ZERO)
-            return f"{money(missing)} of {about} were given back, and the shop books no such refund ({booked})"
-        case "refund-not-made":
-            amount = f"{money(belief.refunded)} of " if belief.refunded else ""
-            return f"the shop believes {amount}{about} refunded, the customer got nothing back"
-        case "hold-left-open":
-            return f"{money(truth.held)} of {about} stay held, which the shop {called}"
-        case _:
-            return f"{about}: the shop books {booked}, the sandbox has {truth.told(order.currency)}"
+            hint = f"; {self.money(truth.returned)} bounced" if truth.returned else hint
+            books = f"the shop books {self.money(belief.net)} for {self.about}"
+            yield "booked-twice", f"{books}, whose customer paid {self.money(truth.net)}{hint}"
+
+    def _is_taken_twice(self) -> bool:
+        """Whether several charges hold what the books give for one: what is left of them, as books that keep no refunds
+        say, or what was taken."""
+        truth, belief, each = self.truth, self.belief, self.order.each
+        if truth.net <= belief.net:
+            return False
+        is_left = _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in each) > 1
+        is_whole = _is_multiple(truth.captured, belief.paid) and sum(one.captured == belief.paid for one in each) > 1
+        return is_left or is_whole
+
+    def _of_refunds(self) -> Iterator[tuple[str, str]]:
+        truth, belief = self.truth, self.belief
+        missing = truth.refunded - (belief.refunded or ZERO)
+        made = {refund.amount for charge in self.order.charges for refund in charge.refunds}
+        if self.is_same_gross and not belief.is_open and missing > 0 and (not belief.refunded or missing in made):
+            given = f"{self.money(truth.refunded)} of {self.about} were given back"
+            less = f"{self.money(belief.refunded)} of it" if belief.refunded else "no such refund"
+            yield "refund-not-booked", f"{given}, and the shop books {less} ({self.booked})"
+        claims_refund = bool(belief.refunded) or Claim.REFUNDED in belief.claims
+        if self.is_same_gross and claims_refund and not truth.refunded and not truth.refunding:
+            amount = f"{self.money(belief.refunded)} of " if belief.refunded else ""
+            yield "refund-not-made", (f"the shop believes {amount}{self.about} refunded, the customer got nothing back")
+
+
+def _is_multiple(greater: Decimal, smaller: Decimal | None) -> bool:
+    return smaller is not None and greater >= 2 * smaller > 0 and not greater % smaller
 
 
 def _why_none(order: OrderMoney, truth: Figures) -> str:

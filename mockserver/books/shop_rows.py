@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from mockserver.domain.errors import nearest
+from mockserver.domain.masking import mask_start
 from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, Currency, number_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
@@ -26,8 +27,14 @@ KEYS = ("charge", "subscription", "reference")
 AMOUNTS = ("paid", "refunded", "held")
 """The names of its amounts."""
 
+CLAIMS = (*AMOUNTS, "state")
+"""The names of what a row may claim."""
+
+_NAMES = (*KEYS, "currency", *CLAIMS)
+
 _DUST = Decimal("0.000001")
 _SHOWN = 40
+_NAMED = 6
 _KINDS: Mapping[type, str] = {bool: "true or false", dict: "an object", list: "a list", type(None): "null"}
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
 
@@ -95,6 +102,11 @@ def _members(row: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name).lower(): value for name, value in row.items() if value is not None and value != ""}
 
 
+def compared_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without the members that are not compared."""
+    return {name: value for name, value in row.items() if name.lower() in _NAMES}
+
+
 def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
     """The claim of a row, without other members; ``mapped``: states of the shop (``mapping_of``). Raises ``BadRow``."""
     if not isinstance(row, Mapping):
@@ -111,6 +123,17 @@ def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
     folded, code = state.strip().lower(), None if currency is None else currency.code
     claim = STATES.get((mapped or {}).get(folded, folded))
     return ShopRow((key[0], str(key[1])), code, **amounts, state=state, claim=claim)
+
+
+def check_claims(names: Iterable[str]) -> None:
+    """Refuse books of whose members, all ``names``, none is compared: they would agree with everything. Rows that say
+    no more than what they are about are orders that the shop knows. Raises ``BadRow``."""
+    folded = dict.fromkeys(name.lower() for name in names)
+    others = [name for name in folded if name not in _NAMES][:_NAMED]
+    if others and folded.keys().isdisjoint(CLAIMS):
+        near = next(filter(None, (nearest(name, CLAIMS) for name in others)), "")
+        shown = ", ".join(mask_start(name, _SHOWN) for name in others)
+        raise BadRow("rows", f"got {shown}; no row says {', '.join(AMOUNTS)} or state{near}")
 
 
 def _currency(given: Any) -> Currency | None:
@@ -146,7 +169,8 @@ def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[An
     """The rows of the shop's books, a JSON array, JSON lines, or CSV whose first line has the names, each fit to be
     compared.
 
-    Raises ``BadRow`` with the line of what cannot be read, also for a text without rows.
+    Raises ``BadRow`` with the line of what cannot be read, also for a text without rows, and for one that claims
+    nothing (``check_claims``).
     """
     if len(raw) > LONGEST:
         raise BadRow("books", f"got more than {LONGEST} bytes")
@@ -160,6 +184,7 @@ def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[An
             read_row(row, states)
         except BadRow as bad:
             raise BadRow(bad.field, bad.words, line) from None
+    check_claims(name for _, row in rows for name in row)
     return [row for _, row in rows]
 
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -14,15 +14,22 @@ def stop(code: int, words: str) -> NoReturn:
     sys.exit(code)
 
 
-@contextmanager
-def interruptions() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt``, once: what ends then is not interrupted again. A signal
-    that is ignored already stays so (``nohup``)."""
+def heeded() -> dict[int, Any]:
+    """The signals that ask to end, Ctrl-C, SIGTERM and SIGHUP, with what they do now. One that is ignored stays so
+    (``nohup``)."""
     import signal
 
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: found for number in numbers if (found := signal.getsignal(number)) is not signal.SIG_IGN}
+    return {number: found for number in numbers if (found := signal.getsignal(number)) is not signal.SIG_IGN}
+
+
+@contextmanager
+def interruptions() -> Iterator[None]:
+    """What asks to end raises ``KeyboardInterrupt``, once: what ends then is not interrupted again."""
+    import signal
+
+    before = heeded()
 
     def interrupt(*_: object) -> NoReturn:
         for number in before:

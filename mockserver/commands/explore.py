@@ -19,21 +19,24 @@ from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
-from mockserver.commands.options import options
+from mockserver.commands.options import given_again, options
 from mockserver.commands.reports import REPORTS, explored, text
-from mockserver.commands.servers import started
+from mockserver.commands.servers import started, words_of
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
+from mockserver.explore.baseline import NoBaseline, crash_baseline, plain_baseline
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import Baseline, Before, Exploration, ExplorationFolder, NoBaseline, NoReport, Plan
+from mockserver.explore.exploration import Exploration, Lab, Plan, Tried
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
+from mockserver.explore.kept import Before, ExplorationFolder, NoReport, OtherExploration
 from mockserver.explore.shrink import NotRepeated
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
+from mockserver.scenario.operations import TAKING
 from mockserver.scenario.problems import ScenarioRefused
 
 
@@ -51,6 +54,10 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
 
 
+_SAME = {"url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"}
+_SAME |= {"books", "books_state", "settle", "reconcile", "invariant"}
+"""Parameters on which it depends what a run does and how it is judged."""
+
 _WARNING = "warning"
 """A level of --fail-on that is no verdict: a finding of that severity."""
 
@@ -64,26 +71,24 @@ _WARNING = "warning"
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def explore(
     *,
+    command: tuple[str, ...],
     url: str | None,
     admin_token: str | None,
-    command: tuple[str, ...],
+    scenario: tuple[str, ...],
+    profile: str | None,
     out: Path,
     seed: int,
+    resume: bool,
     replay: str | None,
+    baseline: Path | None,
+    fixed: str | None,
     fail_on: str,
     form: str,
-    resume: bool,
-    faults: list[Fault] | None,
     books: list[str] | None,
     books_state: Mapping[str, str],
     settle: Micros | None,
     reconcile: list[str] | None,
     invariant: list[Invariant],
-    crash: bool,
-    twice: bool,
-    all_: bool,
-    baseline: Path | None,
-    fixed: str | None,
     restart: list[str] | None,
     **asked: Any,
 ) -> None:
@@ -94,19 +99,15 @@ def explore(
     fault at each call, every time in a fresh sandbox.
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
-    asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
-    seeds, own = asked["seeds"], {"--crash": crash, "--restart": restart, "--twice": twice, "--pairs": asked["pairs"]}
-    _refuse_beside("--replay", replay, {"--seeds": seeds, "--fixed": fixed, "--baseline": baseline})
-    _refuse_beside("--seeds", seeds, {"--fixed": fixed, **own})
-    if all_ and not seeds:
-        raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
-    axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
-    chosen = faults or faults_of(None)
-    _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
-    faults = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
+    _refuse_beside("--replay", replay, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline})
+    own = {"--crash": asked["crash"], "--restart": restart, "--twice": asked["twice"], "--pairs": asked["pairs"]}
+    _refuse_beside("--seeds", asked["seeds"], {"--fixed": fixed, **own})
+    _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
-    plan = Plan(faults=faults, least=least, has_all=all_, **asked)
-    with_runner = partial(trial_runner, url, admin_token, command, seed, aftermath=aftermath, restart=restart or ())
+    plan = _plan(restarts=restart is not None, is_alone=aftermath.url is not None, least=least, **asked)
+    serve = [*words_of({"scenario": scenario, "profile": profile})]
+    way = {"aftermath": aftermath, "restart": restart or ()}
+    with_runner = partial(trial_runner, url, admin_token, command, seed, serve, **way)
     with stopping(url, command[0]):
         try:
             # Before the folder is touched.
@@ -116,20 +117,42 @@ def explore(
                     sys.exit(Exit.STOPPED if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
             if replay is not None:
                 with with_runner() as runner:
-                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(plan.least) else Exit.STOPPED)
+                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
             kept = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout))
             with kept.claimed(), with_runner() as runner:
-                made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
+                made = _explore(_lab(runner, plan), kept, resume=resume)
                 made.before = before
-                _report(made, kept, form, plan.least)
+                _report(made, kept, form, least, [*given_again(click.get_current_context(), _SAME)])
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
-        except exploration.OtherExploration as problem:
+        except OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
+    if made.reaches(least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
     if made.why == "interrupted":
         sys.exit(Exit.INTERRUPTED)
+
+
+def _plan(
+    *,
+    faults: list[Fault] | None,
+    crash: bool,
+    restarts: bool,
+    twice: bool,
+    seeds: int,
+    all_: bool,
+    jobs: int,
+    is_alone: bool,
+    **asked: Any,
+) -> Plan:
+    """What is asked for; one run at a time where all use the same books. Raises ``click.UsageError``."""
+    if all_ and not seeds:
+        raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
+    chosen = faults or faults_of(None)
+    _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
+    axes = [*([CRASH] if crash or restarts else []), *([TWICE] if twice else [])]
+    chosen = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
+    return Plan(faults=chosen, jobs=1 if is_alone else jobs, seeds=seeds, has_all=all_, **asked)
 
 
 def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:
@@ -141,15 +164,15 @@ def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> No
 
 @contextmanager
 def trial_runner(
-    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, **way: Any
+    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, serve: Sequence[str] = (), **way: Any
 ) -> Iterator[TrialRunner]:
-    """A server, started here unless one is given, and all that the command is run with; ``way`` is given on to the
-    runner."""
+    """A server, started here with the options ``serve`` unless one is given, and all that the command is run with;
+    ``way`` is given on to the runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
         folder = Path(name)
         at = partial(TrialRunner, argv=argv, commands=Commands(environment()), folder=folder, seed=seed, **way)
         if url is None:
-            with started((), folder) as own:
+            with started(serve, folder) as own:
                 yield at(url=own, run=process_name(), is_shared=False, line=ControlLine(own))
             return
         with isolated(at(url=url, run=process_name(), admin_token=admin_token)) as runner:
@@ -162,24 +185,29 @@ def trial_runner(
             yield runner
 
 
-def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
-    base = exploration.baseline(runner, plan.timeout)
+def _lab(runner: TrialRunner, plan: Plan) -> Lab:
+    """Run the command without a fault, and say what it calls then."""
+    base = plain_baseline(runner, plan.timeout)
     if plan.crashes:
-        base = exploration.crash_baseline(runner, base, plan.timeout)
+        base = crash_baseline(runner, base, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
     click.echo(
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
         err=True,
     )
-    return base
+    asked = [(point, status) for point, status in base.calls if point.op in TAKING]
+    if asked and all((status or BAD_REQUEST) >= BAD_REQUEST for _, status in asked):
+        told = ", ".join(f"{point} was answered {status or 'nothing'}" for point, status in asked[:3])
+        click.echo(f"warning: without faults no payment succeeded, so few faults can show anything: {told}", err=True)
+    return Lab(runner, plan, base)
 
 
-def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: ExplorationFolder, *, resume: bool) -> Exploration:
+def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
     if not resume:
         kept.begin()
     known = kept.resume()
     with _progress() as progress:
-        made = exploration.explore(runner, plan, base, known=known, keep=kept.keep, progress=progress)
+        made = exploration.explore(lab, known=known, keep=kept.keep, progress=progress)
     kept.settle(made.dropped)
     return made
 
@@ -200,8 +228,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
     if not Path(given).exists() and (("/" in given and "#" in given) or given.startswith(SEED)):
-        trial, seen, found = _try_named(runner, given, plan, "--replay")
-        return _show(seen, found, trial.story, [str(rule["id"]) for rule in trial.rules])
+        made = _try_named(runner, given, plan, "--replay")
+        return _show(made.seen, made.judged, made.trial.story, [str(rule["id"]) for rule in made.trial.rules])
     file = Path(given)
     try:
         scenario = read_file(file)
@@ -225,17 +253,28 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     return _show(seen, found, scenario.said.description, rules)
 
 
-def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, Observed, Judged]:
+def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> Tried:
     """Run once what a name says, as in a whole exploration."""
-    base = _baseline(runner, plan)
+    lab = _lab(runner, plan)
     try:
-        trial = _named(name, plan, base)
+        trial = _named(name, lab)
     except ValueError as problem:
         raise click.UsageError(f"{option}: {problem}") from None
     if trial.is_of == CRASH and not plan.crashes:
-        base = exploration.crash_baseline(runner, base, plan.timeout)
-    seen, made, _ = exploration.try_one(runner, plan, base, trial)
-    return trial, seen, made
+        lab = replace(lab, base=crash_baseline(runner, lab.base, plan.timeout))
+    return lab.try_one(trial)
+
+
+def _named(name: str, lab: Lab) -> Trial:
+    """What a name tries. Raises ``ValueError``."""
+    if not name.startswith(SEED):
+        return named(name, lab.base.points, lab.timed(FAULTS.values()))
+    if not name.removeprefix(SEED).isdecimal():
+        raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
+    trial = lab.of_seed(int(name.removeprefix(SEED)))
+    if not trial.injections:
+        raise ValueError(f"got '{name[:60]}', and no fault makes sense at any call of the command")
+    return trial
 
 
 def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
@@ -245,29 +284,17 @@ def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> boo
         known = ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE) or "none"
         words = f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe there: {known}"
         raise click.UsageError(f"--fixed: {words}")
-    trial, seen, made = _try_named(runner, name, plan, "--fixed")
-    is_fixed = made.verdict is Verdict.SURVIVED
-    told = ", ".join([*dict.fromkeys(row["finding"] for row in seen.after.findings), *made.words])
+    now = _try_named(runner, name, plan, "--fixed")
+    is_fixed = now.judged.verdict is Verdict.SURVIVED
+    told = ", ".join([*dict.fromkeys(row["finding"] for row in now.seen.after.findings), *now.judged.words])
     click.echo(
         f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
-        f"tried:  {trial.story}\n"
+        f"tried:  {now.trial.story}\n"
         f"before: {before.words(name)} ({before.file})\n"
-        f"now:    {made.verdict}, {seen.ended}{f': {told}' if told else ''}\n"
+        f"now:    {now.judged.verdict}, {now.seen.ended}{f': {told}' if told else ''}\n"
         f"with:   {mask_text(shlex.join(runner.argv))}, seed {runner.seed}"
     )
     return is_fixed
-
-
-def _named(name: str, plan: Plan, base: Baseline) -> Trial:
-    """What a name tries. Raises ``ValueError``."""
-    if not name.startswith(SEED):
-        return named(name, base.points, plan.timed(FAULTS.values(), base))
-    if not name.removeprefix(SEED).isdecimal():
-        raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
-    trial = exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
-    if not trial.injections:
-        raise ValueError(f"got '{name[:60]}', and no fault makes sense at any call of the command")
-    return trial
 
 
 def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:
@@ -286,14 +313,14 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     return found.verdict
 
 
-def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
+def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
     page, data, file = report.page(made), report.as_json(made, scenarios), kept.folder / "report.html"
     file.write_text(page, "utf-8")
     file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:
         case "text":
-            click.echo(f"{report.text(made)}\nfull report: {file}")
+            click.echo(f"{report.text(made, options)}\nfull report: {file}")
         case "junit":
             click.echo(explored(made, scenarios, least))
         case "markdown":

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -27,12 +27,22 @@ def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter,
     """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
 
     def value(ctx: click.Context, param: click.Parameter, text: Any) -> Any:
+        ctx.meta[param.name or ""] = text
         try:
             return None if text is None else read(text)
         except ValueError as fault:
             raise click.BadParameter(str(fault)) from None
 
     return value
+
+
+def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
+    """The words by which the user has given some options of this command, to give them again."""
+    for param in ctx.command.params:
+        name = param.name or ""
+        if name in names and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            value = ctx.meta.get(name, ctx.params[name])
+            yield from (word for one in (value if param.multiple else [value]) for word in (param.opts[0], str(one)))
 
 
 def _duration(text: str) -> Micros:

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,13 +18,13 @@ from httpx import HTTPError
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment
 from mockserver.books.invariants import Invariant
-from mockserver.commands.ending import stop
+from mockserver.commands.ending import heeded, stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
-from mockserver.commands.servers import is_reached, started, used_keys
+from mockserver.commands.servers import is_reached, started, used_keys, words_of
 from mockserver.domain.clock import Micros
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, Ended, filled, variables_of
+from mockserver.explore.command import Commands, filled, variables_of
 from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
@@ -34,7 +35,6 @@ KEY = "sk_mockserver_run"
 SHOP_SECONDS = 60.0
 """How long the command that prints the shop's books may take."""
 
-_PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
@@ -65,10 +65,9 @@ def run(
     aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
     with ExitStack() as open_until_judged:
         folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
-        url = open_until_judged.enter_context(started([*_words_of(serve)], folder))
+        url = open_until_judged.enter_context(started([*words_of(serve)], folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
-        (folder / "run").mkdir()
-        given = given_to(sandbox, folder / "run")
+        given = given_to(sandbox, folder)
         code = _ended([filled(word, given) for word in command], variables_of(given))
         try:
             findings, words = _judge(sandbox, aftermath, given, folder)
@@ -87,21 +86,6 @@ def run(
     sys.exit(code or (Exit.FOUND if is_wrong else Exit.STOPPED))
 
 
-def _words_of(asked: Mapping[str, Any]) -> Iterator[str]:
-    """The options of ``serve`` as words."""
-    for name, value in asked.items():
-        option = f"--{name.replace('_', '-')}"
-        match value:
-            case None | False:
-                pass
-            case True:
-                yield option
-            case tuple():
-                yield from (word for one in value for word in (option, one))
-            case _:
-                yield from (option, str(value))
-
-
 def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
     """The exit code of the command, that of a shell when a signal ended it. What it prints goes where this goes, and
     signals are passed on to all that it has started. Ends this command (exit code 2) when there is no such program."""
@@ -114,9 +98,8 @@ def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
         with suppress(OSError):
             os.killpg(process.pid, number)
 
-    for number in (getattr(signal, name) for name in _PASSED_ON if hasattr(signal, name)):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, pass_on)
+    for number in heeded():
+        signal.signal(number, pass_on)
     code = process.wait()
     return code if code >= 0 else 128 - code
 
@@ -136,13 +119,8 @@ def _judge(
                 f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
             )
             return (), ()
-    commands = Commands(environment())
-
-    def beside(argv: Sequence[str], output: Path, errors: Path) -> Ended:
-        with commands.run(argv, given, output.name, output, SHOP_SECONDS, errors=errors) as ended:
-            return ended
-
-    after = AfterRun(sandbox, aftermath, beside, folder / "after").end()
+    way = partial(Commands(environment()).done, given=given, timeout=SHOP_SECONDS)
+    after = AfterRun(sandbox, aftermath, way, folder).end()
     words = [*filter(None, [after.failed]), *after.broken]
     try:
         sandbox.verify()

@@ -1,8 +1,9 @@
 """The servers of commands: one that runs already, or one that is started for a command."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from mockserver.adapters import local_server
 from mockserver.adapters.exit_codes import Exit
@@ -10,6 +11,21 @@ from mockserver.commands.ending import stop
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 _OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+
+
+def words_of(asked: Mapping[str, Any]) -> Iterator[str]:
+    """The options of ``serve`` as words."""
+    for name, value in asked.items():
+        option = f"--{name.replace('_', '-')}"
+        match value:
+            case None | False:
+                pass
+            case True:
+                yield option
+            case tuple():
+                yield from (word for one in value for word in (option, one))
+            case _:
+                yield from (option, str(value))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.explore.shrink import NoFailure, Shrinking, Stopped
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.scenario import Scenario
 from mockserver.settings import Settings
 
 
@@ -44,17 +45,12 @@ def shrink(
     COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once under the scenario,
     then with fewer and fewer of the faults that struck, each aimed at its call.
     """
-    try:
-        [read] = load([scenario], test_values=False)
-    except ScenarioRefused as refused:
-        stop(Exit.USAGE, str(refused))
-    except ValueError:
-        raise click.UsageError(f"--scenario: {scenario} is a folder, and one scenario is wanted") from None
+    read = _read(scenario)
     source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
+    ids = seed if seed is not None else read.said.seed or Settings().seed
     code = Exit.STOPPED.value
     with stopping(url, command[0]):
         out.mkdir(parents=True, exist_ok=True)
-        ids = seed if seed is not None else read.said.seed or Settings().seed
         try:
             with trial_runner(url, admin_token, command, ids) as runner:
                 report = partial(click.echo, err=True)
@@ -68,12 +64,19 @@ def shrink(
                 raise
             # Some parts of a scenario are for a whole server, as a sandbox says.
             stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
-    file = out / f"{made['name']}.yaml"
-    text = scenario_text(made)
-    try:
+        file, text = out / f"{made['name']}.yaml", scenario_text(made)
         file.write_text(text, "utf-8")
-    except OSError as problem:
-        stop(Exit.USAGE, f"{file}: {problem.strerror}")
     again = f"mockserver explore --replay {shlex.quote(str(file))} -- {mask_text(shlex.join(command))}"
     click.echo(f"{text}\nwritten to {file}\nTo see it: {again}")
     sys.exit(code)
+
+
+def _read(name: str) -> Scenario:
+    """The scenario of a file or a shipped name. Ends the command when it is refused."""
+    try:
+        [found] = load([name], test_values=False)
+    except ScenarioRefused as refused:
+        stop(Exit.USAGE, str(refused))
+    except ValueError:
+        raise click.UsageError(f"--scenario: {name} is a folder, and one scenario is wanted") from None
+    return found

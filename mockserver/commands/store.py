@@ -107,14 +107,13 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
     with _opened(path) as reader:
         known = [kept for kept in reader.sandboxes if key in (None, kept.key)]
         wanted = [kept for kept in known if sandbox_id in (None, _named(kept)["id"])]
-        is_one = key is not None or sandbox_id is not None
-        if is_one and not wanted:
-            what = "--key" if key is not None else "--id"
+        what = "--key" if key is not None else "--id" if sandbox_id is not None else None
+        if what is not None and not wanted:
             _end_damaged(path, reader.damage)
             raise click.UsageError(f"{what}: {path} has no such sandbox; mockserver store info lists them")
         make = _maker(reader)
-        damage = [] if is_one else reader.damage
-        if out is not None and not is_one:
+        damage = reader.damage if what is None else []
+        if out is not None and what is None:
             with _refusing(out):
                 out.mkdir(parents=True, exist_ok=True)
         for kept in wanted:
@@ -126,7 +125,7 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
             if out is None:
                 click.echo(text, nl=False)
             else:
-                _write(out if is_one else out / f"{_named(kept)['id']}.json", text)
+                _write(out / f"{_named(kept)['id']}.json" if what is None else out, text)
     _end_damaged(path, damage)
 
 

@@ -8,7 +8,7 @@ from mockserver.domain.charge import Charge, FailedAttempt, Payer, WebhookTarget
 from mockserver.domain.clock import Instant, Micros
 from mockserver.domain.customer import CustomerDetails
 from mockserver.domain.ids import Ids
-from mockserver.domain.money import Currency
+from mockserver.domain.money import Money
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.payto import PayIdDetails
 from mockserver.domain.provider import Provider
@@ -47,19 +47,18 @@ class NewCharge:
         *,
         provider: Provider,
         instrument: Instrument,
-        amount: Decimal,
-        currency: Currency,
+        money: Money,
         now: Micros,
         payer: Payer | None,
         customer_id: str | None,
         failed_attempts: tuple[FailedAttempt, ...],
         verified: bool,
     ) -> Charge:
-        """The charge that begins by an event: ``amount`` is what the provider took or declined, ``customer_id`` names
+        """The charge that begins by an event: ``money`` is what the provider took or declined, ``customer_id`` names
         the customer whose stored instrument was charged, ``verified`` says that 3-D Secure was passed before. Raises
         ``WrongState`` for an event by which no charge begins."""
         charge_id, declined = ids.hex32("charge"), event is ChargeEvent.DECLINED
-        card = instrument.card
+        card, amount, currency = instrument.card, money.amount, money.currency
         return Charge(
             charge_id,
             None if declined else "ch_" + charge_id[:-25:-1],

@@ -25,7 +25,8 @@ class MockserverError(Exception):
 class Refused(MockserverError):
     """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is allowed; whatever in
     it could be a card number is masked, so that no trace of the error holds one. ``own_code`` is a code that a scenario
-    gives instead, which may be none of the service's; with what a provider said of it, if one did."""
+    gives instead, which may be none of the service's; with what a provider said of it, if one did. ``is_retryable``:
+    another try may help."""
 
     own_code: int | None = None
     gateway_code: str | None = None
@@ -79,33 +80,11 @@ class WrongState(Refused):
 
 
 class KeyInUse(Refused):
-    """An idempotency key belongs to another request, or its first request is still being answered: then another try
-    may help."""
-
-    def __init__(self, code: Code, details: Mapping[str, str] | None = None, *, is_retryable: bool = False) -> None:
-        super().__init__(code, details)
-        self.is_retryable = is_retryable
+    """An idempotency key belongs to another request, or its first request is still being answered."""
 
 
 class ProviderRefused(Refused):
     """A provider declined an operation on an existing object."""
-
-    def __init__(
-        self,
-        code: Code,
-        details: Mapping[str, str] | None = None,
-        *,
-        message: str | None = None,
-        own_code: int | None = None,
-        gateway_code: str | None = None,
-        gateway_message: str | None = None,
-        is_retryable: bool = False,
-    ) -> None:
-        super().__init__(code, details, message=message)
-        self.own_code = own_code
-        self.gateway_code = gateway_code
-        self.gateway_message = gateway_message
-        self.is_retryable = is_retryable
 
 
 class ForeignDocument(Refused):

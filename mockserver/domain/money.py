@@ -32,6 +32,14 @@ class Currency:
     unit: Decimal
 
 
+@record
+class Money:
+    """An exact amount of a currency."""
+
+    amount: Decimal
+    currency: Currency
+
+
 def _row(digits: str, **texts: str) -> Currency:
     return Currency(digits=int(digits), unit=Decimal(1).scaleb(-int(digits)), **texts)
 
@@ -124,10 +132,10 @@ def number_text(number: Decimal) -> str:
     return text if number else "0"
 
 
-def cut(amount: Decimal, currency: Currency) -> Decimal:
+def cut(amount: Decimal, currency: Currency) -> Money:
     """An amount above 0 without the digits that its currency does not have, and at least its smallest unit."""
     whole = amount.quantize(currency.unit, ROUND_DOWN, context=_COSTS)
-    return Decimal(number_text(max(whole, currency.unit)))
+    return Money(Decimal(number_text(max(whole, currency.unit))), currency)
 
 
 @lru_cache(maxsize=4096)

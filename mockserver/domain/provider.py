@@ -44,11 +44,10 @@ class Capability(StrEnum):
     CHECKOUT = "checkout"
 
 
-_EVERYTHING = frozenset(Capability)
 _CHECKOUT_ONLY = frozenset({Capability.CHECKOUT, Capability.PARTIAL_REFUND})
 
 CAPABILITIES: Mapping[str, frozenset[Capability]] = {
-    "dummy": _EVERYTHING,
+    "dummy": frozenset(Capability),
     "nab_transact": frozenset(
         {Capability.CARD, Capability.AUTHORISE, Capability.PARTIAL_CAPTURE, Capability.PARTIAL_REFUND}
     ),
@@ -135,6 +134,12 @@ class Provider:
                 return share(amount, cost.percent, money.digits, cost.fixed)
         return None
 
+    def is_offered(self, amount: Decimal | None, currency: str | None) -> bool:
+        """Whether no row hides a payment, and one of those required, if any, fits it."""
+        if any(row.holds(amount, currency) for row in self.hide):
+            return False
+        return not self.require or any(row.holds(amount, currency) for row in self.require)
+
     def _is_international(self, card: CardNumber | None) -> bool:
         if card is None or self.country is None:
             return False
@@ -215,15 +220,3 @@ class ProviderCondition:
         if self.less_than is not None and (amount is None or amount >= self.less_than):
             return False
         return self.greater_than is None or (amount is not None and amount > self.greater_than)
-
-
-def is_offered(
-    hide: Sequence[ProviderCondition],
-    require: Sequence[ProviderCondition],
-    amount: Decimal | None,
-    currency: str | None,
-) -> bool:
-    """Whether no row hides the payment, and one of those required, if any, fits it."""
-    if any(row.holds(amount, currency) for row in hide):
-        return False
-    return not require or any(row.holds(amount, currency) for row in require)

@@ -5,7 +5,7 @@ Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assum
 ``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from operator import attrgetter
@@ -43,8 +43,6 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
 
-_ORDINARY = BatchScript()
-
 _ORIGIN = Origin("batch", "batch.row", "batch.three_ds", "row_fails")
 
 _COLUMNS = {name: attrgetter(snake(name)) for name in ROW_FIELDS}
@@ -76,7 +74,9 @@ class Reading:
 def reading(step: Step, text: str) -> Cooperative[Reading]:
     """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. What it means
     is asked for the findings alone."""
-    script, salt = _script(step)
+    # What the scenario says of the batch, and the salt of its draws.
+    scripts = ((one.outcome.batch, one.salt) for one in step.result.decisions if one.outcome.batch is not None)
+    script, salt = next(scripts, (BatchScript(), ""))
     lines, rows, wrong, meaning = read_lines(text), list[BatchRow](), dict[str, str](), 0
     while some := list(islice(lines, LINES)):
         added = [row for _, row in some if isinstance(row, BatchRow)]
@@ -102,36 +102,41 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     20), or a wrong count."""
     sandbox = step.sandbox
     read = read or run_to_end(reading(step, command.text))
-    rows, wrong = read.rows, dict(read.wrong)
     most = step.assume("batch.maximum")
-    if not wrong and command.count != len(rows):
-        wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
-    elif not wrong and not rows:
-        wrong["Batch"] = "wanted at least one transaction after the header"
-    elif not wrong and len(rows) > most:
-        wrong["Batch"] = f"got {len(rows)} transactions, wanted at most {most}"
-    if wrong:
+    if wrong := read.wrong or _wrong_count(command.count, len(read.rows), most):
         raise Invalid(Code.INVALID_BATCH_DATA, wrong)
     batch = Batch(
         batch_id=sandbox.ids.hex32("batch"),
         description=command.description,
         added=sandbox.now,
-        pace=_pace(step, len(rows), read.script),
-        rows=rows,
+        pace=_pace(step, len(read.rows), read.script),
+        rows=read.rows,
         results_fault=_results_fault(read.script, read.salt),
         metadata=command.metadata,
         webhook=command.webhook,
     )
     batch.meaning = read.meaning
     if read.script.rows:
-        said = {number: outcome for number, outcome in read.outcomes.items() if not isinstance(outcome, Stall)}
-        sandbox.scripts[batch.batch_id] = said
-        for number in read.outcomes.keys() - said.keys():
-            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
+        _follow_script(sandbox, batch, read.outcomes)
     created, started, _ = step.assume("batch.flow")
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
     return step.add(batch, "received")
+
+
+def _wrong_count(wanted: int, got: int, most: int) -> Mapping[str, str]:
+    if got != wanted:
+        return {"Count": f"got {wanted}, the batch has {got} transactions"}
+    if not got:
+        return {"Batch": "wanted at least one transaction after the header"}
+    return {"Batch": f"got {got} transactions, wanted at most {most}"} if got > most else {}
+
+
+def _follow_script(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
+    said = {number: outcome for number, outcome in outcomes.items() if not isinstance(outcome, Stall)}
+    sandbox.scripts[batch.batch_id] = said
+    for number in outcomes.keys() - said.keys():
+        batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
 
 
 def prepare(step: Step, batch: Batch) -> None:
@@ -228,12 +233,6 @@ def _failure_of(charge: Charge) -> RowFailure | None:
 def _refusal(refused: Refused) -> RowFailure:
     details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
     return RowFailure(f"{refused.message} ({details})" if details else refused.message)
-
-
-def _script(step: Step) -> tuple[BatchScript, str]:
-    """What the scenario says of the batch that is being submitted, and the salt of its draws."""
-    scripts = ((one.outcome.batch, one.salt) for one in step.result.decisions if one.outcome.batch is not None)
-    return next(scripts, (_ORDINARY, ""))
 
 
 def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:

@@ -14,20 +14,19 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, Refused, WrongState
-from mockserver.domain.money import CURRENCIES, cut
+from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
-from mockserver.engine import amount_check, providers, sources, subscriptions, tokens, transfers, vault
-from mockserver.engine.amount_check import Money
+from mockserver.engine import intake, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
 from mockserver.engine.step import Step, finder
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
+from mockserver.scenario.provider_outcome import REFUSALS, Approve, Challenge, Decline, Pending, Settlement
 
 get = finder(Charge, Code.INVALID_CHARGE_ID)
 """A charge. Raises ``NotFound`` (84)."""
@@ -35,22 +34,17 @@ get = finder(Charge, Code.INVALID_CHARGE_ID)
 
 @record
 class Origin:
-    """What asks for a charge whose source a client does not name: its ``source`` in rules, and the second name of the
-    step. Where no payer is there, the ``assumption`` says whether a charge that asks for 3-D Secure ``fails``, or is
-    charged without."""
+    """What asks for a charge: its ``source`` in rules, and the second name of a step that no client asks for. Where no
+    payer is there, the ``assumption`` says whether a charge that asks for 3-D Secure ``fails``, or is charged
+    without."""
 
     source: str
-    op: str
+    op: str | None = None
     assumption: str | None = None
     fails: str = ""
 
 
 _RENEWAL = Origin("subscription", "subscription.renew", "subscription.three_ds", "payment_fails")
-
-NO_PAYER_DECLINE = Decline(
-    "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
-)
-"""A challenge without a payer to answer it."""
 
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
 _PAID = _TAKEN | {ChargeState.AUTHORISED}
@@ -71,19 +65,20 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
     command.
     """
     faults = Faults()
-    money = amount_check.check(step, command.amount, command.currency, faults)
+    money = intake.check_amount(step, command.amount, command.currency, faults)
     begun = sources.plan(step, command, money.currency if money else None, faults)
     if money is None and begun is not None and not faults:
         own = CURRENCIES[begun.provider.currency]
-        money = amount_check.check(step, command.amount, own, faults)
+        money = intake.check_amount(step, command.amount, own, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
-        amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
+        intake.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
         faults.absorb(providers.lacks(begun.provider, Capability.AUTHORISE))
     if faults or begun is None or money is None:
         begun, money = faults.sure(begun), faults.sure(money)
-    return _store(step, command, begun, _try_routes(step, command, begun, origin), money)
+    verdict = _try_routes(step, command, begun, origin or Origin(command.source.word))
+    return _store(step, command, begun, verdict, money)
 
 
 def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
@@ -93,7 +88,7 @@ def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     after = captured(step, charge, amount)
     if after.amount != charge.amount:
         _require(step.sandbox, charge, Capability.PARTIAL_CAPTURE)
-    pending = _consult(step, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
+    pending = _consult(step, "charge.capture", charge)
     if pending is None or charge.captures:
         return move(step, charge, after, capturing(charge))
     _plan_settlement(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
@@ -117,7 +112,7 @@ def void(step: Step, charge_id: str) -> Charge:
     ``ProviderRefused``."""
     charge = get(step, charge_id)
     charge.after_void(ChargeEvent.VOIDED, step.sandbox.now)
-    _consult(step, "charge.void", charge, Code.UNABLE_TO_VOID)
+    _consult(step, "charge.void", charge)
     return let_go(step, charge, ChargeEvent.VOIDED)
 
 
@@ -134,7 +129,7 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     wanted = charge.refund_of(amount, comment, sandbox.now)
     if charge.after_refund(wanted).status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
-    pending = _consult(step, "charge.refund", charge, Code.UNABLE_TO_REFUND)
+    pending = _consult(step, "charge.refund", charge)
     if pending is None:
         return give_back(step, charge, charge.after_refund(wanted))
     wanted = replace(wanted, settles=sandbox.now + _wait_of(step, pending))
@@ -191,20 +186,17 @@ def renew(step: Step, row: Subscription, awaited: str) -> None:
             "metadata": dict(row.metadata or {}),
         }
     )
+    payment = NewCharge(
+        source=MethodSource(row.payment_method_id),
+        amount=amount,
+        currency=row.currency,
+        initiator=Initiator.MERCHANT,
+        webhook=row.webhook,
+        metadata=row.metadata,
+        subscription_id=row.subscription_id,
+    )
     try:
-        create(
-            step,
-            NewCharge(
-                source=MethodSource(row.payment_method_id),
-                amount=amount,
-                currency=row.currency,
-                initiator=Initiator.MERCHANT,
-                webhook=row.webhook,
-                metadata=row.metadata,
-                subscription_id=row.subscription_id,
-            ),
-            _RENEWAL,
-        )
+        create(step, payment, _RENEWAL)
     except Refused:
         subscriptions.move(step, row, SubscriptionEvent.SUSPENDED)
 
@@ -213,24 +205,14 @@ _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 """What the providers said: the last route tried, its outcome, and the tries that failed."""
 
 
-def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origin | None) -> _Verdict:
-    source, also = (command.source.word, None) if origin is None else (origin.source, origin.op)
+def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origin) -> _Verdict:
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
     routes: list[ProviderRoute] = [begun, *begun.others]
     while routes:
         route = routes.pop(0)
         tried.append(route)
-        if step.asked.scripted is not None:
-            outcome = Outcome(provider=step.asked.scripted)
-        else:
-            number = len(failed) + 1
-            outcome = providers.ask(
-                step, "charge.create", route.provider, route.instrument, source, also=also, number=number
-            )
-        if isinstance(outcome.provider, Challenge) and origin is not None and origin.assumption is not None:
-            fails = step.assume(origin.assumption) == origin.fails
-            outcome = replace(outcome, provider=NO_PAYER_DECLINE if fails else Approve())
+        outcome = _answer(step, route, origin, len(tried))
         if not isinstance(outcome.provider, Decline):
             break
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
@@ -238,6 +220,26 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origi
             break
         routes = sources.routes_left(step, tried, routes, command.amount)
     return route, outcome, tuple(failed)
+
+
+def _answer(step: Step, route: ProviderRoute, origin: Origin, number: int) -> Outcome:
+    """What the provider of a route says, which is tried as the ``number``-th: by the script of a batch, or by rules."""
+    if step.asked.scripted is not None:
+        outcome = Outcome(provider=step.asked.scripted)
+    else:
+        provider, instrument = route.provider, route.instrument
+        outcome = providers.ask(
+            step, "charge.create", provider, instrument, origin.source, also=origin.op, number=number
+        )
+    if isinstance(outcome.provider, Challenge) and origin.assumption is not None:
+        fails = step.assume(origin.assumption) == origin.fails
+        outcome = replace(outcome, provider=failed_challenge(Code.REQUIRE_THREE_D_SECURE) if fails else Approve())
+    return outcome
+
+
+def failed_challenge(code: Code) -> Decline:
+    """What a payment is declined with whose 3-D Secure challenge was not passed."""
+    return Decline("three_ds_challenge", code, code.message, None, None, is_retryable=False)
 
 
 def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> FailedAttempt:
@@ -255,10 +257,10 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
 
 def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
     sandbox = step.sandbox
-    (route, outcome, failed), amount = verdict, money.amount
+    route, outcome, failed = verdict
     event = _event_of(step, command, begun, route, outcome)
-    if outcome.provider is not None and (approved := outcome.provider.approved(amount)) is not amount:
-        amount = cut(approved, money.currency)
+    if outcome.provider is not None and (approved := outcome.provider.approved(money.amount)) is not money.amount:
+        money = cut(approved, money.currency)
     given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
@@ -268,8 +270,7 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
         event,
         provider=route.provider,
         instrument=route.instrument,
-        amount=amount,
-        currency=money.currency,
+        money=money,
         now=sandbox.now,
         payer=sources.payer_of(given, stored) if given and stored else given or stored,
         customer_id=begun.instrument.customer_id,
@@ -326,13 +327,13 @@ def _plan_settlement(step: Step, charge_id: str, pending: Pending, ends: tuple[D
     step.sandbox.schedule.plan(step.sandbox.now + _wait_of(step, pending), what, charge_id, detail)
 
 
-def _consult(step: Step, op: str, charge: Charge, refusal: Code) -> Pending | None:
+def _consult(step: Step, op: str, charge: Charge) -> Pending | None:
     """Ask the provider of a charge; what it says when it answers later."""
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
         return None
     outcome = providers.ask(step, op, provider, charge.instrument, "charge")
-    providers.refuse_declined(outcome, refusal)
+    providers.refuse_declined(outcome, REFUSALS[op])
     return outcome.provider if isinstance(outcome.provider, Pending) else None
 
 

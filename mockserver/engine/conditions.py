@@ -50,20 +50,20 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
 
 @record
 class WaitCondition:
-    """One thing waited for: of ``kind``, so many (``count``) that pass all tests; ``name`` is that of an inbox."""
+    """One thing waited for: of ``kind``, so many (``count``) that pass all tests; ``named`` is the id of the only one
+    that is looked at, of arrivals the name of their inbox."""
 
     kind: str
-    tests: tuple[FieldTest, ...]
+    tests: Sequence[FieldTest]
     count: int
-    id: str | None = None
-    name: str = ""
+    named: str | None
 
     def unmet(self, sandbox: Sandbox) -> str | None:
         """Why it does not hold yet, in words; None when it holds."""
         rows, count = self._rows(sandbox)
-        if self.id is not None and not count:
-            return f"no {self.kind} '{mask_start(self.id, 64)}' in this sandbox"
-        most = most_looked_at(self.tests) if self.tests else 0
+        if not count and self.named is not None and self.kind != "inbox":
+            return f"no {self.kind} '{mask_start(self.named, 64)}' in this sandbox"
+        most = MOST_READ // len(self.tests) if self.tests else 0
         fits, why = 0 if self.tests else count, None
         tests = [(test, self._reader(sandbox, test.path)) for test in self.tests]
         for row in islice(rows, most):
@@ -77,7 +77,7 @@ class WaitCondition:
         if fits >= self.count:
             return None
         if not count:
-            return f"the inbox '{self.name}' is empty" if self.name else f"this sandbox has no {self.kind}"
+            return f"this sandbox has no {self.kind}" if self.named is None else f"the inbox '{self.named}' is empty"
         among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
         words = f"{fits} of {self.count} wanted pass all tests, among {among}"
         return f"{words}; the newest other: {why}" if why is not None else words
@@ -86,13 +86,13 @@ class WaitCondition:
         """What is looked at, the newest first, and how many that are. Long tables are not copied for each look."""
         found: Sequence[Any]
         if self.kind == "webhook":
-            found = [one for one in sandbox.deliveries if self.id in (None, one.delivery_id)]
+            found = [one for one in sandbox.deliveries if self.named in (None, one.delivery_id)]
         elif self.kind == "inbox":
-            found = sandbox.inboxes.arrivals(self.name)
+            found = sandbox.inboxes.arrivals(self.named or "")
         else:
             table = KINDS[snake(self.kind)].table(sandbox)
-            row = None if self.id is None else table.get(self.id)
-            found = table.rows if self.id is None else [] if row is None else [row]
+            row = None if self.named is None else table.get(self.named)
+            found = table.rows if self.named is None else [] if row is None else [row]
         return reversed(found), len(found)
 
     def _reader(self, sandbox: Sandbox, path: str) -> Callable[[Any], object]:
@@ -111,11 +111,6 @@ class WaitCondition:
             return value_at(sandbox, row, "state") if value is None and path == "status" else value
 
         return read
-
-
-def most_looked_at(tests: Sequence[object]) -> int:
-    """How many objects a condition with some tests looks at."""
-    return max(MOST_READ // max(len(tests), 1), 1)
 
 
 def read(wanted: object) -> list[WaitCondition]:
@@ -139,28 +134,32 @@ def read(wanted: object) -> list[WaitCondition]:
 
 def _condition(kind: str, given: object) -> WaitCondition:
     """The condition of one kind. Raises ``ValueError`` with what is wrong with it."""
-    kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
+    kinds = [*map(camel, KINDS), *_FIELDS]
     if kind not in kinds:
         raise ValueError(f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}")
-    if kind == "inbox" and isinstance(given, str):
+    is_inbox = kind == "inbox"
+    if is_inbox and isinstance(given, str):
         given = {"name": given}
     if not isinstance(given, dict):
-        form = '"shop" or {"name": "shop"}' if kind == "inbox" else '{"id": ..., "status": ...}'
+        form = '"shop" or {"name": "shop"}' if is_inbox else '{"id": ..., "status": ...}'
         raise ValueError(f"wanted an object of tests, such as {form}")
     tests = dict(given)
-    count = tests.pop("count", 1)
+    count, named = tests.pop("count", 1), tests.pop("name" if is_inbox else "id", None)
     if type(count) is not int or not 1 <= count <= 1_000_000:
         raise ValueError("count: wanted a whole number, 1 or more")
-    name = tests.pop("name", "") if kind == "inbox" else ""
-    of = tests.pop("id", None) if kind != "inbox" else None
-    if of is not None and not isinstance(of, str):
-        raise ValueError("id: wanted a text")
-    if kind == "inbox" and (not isinstance(name, str) or not name):
+    if is_inbox and (not isinstance(named, str) or not named):
         raise ValueError("name: wanted the name of an inbox")
+    if named is not None and not isinstance(named, str):
+        raise ValueError("id: wanted a text")
     if len(tests) > MOST_TESTS:
         raise ValueError(f"got {len(tests)} tests, wanted at most {MOST_TESTS}")
-    if tests and count > (most := most_looked_at([*tests])):
+    if tests and count > (most := MOST_READ // len(tests)):
         raise ValueError(f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are looked at")
+    return WaitCondition(kind, _compiled(kind, tests), count, named)
+
+
+def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:
+    """The tests of paths. Raises ``ValueError`` with what is wrong with some of them."""
     compiled: list[FieldTest] = []
     faults: list[str] = []
     for path, wanted in tests.items():
@@ -177,7 +176,7 @@ def _condition(kind: str, given: object) -> WaitCondition:
             faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
     if faults:
         raise ValueError("; ".join(faults))
-    return WaitCondition(kind, tuple(compiled), count, of, str(name))
+    return compiled
 
 
 def _kind_of(kind: str, path: str) -> Kind:

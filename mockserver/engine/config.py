@@ -3,7 +3,7 @@ sandboxes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields
-from typing import Any, TypeAlias
+from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
@@ -15,14 +15,12 @@ from mockserver.findings.facts import Policy
 from mockserver.scenario.director import Ruleset
 from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 
-RenderWebhook: TypeAlias = Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
-"""The body of a webhook by its id, type and content, as the assumptions word it."""
-
 
 @record
 class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
-    ``public_url`` has no trailing slash; ``counts`` are those of the server."""
+    ``public_url`` has no trailing slash; ``render`` makes the body of a webhook of its id, type and content, as the
+    assumptions word it; ``counts`` are those of the server."""
 
     _: KW_ONLY
     seed: int
@@ -33,7 +31,7 @@ class ServerConfig:
     test_cards_only: bool = False
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
-    render: RenderWebhook
+    render: Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
     write: Callable[[object], bytes]
     findings: Policy | None = None
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)

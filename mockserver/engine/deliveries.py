@@ -93,25 +93,30 @@ def come_due(step: Step, delivery_id: str) -> None:
     if delivery.blocks:
         sandbox.deliveries.blocking[delivery.url] = delivery_id
     _move(sandbox, delivery, DeliveryEvent.CAME_DUE)
-    number = len(delivery.tries)
-    if number < len(delivery.script):
-        said = delivery.script[number]
-        if isinstance(said, int):
-            report(sandbox, delivery, Try(delivery.due, said, scripted=True))
-        else:
-            waited = step.assume("webhook.timeout")
-            report(sandbox, delivery, Try(delivery.due, error="timeout", latency=waited, scripted=True))
-        return
-    inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
-    if inbox is not None:
-        query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
-        sent = InboxMessage(0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body)
-        kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
-        report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
-        return
-    sandbox.deliveries.outbox.append(delivery_id)
-    if sandbox.watch is not None:
-        sandbox.watch.webhooks.sent(delivery_id, sandbox.journal.last)
+    if (number := len(delivery.tries)) < len(delivery.script):
+        _answer_for(step, delivery, delivery.script[number])
+    elif (inbox := inboxes.name_in(delivery.url, sandbox.config.public_url)) is not None:
+        _put_in(sandbox, delivery, inbox)
+    else:
+        sandbox.deliveries.outbox.append(delivery_id)
+        if sandbox.watch is not None:
+            sandbox.watch.webhooks.sent(delivery_id, sandbox.journal.last)
+
+
+def _answer_for(step: Step, delivery: Delivery, said: int | str) -> None:
+    """The scenario's pretence answers with a status, or not in time."""
+    if isinstance(said, int):
+        made = Try(delivery.due, said, scripted=True)
+    else:
+        made = Try(delivery.due, error="timeout", latency=step.assume("webhook.timeout"), scripted=True)
+    report(step.sandbox, delivery, made)
+
+
+def _put_in(sandbox: Sandbox, delivery: Delivery, inbox: str) -> None:
+    query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
+    sent = InboxMessage(0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body)
+    kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
+    report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
 
 
 def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False) -> None:
@@ -162,8 +167,8 @@ def release_held(sandbox: Sandbox, delivery_id: str) -> None:
     """No delivery has overtaken a held one in time: it goes out."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
-        sandbox.deliveries.held.get(delivery.overtaken_by, []).remove(delivery_id)
-        _release(sandbox, delivery, delivery.ordering_key, sandbox.now)
+        copies = sandbox.deliveries.held.pop(delivery.overtaken_by, [])
+        _release(sandbox, copies, delivery.ordering_key, sandbox.now)
 
 
 def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
@@ -306,7 +311,7 @@ def _plan_one(
         if not sandbox.deliveries.has_room:
             sandbox.deliveries.refused += 1
             continue
-        begun = DeliveryEvent.HELD_BACK if waits and number == 0 else DeliveryEvent.PLANNED
+        begun = DeliveryEvent.HELD_BACK if waits else DeliveryEvent.PLANNED
         delivery_id = message_id if number == 0 else f"{message_id}-{number + 1}"
         delivery = Delivery(
             delivery_id=delivery_id,
@@ -342,27 +347,31 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
         waiting = held.setdefault(delivery.overtaken_by, [])
         if delivery.delivery_id in waiting:
             return
-        # One that waits itself is still the next of those that wait already: it overtakes them.
-        if not waiting:
+        # One that waits itself is still the next of those that wait already: it overtakes them, and its copies follow
+        # it. The first of a message has its id; when it waits, its copies wait with it.
+        if delivery.message_id in (waiting or [delivery.delivery_id]):
+            if not waiting:
+                until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
+                sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             waiting.append(delivery.delivery_id)
-            until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
-            sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             return
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     about = f"{delivery.url} {delivery.message.subject_id}"
-    for delivery_id in (*held.pop(delivery.url, ()), *held.pop(about, ())):
-        overtaken = sandbox.deliveries.get(delivery_id)
-        if overtaken is not None and overtaken.state is DeliveryState.HELD:
-            _release(sandbox, overtaken, delivery.ordering_key, delivery.due)
+    for whose in (delivery.url, about):
+        _release(sandbox, held.pop(whose, ()), delivery.ordering_key, delivery.due)
 
 
-def _release(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: Micros) -> None:
-    _move(sandbox, delivery, DeliveryEvent.RELEASED)
-    if not delivery.together:
-        delivery.ordering_key = ordering_key
-    delivery.due = max(delivery.due, earliest)
-    sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+def _release(sandbox: Sandbox, copies: Sequence[str], ordering_key: str, earliest: Micros) -> None:
+    """Let held copies of one message go out, the first not before ``earliest`` and the others by their gap later."""
+    held = [one for each in copies if (one := sandbox.deliveries.get(each)) and one.state is DeliveryState.HELD]
+    late = max(0, earliest - held[0].due) if held else 0
+    for delivery in held:
+        _move(sandbox, delivery, DeliveryEvent.RELEASED)
+        if not delivery.together:
+            delivery.ordering_key = ordering_key
+        delivery.due += late
+        sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
 
 
 def _move(sandbox: Sandbox, delivery: Delivery, event: DeliveryEvent) -> None:

@@ -39,13 +39,15 @@ class DryRule:
     _misses: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
 
     def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
-        failed, place = min((len(self.rule.when.differences(attempt)), place) for place, attempt in enumerate(meant))
+        failed, place = min(
+            (len(list(self.rule.when.differences(attempt))), place) for place, attempt in enumerate(meant)
+        )
         self._misses.append((failed, -entry.number, entry, meant[place]))
 
     def near(self) -> list[tuple[JournalEntry, list[Difference]]]:
         """The nearest misses, and what differed."""
         nearest = nsmallest(MOST_NEAR, self._misses)
-        return [(entry, self.rule.when.differences(attempt)) for _, _, entry, attempt in nearest]
+        return [(entry, list(self.rule.when.differences(attempt))) for _, _, entry, attempt in nearest]
 
 
 class DryRun:

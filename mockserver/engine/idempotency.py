@@ -43,7 +43,9 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
         raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
     if first.result is not None and not first.result.answered:
         words = "the first request with this key is still being answered: send it again later"
-        raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words}, is_retryable=True)
+        refused = KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words})
+        refused.is_retryable = True
+        raise refused
     _repeat(step, first.result, "a repeat: its Idempotency-Key was given the first answer")
     return first
 

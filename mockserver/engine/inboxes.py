@@ -58,7 +58,7 @@ class Inboxes(QuotaMember):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
     ``size`` is roughly what they take, in bytes; ``quota`` what they share with the inboxes and journals of other
-    sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number."""
+    sandboxes. ``on_change`` is called with the number of each arrival that comes, with its inbox, or goes (None)."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Inboxes(QuotaMember):
         self.number = 0
         self.dropped = 0
         self._by_name: dict[str, deque[InboxMessage]] = {}
-        self.on_change: Callable[[int, str, InboxMessage | None], None] | None = None
+        self.on_change: Callable[[int, tuple[str, InboxMessage] | None], None] | None = None
 
     def __iter__(self) -> Iterator[tuple[str, InboxMessage]]:
         """Every arrival with the name of its inbox."""
@@ -101,7 +101,7 @@ class Inboxes(QuotaMember):
         if not self._by_name[name]:
             del self._by_name[name]
         if self.on_change is not None:
-            self.on_change(gone.number, name, None)
+            self.on_change(gone.number, None)
         self.resize(-size_of(gone))
 
     def put(self, key: str, name: str, came: InboxMessage) -> InboxMessage | None:
@@ -130,7 +130,7 @@ class Inboxes(QuotaMember):
             self.dropped += 1
             self._drop_oldest(name)
         if self.on_change is not None:
-            self.on_change(arrival.number, name, arrival)
+            self.on_change(arrival.number, (name, arrival))
         self.resize(size_of(arrival))
 
 

@@ -173,59 +173,50 @@ class Change:
 
 
 class Stories:
-    """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many."""
+    """The newest changes, oldest first; the oldest of all go when there are too many."""
 
     def __init__(self, journal_limit: int) -> None:
-        self.most = min(PER_ENTRY * journal_limit, MOST_CHANGES)
-        self._by_subject: dict[str, deque[Change]] = {}
-        self._order: deque[Change] = deque()
+        self._changes: deque[Change] = deque(maxlen=min(PER_ENTRY * journal_limit, MOST_CHANGES))
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._changes)
 
     @property
     def oldest(self) -> int:
         """The number of the entry of the oldest change, 0 without one."""
-        return self._order[0].number if self._order else 0
+        return self._changes[0].number if self._changes else 0
 
     @property
     def size(self) -> int:
         """Roughly the memory that they take, in bytes."""
-        return len(self._order) * _CHANGE
+        return len(self._changes) * _CHANGE
 
     def since(self, after: int) -> Iterator[Change]:
         """Changes of entries with a number above ``after``, oldest first."""
-        return reversed(list(takewhile(lambda change: change.number > after, reversed(self._order))))
+        return reversed(list(takewhile(lambda change: change.number > after, reversed(self._changes))))
 
     def note(self, number: int, asked: Asked, result: Result) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes, changes = _causes(result) if result.ruled else (), []
+        before, causes = len(self._changes), _causes(result) if result.ruled else ()
         for event in result.events:
             bare = event if event.data is None else replace(event, data=None)
-            changes.append(Change(number, asked.op, bare, causes))
-        self.take(changes)
-        return len(changes) * _CHANGE - (self.shrink(self.most) if len(self._order) > self.most else 0)
+            self._changes.append(Change(number, asked.op, bare, causes))
+        return (len(self._changes) - before) * _CHANGE
 
     def take(self, changes: Iterable[Change]) -> None:
         """Keep changes, oldest first."""
-        for change in changes:
-            self._by_subject.setdefault(change.event.subject_id, deque()).append(change)
-            self._order.append(change)
+        self._changes.extend(changes)
 
     def shrink(self, most: int) -> int:
         """Drop the oldest changes until ``most`` are left; how many bytes they took."""
-        dropped = max(len(self._order) - most, 0)
+        dropped = max(len(self._changes) - most, 0)
         for _ in range(dropped):
-            subject_id = self._order.popleft().event.subject_id
-            changes = self._by_subject[subject_id]
-            changes.popleft()
-            if not changes:
-                del self._by_subject[subject_id]
+            self._changes.popleft()
         return dropped * _CHANGE
 
     def of(self, subject_id: str) -> list[Change]:
         """The changes of one object that are kept."""
-        return list(self._by_subject.get(subject_id, ()))
+        return [change for change in self._changes if change.event.subject_id == subject_id]
 
 
 def _causes(result: Result) -> tuple[Cause, ...]:

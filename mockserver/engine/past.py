@@ -46,10 +46,6 @@ class Past:
         self._is_rewound = False
         self.is_cut = False
         self.noted = 0
-        self.listen(tables)
-
-    def listen(self, tables: Iterable[Table[Any]]) -> None:
-        """Hear of the changes of the tables."""
         noting = WeakMethod(self._note)
         for table in tables:
             table.listeners += (lambda *change: note(*change) if (note := noting()) is not None else None,)

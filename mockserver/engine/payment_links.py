@@ -64,17 +64,14 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     amount = link.amount if link.amount is not None else payment.amount
     if amount is None:
         raise invalid({"Amount": "required: this link leaves the amount to the payer"})
-    charge = charges.create(
-        step,
-        NewCharge(
-            source=payment.source,
-            amount=amount,
-            currency=link.currency or usual_currency(step),
-            metadata=link.metadata,
-            payment_link_id=link.payment_link_id,
-        ),
-        _ORIGIN,
+    wanted = NewCharge(
+        source=payment.source,
+        amount=amount,
+        currency=link.currency or usual_currency(step),
+        metadata=link.metadata,
+        payment_link_id=link.payment_link_id,
     )
+    charge = charges.create(step, wanted, _ORIGIN)
     link = get(step, payment_link_id)
     step.change(link, link.after_attempt(payment.attempt_key, charge.charge_id))
     return charge

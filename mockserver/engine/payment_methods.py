@@ -24,7 +24,7 @@ from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import VaultItem, check_expiry
-from mockserver.engine import card_entry, payto, providers, subscriptions, tokens, vault
+from mockserver.engine import intake, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, finder, method_in_use, turn_to
 
@@ -137,8 +137,8 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     if not given:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
-    number = faults.attempt(card_entry.check_number, step, wanted.number) if wanted.number else card.number
-    expiry = faults.attempt(card_entry.check_expiry_date, sandbox, wanted.expiry) if wanted.expiry else card.expiry
+    number = faults.attempt(intake.check_number, step, wanted.number) if wanted.number else card.number
+    expiry = faults.attempt(intake.check_expiry_date, sandbox, wanted.expiry) if wanted.expiry else card.expiry
     holder = or_kept(wanted.cardholder, card.cardholder)
     changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
     metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
@@ -232,7 +232,7 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
     details, number = command.details, command.details.number
-    found = card_entry.check(step, details, faults, skip_expiry_check=command.skip_expiry_check)
+    found = intake.check_card(step, details, faults, skip_expiry_check=command.skip_expiry_check)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     if provider is None or found is None or number is None:
         return None
@@ -259,7 +259,7 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
     if method is not None and (item is None or card is None):
         code, words = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD, "its card is not in the vault, or no longer"
         faults.add(code, "PaymentMethodId", words)
-    card_entry.check_ccv(command.ccv, card.number if card else None, faults)
+    intake.check_ccv(command.ccv, card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
     instrument = sandbox.cards.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv)))

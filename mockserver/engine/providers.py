@@ -22,7 +22,6 @@ from mockserver.domain.provider import (
     ProviderDetails,
     ProviderSummary,
     check_costs,
-    is_offered,
     simulated_latency,
 )
 from mockserver.domain.record import record, replace
@@ -114,13 +113,10 @@ def delete(step: Step, provider_id: str) -> Provider:
     return step.change(provider, provider.after_removal(), "removed")
 
 
-_REMOVED = Presence.REMOVED
-
-
 def known(sandbox: Sandbox, provider_id: str | None) -> Provider | None:
     """The provider of an id, while it is in use."""
     provider = sandbox.providers.get(provider_id) if provider_id else None
-    return None if provider is None or provider.state is _REMOVED else provider
+    return None if provider is None or provider.state is Presence.REMOVED else provider
 
 
 def get(sandbox: Sandbox, provider_id: str) -> Provider:
@@ -134,7 +130,7 @@ def get(sandbox: Sandbox, provider_id: str) -> Provider:
 def named(sandbox: Sandbox, provider_id: str, needs: Capability) -> Provider:
     """The provider that a body names. Raises ``Invalid`` 39 (unknown), 32, 71, 78, 103 (lacks the feature)."""
     provider = sandbox.providers.get(provider_id)
-    if provider is None or provider.state is _REMOVED:
+    if provider is None or provider.state is Presence.REMOVED:
         raise Invalid(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
     if needs not in provider.capabilities:
         raise lacks(provider, needs)
@@ -252,15 +248,12 @@ def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
     decline = outcome.provider
     if isinstance(decline, Decline):
         plain = refusal is None or decline.own_code is not None or decline.own_message is not None
-        raise ProviderRefused(
-            refusal or Code.TOKENISE_CARD_ERROR,
-            {"Provider": decline.error_message},
-            message=decline.error_message if plain else None,
-            own_code=decline.error_code if refusal is None else decline.own_code,
-            gateway_code=decline.gateway_code,
-            gateway_message=decline.gateway_message,
-            is_retryable=decline.is_retryable,
-        )
+        code, words = refusal or Code.TOKENISE_CARD_ERROR, decline.error_message
+        refused = ProviderRefused(code, {"Provider": words}, message=words if plain else None)
+        refused.own_code = decline.error_code if refusal is None else decline.own_code
+        refused.gateway_code, refused.gateway_message = decline.gateway_code, decline.gateway_message
+        refused.is_retryable = decline.is_retryable
+        raise refused
 
 
 PAYPAL = "paypal"
@@ -290,7 +283,7 @@ def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_i
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
     for feature in Capability:
-        offered = [one for one in in_use(step.sandbox, feature) if is_offered(one.hide, one.require, amount, code)]
+        offered = [one for one in in_use(step.sandbox, feature) if one.is_offered(amount, code)]
         able[feature] = taking(step, offered, code)
     asked = get(step.sandbox, card_provider_id) if card_provider_id else None
     return Offer(able, asked or next(iter(able[Capability.CARD]), None))

@@ -62,12 +62,12 @@ class Schedule:
     """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due.
 
     ``order`` counts the entries that were ever planned, ``ran`` those that have come due. ``on_change`` is called with
-    each entry that is added (True) or taken (False)."""
+    the order of each entry and the entry, None for one that is taken."""
 
     order: NonNegative
     entries: list[ScheduledWork]
     ran: int = field(default=0, init=False)
-    on_change: Callable[[ScheduledWork, bool], None] | None = field(default=None, init=False, compare=False)
+    on_change: Callable[[int, ScheduledWork | None], None] | None = field(default=None, init=False, compare=False)
 
     def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
         """Add an entry. What lies beyond the calendar never comes due, and is not kept."""
@@ -76,7 +76,7 @@ class Schedule:
             entry = ScheduledWork(at, self.order, what, subject, detail)
             heappush(self.entries, entry)
             if self.on_change is not None:
-                self.on_change(entry, True)
+                self.on_change(entry.order, entry)
 
     def next_due(self, now: Micros) -> ScheduledWork | None:
         """Take the earliest entry that is due at ``now``."""
@@ -85,7 +85,7 @@ class Schedule:
         self.ran += 1
         entry = heappop(self.entries)
         if self.on_change is not None:
-            self.on_change(entry, False)
+            self.on_change(entry.order, None)
         return entry
 
     def earliest(self, most: int) -> list[ScheduledWork]:

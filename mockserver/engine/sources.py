@@ -22,11 +22,9 @@ from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.states import NetworkTokenState, Presence
 from mockserver.domain.token import Token
-from mockserver.engine import card_entry, payment_methods, providers, tokens
+from mockserver.engine import intake, payment_methods, providers, tokens
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, method_in_use, unknown
-
-_CARD = Capability.CARD
 
 
 @record
@@ -89,11 +87,11 @@ def payer_of(given: Payer, stored: Payer) -> Payer:
 def _card(
     step: Step, command: NewCharge, source: sources.CardSource, money: Currency | None, faults: Faults
 ) -> ChargePlan | None:
-    found = card_entry.check(step, source if source.is_given else None, faults)
+    found = intake.check_card(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
     verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
     if source.provider_id is not None:
-        provider = providers.named(step.sandbox, source.provider_id, _CARD)
+        provider = providers.named(step.sandbox, source.provider_id, Capability.CARD)
         return ChargePlan(provider, found[1], verified=verified) if found else None
     if found is None or faults:
         return None
@@ -237,7 +235,7 @@ def _provider_of(
     if agreement is not None:
         step.result.about["payto"] = agreement
         check_charge(agreement, amount, faults)
-    card_entry.check_stored(step, stored.instrument.card, field, faults)
+    intake.check_stored(step, stored.instrument.card, field, faults)
     return provider
 
 

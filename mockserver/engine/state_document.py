@@ -31,11 +31,11 @@ from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
-from mockserver.scenario.director import Tallies
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.tally import Tallies
 
 FORMAT = "mockserver-sandbox"
 VERSION = 1

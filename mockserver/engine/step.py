@@ -138,7 +138,7 @@ class Step:
             sandbox.now,
             request=asked.request,
             headers=asked.headers,
-            state=reader_of(sandbox, asked, self.result.about),
+            state=partial(state_of, proxy(sandbox), asked, self.result.about),
             call=asked.call,
             connection=asked.connection,
             under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,

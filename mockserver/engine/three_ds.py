@@ -78,5 +78,4 @@ def _ended(step: Step, charge: Charge, event: ChargeEvent, attempt: FailedAttemp
 
 
 def _attempt(sandbox: Sandbox, charge: Charge, code: Code) -> FailedAttempt:
-    decline = Decline("three_ds_challenge", code, code.message, None, None, is_retryable=False)
-    return charges.failed_attempt(sandbox, charge.provider.provider_id, decline)
+    return charges.failed_attempt(sandbox, charge.provider.provider_id, charges.failed_challenge(code))

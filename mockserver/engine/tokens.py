@@ -16,7 +16,7 @@ from mockserver.domain.sources import Instrument
 from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import check_expiry
-from mockserver.engine import amount_check, card_entry, payto, providers, vault
+from mockserver.engine import intake, payto, providers, vault
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, unknown
 from mockserver.scenario.provider_outcome import Challenge
@@ -32,7 +32,7 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or ``ProviderRefused``."""
     faults = Faults()
     details = command.details
-    found = card_entry.check(step, details, faults)
+    found = intake.check_card(step, details, faults)
     provider = faults.attempt(_card_provider, step, command, found[0] if found else None, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
@@ -94,7 +94,7 @@ def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults:
 def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None:
     """The currency of the payment that a token is wanted for, if it names one."""
     if command.amount is not None:
-        money = amount_check.check(step, command.amount, command.currency, faults)
+        money = intake.check_amount(step, command.amount, command.currency, faults)
         return money.currency if money else None
     return faults.attempt(currency, command.currency) if command.currency else None
 

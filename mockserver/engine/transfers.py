@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 from operator import attrgetter
 
-from mockserver.domain.charge import ZERO
+from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, WrongState, invalid
 from mockserver.domain.ids import digest
 from mockserver.domain.money import currency, exact, number_text
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import TRANSFER, ChargeState, Subject, TransferEvent
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
@@ -41,7 +41,35 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
     """Move money: every transfer of the group, or none. Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no
     transfers), 60 (amount), 29 (currency), 61 (reference), 69, 70 (references used before), 68 (more than the charge
     has left), 90 (account), ``WrongState`` 54 (charge)."""
-    sandbox = step.sandbox
+    sandbox, group = step.sandbox, _checked(step.sandbox, command)
+    total = sum((one.amount for one in group.transfers), ZERO)
+    after = step.assume("transfer.settles_after")
+    made = []
+    for one in group.transfers:
+        row = Transfer(
+            transfer_id=sandbox.ids.hex32("transfer"),
+            group_reference=group.group_reference,
+            provider_id=group.provider_id,
+            charge_id=group.charge_id,
+            account=one.account,
+            amount=one.amount,
+            total=total,
+            currency=one.currency or "",
+            reference=one.reference,
+            message=one.message,
+            status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
+            added=sandbox.now,
+        )
+        sandbox.transfers.add(row)
+        if after:
+            sandbox.schedule.plan(sandbox.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
+        step.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
+        made.append(row)
+    return made
+
+
+def _checked(sandbox: Sandbox, command: NewTransferGroup) -> NewTransferGroup:
+    """The group with exact amounts, each in its currency. Raises as ``create``."""
     faults = Faults()
     provider = providers.known(sandbox, command.provider_id)
     if provider is None:
@@ -53,44 +81,15 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
     _check_references(sandbox, command, faults)
     own = charge.currency if charge else provider.currency if provider else None
-    checked = []
-    for place, transfer in enumerate(command.transfers):
-        if faults.are_many:
-            break
-        checked.append(_money(transfer, place, own, faults))
-    total = sum((amount for amount, _ in checked), ZERO)
+    ones = enumerate(command.transfers)
+    found = [_exact(one, place, own, faults) for place, one in ones if not faults.are_many]
     if charge is not None and not faults.blames("Transfers"):
-        gone = sum((row.amount for row in sandbox.transfers.find("charge", charge.charge_id)), ZERO)
-        if total > (left := charge.refundable - gone):
-            words = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
-            faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", words)
+        _check_left(sandbox, charge, found, faults)
     faults.refuse()
     if charge is not None and charge.status not in _PAID:
         words = f"got a charge in {charge.status}, allowed in {' or '.join(_PAID)} only"
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})
-    after = step.assume("transfer.settles_after")
-    made = []
-    for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
-        row = Transfer(
-            transfer_id=sandbox.ids.hex32("transfer"),
-            group_reference=command.group_reference,
-            provider_id=command.provider_id,
-            charge_id=command.charge_id,
-            account=transfer.account,
-            amount=amount,
-            total=total,
-            currency=code,
-            reference=transfer.reference,
-            message=transfer.message,
-            status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
-            added=sandbox.now,
-        )
-        sandbox.transfers.add(row)
-        if after:
-            sandbox.schedule.plan(sandbox.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
-        step.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
-        made.append(row)
-    return made
+    return replace(command, transfers=found)
 
 
 def settle(step: Step, transfer: Transfer) -> None:
@@ -121,10 +120,9 @@ def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
         faults.add(Code.INVALID_REFERENCE_ID, field, f"wanted 1 to {LONGEST_REFERENCE} characters")
 
 
-def _money(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> tuple[Decimal, str]:
-    """Exact amount and currency of one transfer; that of its charge, or of its provider, by default."""
-    code, amount = transfer.currency or own, transfer.amount
-    found = Faults()
+def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> NewTransfer:
+    """The transfer with its exact amount; in the currency of its charge, or of its provider, by default."""
+    code, amount, found = transfer.currency or own, transfer.amount, Faults()
     money = found.attempt(currency, code) if code else None
     if money is not None and own is not None and money.code != own:
         found.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
@@ -135,7 +133,15 @@ def _money(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -
     # A transfer has a code of its own for whatever is wrong with its amount.
     codes = {"Amount": Code.INVALID_TRANSFER_AMOUNT, "Currency": Code.CURRENCY_NOT_SUPPORTED}
     faults.extend((codes[name], f"Transfers.{place}.{name}", words) for _, name, words in found)
-    return amount, money.code if money else ""
+    return replace(transfer, amount=amount, currency=money.code if money else None)
+
+
+def _check_left(sandbox: Sandbox, charge: Charge, transfers: Sequence[NewTransfer], faults: Faults) -> None:
+    total = sum((one.amount for one in transfers), ZERO)
+    gone = sum((row.amount for row in sandbox.transfers.find("charge", charge.charge_id)), ZERO)
+    if total > (left := charge.refundable - gone):
+        words = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
+        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", words)
 
 
 @record

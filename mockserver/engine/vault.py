@@ -11,7 +11,7 @@ from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import CcvEvent, CcvState, Subject, VaultEvent, VaultState
 from mockserver.domain.vault import VaultItem, check_expiry
-from mockserver.engine import card_entry
+from mockserver.engine import intake
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, unknown
 
@@ -19,8 +19,8 @@ from mockserver.engine.step import Step, unknown
 def create(step: Step, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
     faults = Faults()
-    facts = faults.attempt(card_entry.check_number, step, command.number)
-    card_entry.check_ccv(command.ccv, facts, faults)
+    facts = faults.attempt(intake.check_number, step, command.number)
+    intake.check_ccv(command.ccv, facts, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=False)
     return store(step, faults.sure(facts), command.number, command.ccv, expires)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.invariants import Invariant
-from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows
+from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows, compared_of
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
@@ -27,9 +27,9 @@ _ANSWER_SECONDS = 30.0
 _LOOK_AGAIN = 0.05
 _LONGEST_WORDS = 400
 
-Run = Callable[[Sequence[str], Path, Path], Ended]
-"""Runs another command of the shop as the command itself was run; what it prints goes to a file, what it writes to
-standard error to another."""
+Run = Callable[..., Ended]
+"""Runs another command of the shop as the command itself was run: its ``output`` goes to a file, its ``errors`` to
+another (``Commands.done``)."""
 
 
 class ShopFailed(Exception):
@@ -64,13 +64,13 @@ def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
 
 @record
 class AfterRun:
-    """The shop after a run in a sandbox, and all that follows then. What its other commands print goes to files whose
-    names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for."""
+    """The shop after a run in a sandbox, and all that follows then. What its other commands print goes to files of the
+    ``folder``; ``ignored`` are orders of its books that no run ever asks for."""
 
     sandbox: RemoteSandbox
     asked: Aftermath
     run: Run
-    files: Path
+    folder: Path
     ignored: Collection[tuple[str, str]] = ()
 
     def end(self, *, is_loud: bool = False) -> RunEnd:
@@ -116,7 +116,8 @@ class AfterRun:
 
     def _compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> list[Any]:
         """What the rows and the sandbox say differently. Raises ``ShopFailed``."""
-        judged = [row for row in rows if key_of(row) not in self.ignored]
+        # Without what is not compared: some of the rows may claim nothing where all together do.
+        judged = [compared_of(row) for row in rows if key_of(row) not in self.ignored]
         try:
             found = self.sandbox.compare_books(judged, states=self.asked.states, settled=is_settled)
         except ControlRefused as refused:
@@ -125,16 +126,14 @@ class AfterRun:
 
     def _printed(self, option: str, argv: Sequence[str]) -> bytes:
         """What a command of the shop prints. Raises ``ShopFailed`` when it cannot be run or does not end well."""
-        output, errors = Path(f"{self.files}.{option}"), Path(f"{self.files}.err")
+        output, errors = self.folder / option, self.folder / f"{option}.err"
         try:
-            ended = self.run(argv, output, errors)
+            ended = self.run(argv, output=output, errors=errors)
         except OSError as problem:
             raise ShopFailed(f"--{option}: cannot run {argv[0]}: {problem.strerror}") from None
         with output.open("rb") as file:
             raw = file.read(LONGEST + 1)
         said = mask_printed((errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:])
-        output.unlink()
-        errors.unlink()
         if ended.exit != 0:
             raise ShopFailed(f"--{option}: {ended}" + (f": {said}" if said else ""))
         return raw

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
+from typing import Any
 
 from mockserver.domain.record import record
 
@@ -19,7 +20,7 @@ GRACE_SECONDS = 1.0
 """How long a command may take to end when it is asked to, before it is killed."""
 
 MARK = "MOCKSERVER_EXPLORE_RUN"
-"""The variable that marks the processes of one run."""
+"""The variable that marks the processes of one command: it names the file of the output."""
 
 _PROC = Path("/proc")
 
@@ -35,12 +36,52 @@ class Ended:
         return "not done in time" if self.exit is None else f"exit code {self.exit}"
 
 
-Beside = Callable[[Callable[[], bool], Callable[[], object]], None]
-"""What is done while a command runs, with what says whether it still does and what kills it with all its processes."""
-
-
 class Interrupted(Exception):
     """The commands were asked to end."""
+
+
+class Running:
+    """A command that was begun, with the session that it leads; ``mark`` is that of its processes, ``before`` are those
+    that were there before it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], mark: str, before: Set[str]) -> None:
+        self.process = process
+        self._mark = f"{MARK}={mark}".encode()
+        self._before = before
+        self._has_ended = Event()
+        self.was_ended = False
+
+    def end(self) -> None:
+        """Ask it to end, and kill it when it does not."""
+        self.was_ended = True
+        self._signal(signal.SIGTERM)
+        if not self._has_ended.wait(GRACE_SECONDS):
+            self._signal(signal.SIGKILL)
+
+    def kill(self) -> Set[str]:
+        """Kill it, and what it has started; all processes that ran then."""
+        self._has_ended.set()
+        self._signal(signal.SIGKILL)
+        end = time.monotonic() + GRACE_SECONDS
+        # One may have begun another after they were counted.
+        while (left := self._marked((now := _processes()) - self._before)) and time.monotonic() < end:
+            for pid in left:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        return now
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(OSError):
+            os.killpg(self.process.pid, number)
+
+    def _marked(self, numbers: Set[str]) -> list[int]:
+        """Those of some processes that inherited its mark, as far as this user may see them."""
+        found = []
+        for number in numbers:
+            with suppress(OSError):
+                if self._mark in (_PROC / number / "environ").read_bytes().split(b"\0"):
+                    found.append(int(number))
+        return found
 
 
 class Commands:
@@ -48,7 +89,7 @@ class Commands:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
-        self._running: set[_Running] = set()
+        self._running: set[Running] = set()
         self._lock = Lock()
         self._is_over = False
         self._before: Set[str] = _processes()
@@ -58,54 +99,60 @@ class Commands:
         self,
         argv: Sequence[str],
         given: Mapping[str, str],
-        mark: str,
         output: Path,
         timeout: float,
         *,
         errors: Path | None = None,
-        beside: Beside = lambda is_running, kill: None,
-        adds: bool = False,
+        beside: Callable[[Running], None] = lambda running: None,
     ) -> Iterator[Ended]:
         """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the block is left. Its
-        output goes to a file, behind what is there when it ``adds``; what it writes to standard error too unless there
-        is another for that. ``beside`` is called when it has begun, in the thread of the caller.
+        output goes to a file, what it writes to standard error too unless there is another for that. ``beside`` is
+        called when it has begun, in the thread of the caller.
 
-        What it is ``given`` stands in its environment and fills its words, ``mark`` names the run. Raises ``OSError``
-        for an unknown program, ``Interrupted`` when all commands were asked to end meanwhile.
+        What it is ``given`` stands in its environment and fills its words. Raises ``OSError`` for an unknown program,
+        ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
-        with ExitStack() as files, self._lock:
-            if self._is_over:
-                raise Interrupted
-            # What ran when the last command had ended is none of its processes.
-            before = self._before
-            process = subprocess.Popen(
-                [filled(word, given) for word in argv],
-                env={**self._environ, **variables_of(given), MARK: mark},
-                stdin=subprocess.DEVNULL,
-                stdout=files.enter_context(output.open("ab" if adds else "wb")),
-                stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
-                start_new_session=True,
-            )
-            running = _Running(process, before)
-            self._running.add(running)
+        running = self._begun(argv, given, output, errors)
         # Waiting with a timeout would look again every so often, and so come late.
         patience = Timer(timeout, running.end)
         patience.start()
         try:
-            beside(lambda: process.poll() is None, lambda: running.clear(mark))
-            code = process.wait()
+            beside(running)
+            code = running.process.wait()
             patience.cancel()
             self._check()
             yield Ended(None if running.was_ended else code, time.monotonic() - began)
         finally:
             patience.cancel()
-            now = running.clear(mark)
-            process.wait()
+            now = running.kill()
+            running.process.wait()
             with self._lock:
                 self._before = now
                 self._running.discard(running)
         self._check()
+
+    def done(self, argv: Sequence[str], **way: Any) -> Ended:
+        """How a command ended, and with it all that it had started; ``way`` and what is raised as with ``run``."""
+        with self.run(argv, **way) as ended:
+            return ended
+
+    def _begun(self, argv: Sequence[str], given: Mapping[str, str], output: Path, errors: Path | None) -> Running:
+        with ExitStack() as files, self._lock:
+            self._check()
+            # What ran when the last command had ended is none of its processes.
+            before, mark = self._before, str(output)
+            process = subprocess.Popen(
+                [filled(word, given) for word in argv],
+                env={**self._environ, **variables_of(given), MARK: mark},
+                stdin=subprocess.DEVNULL,
+                stdout=files.enter_context(output.open("wb")),
+                stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
+                start_new_session=True,
+            )
+            running = Running(process, mark, before)
+            self._running.add(running)
+        return running
 
     def _check(self) -> None:
         if self._is_over:
@@ -120,56 +167,12 @@ class Commands:
             Thread(target=one.end, daemon=True).start()
 
 
-class _Running:
-    """A command with the session that it leads."""
-
-    def __init__(self, process: subprocess.Popen[bytes], before: Set[str]) -> None:
-        self._process = process
-        self._before = before
-        self._has_ended = Event()
-        self.was_ended = False
-
-    def end(self) -> None:
-        """Ask it to end, and kill it when it does not."""
-        self.was_ended = True
-        self._signal(signal.SIGTERM)
-        if not self._has_ended.wait(GRACE_SECONDS):
-            self._signal(signal.SIGKILL)
-
-    def clear(self, mark: str) -> Set[str]:
-        """Kill what a command has left behind that has ended; all processes that ran then."""
-        self._has_ended.set()
-        self._signal(signal.SIGKILL)
-        end = time.monotonic() + GRACE_SECONDS
-        # One may have begun another after they were counted.
-        while (left := _marked(mark, (now := _processes()) - self._before)) and time.monotonic() < end:
-            for pid in left:
-                with suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-        return now
-
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(OSError):
-            os.killpg(self._process.pid, number)
-
-
 def _processes() -> set[str]:
     """The numbers of all processes, where they can be known."""
     try:
         return set(filter(str.isdecimal, os.listdir(_PROC)))
     except OSError:
         return set()
-
-
-def _marked(mark: str, numbers: Set[str]) -> list[int]:
-    """Those of some processes that inherited a mark, as far as this user may see them."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for number in numbers:
-        with suppress(OSError):
-            if wanted in (_PROC / number / "environ").read_bytes().split(b"\0"):
-                found.append(int(number))
-    return found
 
 
 def variables_of(given: Mapping[str, str]) -> dict[str, str]:

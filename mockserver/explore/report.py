@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
-from mockserver.explore.exploration import Cell, Exploration
+from mockserver.explore.exploration import Exploration
+from mockserver.explore.kept import Cell
 from mockserver.explore.verdicts import Verdict
 from mockserver.scenario.failures import FAULTS, SURVIVED, TRIED, UNSAFE, Coverage
 
@@ -52,11 +53,11 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
     return [line for table in _tables(points, words) for line in (*_aligned(table), "")]
 
 
-def text(made: Exploration) -> str:
-    """For people: the tables, then what did harm or needs a look, with findings. A single fault
-    under which the command failed stands in the tables only: it noticed."""
-    words = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
-    lines = tables(list(map(str, made.baseline.points)), words)
+def text(made: Exploration, options: Sequence[str] = ()) -> str:
+    """For people: the tables, then what did harm or needs a look, with findings, and how to see the worst of it alone,
+    under the same ``options``. A single fault under which the command failed stands in the tables only: it noticed."""
+    shown = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
+    lines = tables(list(map(str, made.baseline.points)), shown)
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
     listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
     for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
@@ -65,9 +66,9 @@ def text(made: Exploration) -> str:
     for name, cells in warnings(made).items():
         lines.append(f"warning   {name} in {len(cells)} of {len(made.cells)} runs: {cells[0]}")
     lines += [""] if lines and lines[-1] else []
-    if made.cells:
-        name, command = (worst or made.cells)[0].name, mask_text(shlex.join(made.command))
-        lines += [f"To see one alone: mockserver explore --replay {name} -- {command}", ""]
+    if worst:
+        words = mask_text(shlex.join([*options, "--", *made.command]))
+        lines += [f"To see one alone: mockserver explore --replay {worst[0].name} {words}", ""]
     return "\n".join([*lines, *summary(made)])
 
 

@@ -48,9 +48,6 @@ class Place(NamedTuple):
         return f"{self.op}#{self.nth}"
 
 
-_NOWHERE = Place("", 0)
-
-
 @record
 class FiredFault:
     """One part of what a rule made happen: ``level`` is a key of an outcome, ``what`` stands under it in the file. An
@@ -81,11 +78,12 @@ def fired_faults(
     entries = list(entries)
     answers = {(entry["op"], entry["call"]): entry.get("answer") for entry in entries}
     for place, decision in _placed(entries, rules):
-        name = decision["rule"]
-        outcome = _outcome(rules[name], decision) if name in rules else {}
+        name, outcome = decision["rule"], _outcome(rules, decision)
+        if name not in rules:
+            continue
         if outcome is None or place is None:
-            fired = (FiredFault(name, _NOWHERE, *part) for part in (outcome or {}).items())
-            beyond |= {name: None} if outcome is None or any(one.is_fault for one in fired) else {}
+            if outcome is None or any(FiredFault(name, Place("", 0), *one).is_fault for one in outcome.items()):
+                beyond[name] = None
             continue
         for level, what in outcome.items():
             first = 0
@@ -121,7 +119,7 @@ def _placed(
                 yield (None if entry["call"] is None else place), decision
                 continue
             attempt += is_over
-            said = _outcome(rules[decision["rule"]], decision) if decision["rule"] in rules else None
+            said = _outcome(rules, decision)
             is_over = said is None or not said.keys() <= {"latency"}
             if op == _ROW:
                 yield (Place(op, entry["row"], attempt) if entry.get("row") is not None else None), decision
@@ -132,10 +130,10 @@ def _placed(
                 yield Place(_RENEWAL, renewals[attempt], attempt), decision
 
 
-def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
+def _outcome(rules: Mapping[str, Source], decision: Mapping[str, Any]) -> Source | None:
     """The outcome of a rule that was decided on, with the latency drawn; None when it is none of the file's."""
-    choice = decision["choice"]
-    if choice is None:
+    rule, choice = rules.get(decision["rule"]), decision["choice"]
+    if rule is None or choice is None:
         return None
     if "sequence" in rule:
         said = rule["sequence"][choice - 1]

@@ -9,12 +9,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from os import SEEK_END
 from pathlib import Path
-from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mockserver.adapters.strict_yaml import scenario_text
@@ -22,7 +22,7 @@ from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, Ended
+from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
@@ -191,25 +191,35 @@ class HeldRun:
     ended: Ended | None = None
     why_not: str = ""
 
-    def go(self, is_running: Callable[[], bool], kill: Callable[[], object]) -> None:
+    def go(self, running: Running) -> None:
         """Wait until the call is held, and act."""
         if self.until is None:
             return
         began, self.why_not = time.monotonic(), "nothing was held before the command had ended"
-        while is_running():
+        while running.process.poll() is None:
             if self._look(until="held", timeout="20ms")["held"]:
                 if self.until == "all":
-                    self._kill(kill)
+                    self._kill(running)
                 else:
                     self._run_twice(time.monotonic() - began)
                 return
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether the command was killed at the call."""
+        return self.until == "all" and not self.why_not
+
+    def judged(self, ended: Ended) -> Ended:
+        """How it ended; of two runs as the one that did not end in time or, else, that failed."""
+        is_worse = ended.exit == 0 or (ended.exit is not None and self.ended is not None and self.ended.exit is None)
+        return replace(ended, exit=self.ended.exit) if self.ended is not None and is_worse else ended
 
     def _look(self, **asked: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.sandbox.call("GET", "/__admin/hold", params=asked or None)
         return found
 
-    def _kill(self, kill: Callable[[], object]) -> None:
-        kill()
+    def _kill(self, running: Running) -> None:
+        running.kill()
         seen, self.why_not = self._look(until="gone", timeout=_GONE), ""
         if left := seen["underWay"]:
             self.why_not = (
@@ -276,55 +286,51 @@ class TrialRunner:
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
-        key = key or _key(self.seed, name, self.salt)
-        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
-        if self.is_shared:
-            # Another exploration may have used the server before.
-            sandbox.call("DELETE", "/__admin/sandbox")
-        try:
-            sandbox.call("POST", "/__admin/scenarios", json=scenario)
-        except TypeError:
-            # Numbers and dates of a file that JSON does not know.
-            sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
-        output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
-        own.mkdir()
-        given = given_to(sandbox, own)
-
-        def running(argv: Sequence[str], mark: str, printed: Path, **more: Any) -> AbstractContextManager[Ended]:
-            return self.commands.run(argv, given, f"{self.run}-{mark}", printed, timeout, **more)
-
-        def beside(argv: Sequence[str], printed: Path, errors: Path | None = None) -> Ended:
-            with running(argv, printed.name, printed, errors=errors) as ended:
-                return ended
-
-        other = self.folder / f"{name}.second"
-        held = HeldRun(sandbox, held_until(scenario), second=partial(beside, self.argv, other))
-        try:
-            with ExitStack() as runs:
-                ended = runs.enter_context(running(self.argv, name, output, beside=held.go))
-                if restarts or (held.until == "all" and not held.why_not):
-                    restart = running(self.restart or self.argv, f"{name}-restart", output, adds=True)
-                    ended = runs.enter_context(restart)
-                if held.ended is not None:
-                    # As the run that did not end in time or, else, that failed.
-                    if ended.exit == 0 or (ended.exit is not None and held.ended.exit is None):
-                        ended = replace(ended, exit=held.ended.exit)
-                    with output.open("ab") as file:
-                        file.write(other.read_bytes())
+        output = self.folder / f"{name}.log"
+        with ExitStack() as runs:
+            # What was started may still write there when it goes.
+            scratch = TemporaryDirectory(prefix=f"{name}-", dir=self.folder, ignore_cleanup_errors=True)
+            folder = Path(runs.enter_context(scratch))
+            sandbox = runs.enter_context(self._fresh(key or _key(self.seed, name, self.salt), scenario))
+            way: dict[str, Any] = {"given": given_to(sandbox, folder), "timeout": timeout}
+            done, second, restart = partial(self.commands.done, **way), folder / "second", folder / "restart"
+            held = HeldRun(sandbox, held_until(scenario), second=partial(done, self.argv, output=second))
+            ended = runs.enter_context(self.commands.run(self.argv, output=output, beside=held.go, **way))
+            if restarts or held.was_killed:
+                again = self.commands.run(self.restart or self.argv, output=restart, **way)
+                ended = runs.enter_context(again)
+            ended = held.judged(ended)
+            with output.open("ab") as file:
+                file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
+            return Observed(
+                ended,
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
-                entries = sandbox.journal()
-                is_loud = ended.exit not in (0, None)
-                after = AfterRun(sandbox, self.aftermath, beside, self.folder / name, ignored).end(is_loud=is_loud)
-                story = sandbox.report("timeline")
-                fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
+                entries=sandbox.journal(),
+                after=AfterRun(sandbox, self.aftermath, done, folder, ignored).end(is_loud=ended.exit not in (0, None)),
+                fired=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
+                timeline=sandbox.report("timeline"),
+                output=output,
                 # How the clock runs is asked of the runs without a fault.
-                is_manual = not scenario.get("rules") and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-                return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=held.why_not)
-        finally:
-            other.unlink(missing_ok=True)
-            rmtree(own, ignore_errors=True)
-            sandbox.call("DELETE", "/__admin/sandbox")
-            sandbox.close()
+                is_manual=not scenario.get("rules") and sandbox.call("GET", "/__admin/clock")["mode"] == "manual",
+                why_not=held.why_not,
+            )
+
+    @contextmanager
+    def _fresh(self, key: str, scenario: Mapping[str, Any]) -> Iterator[RemoteSandbox]:
+        """An empty sandbox under a scenario, which goes with the block."""
+        with closing(RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)) as sandbox:
+            if self.is_shared:
+                # Another exploration may have used the server before.
+                sandbox.call("DELETE", "/__admin/sandbox")
+            try:
+                sandbox.call("POST", "/__admin/scenarios", json=scenario)
+            except TypeError:
+                # Numbers and dates of a file that JSON does not know.
+                sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+            try:
+                yield sandbox
+            finally:
+                sandbox.call("DELETE", "/__admin/sandbox")
 
 
 @contextmanager
@@ -355,6 +361,8 @@ def _key(*parts: object) -> str:
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
-    """What a command is told of its sandbox, and of a folder that is its own for one run."""
+    """What a command is told of its sandbox, and of a folder that is its own for one run, made in another."""
+    own = folder / "run"
+    own.mkdir()
     names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}
-    return {**names, "run_dir": str(folder)}
+    return {**names, "run_dir": str(own)}

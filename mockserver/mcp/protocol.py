@@ -1,7 +1,7 @@
 """Tools and pages as a server of the Model Context Protocol, over whatever carries its messages."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from mockserver import __version__
 from mockserver.adapters.scenario_files import schema_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.record import record
 from mockserver.mcp.pages import page_text, pages, title_of
 from mockserver.mcp.tools import Tool, ToolRefused
 
@@ -28,61 +29,52 @@ def protocol_server(tools: Sequence[Tool], url: str, *, explores: bool) -> Serve
     # Its log would tell what agents send.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
-    known = {tool.row.name: tool for tool in tools}
-    described = [
-        types.Tool(
-            name=name,
-            description=tool.row.about,
-            input_schema={
-                "type": "object",
-                "properties": dict(tool.properties),
-                "required": [*tool.required],
-                "additionalProperties": False,
-            },
-            annotations=types.ToolAnnotations(read_only_hint=tool.reads, open_world_hint=False),
-        )
-        for name, tool in known.items()
-    ]
+    words = Path(__file__).with_name("instructions.md").read_text("utf-8")
+    steps = Path(__file__).with_name("explore.md").read_text("utf-8") if explores else ""
+    offered = _Offered({tool.row.name: tool for tool in tools})
+    server: Server[Any] = Server(
+        "mockserver",
+        version=__version__,
+        instructions=words.format(url=url, explore=steps.rstrip()),
+        on_list_tools=offered.list_tools,
+        on_call_tool=offered.call_tool,
+        on_list_resources=_list_resources,
+        on_read_resource=_read_resource,
+    )
+    # Spans of its own would name what agents send.
+    server.middleware.clear()
+    return server
 
-    async def list_tools(context: object, params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=described)
 
-    async def call_tool(context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = known.get(params.name)
+@record
+class _Offered:
+    """The tools of a server, by name."""
+
+    tools: Mapping[str, Tool]
+
+    async def list_tools(self, context: object, params: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(name, tool) for name, tool in self.tools.items()])
+
+    async def call_tool(self, context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = self.tools.get(params.name)
         if tool is None:
-            words = f"got '{mask_start(params.name, 60)}', which is not a tool{nearest(params.name, known)}"
-            raise MCPError(types.INVALID_PARAMS, f"{words}, allowed: {', '.join(known)}")
+            words = f"got '{mask_start(params.name, 60)}', which is not a tool{nearest(params.name, self.tools)}"
+            raise MCPError(types.INVALID_PARAMS, f"{words}, allowed: {', '.join(self.tools)}")
         try:
             said, is_error = await tool(params.arguments or {}), False
         except ToolRefused as refused:
             said, is_error = str(refused), True
         return types.CallToolResult(content=[types.TextContent(text=_bounded(said))], is_error=is_error)
 
-    async def list_resources(context: object, params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=_resources())
 
-    async def read_resource(context: object, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        try:
-            body = schema_text() if uri == SCHEMA else page_text(uri.removeprefix(_PAGES))
-        except LookupError as unknown:
-            raise MCPError(types.INVALID_PARAMS, f"uri: {mask_text(unknown.args[0])}") from None
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=body, mime_type=_kind(uri))])
-
-    words = Path(__file__).with_name("instructions.md").read_text("utf-8")
-    steps = Path(__file__).with_name("explore.md").read_text("utf-8") if explores else ""
-    server: Server[Any] = Server(
-        "mockserver",
-        version=__version__,
-        instructions=words.format(url=url, explore=steps.rstrip()),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_read_resource=read_resource,
+def _described(name: str, tool: Tool) -> types.Tool:
+    schema = {"type": "object", "properties": dict(tool.properties), "required": [*tool.required]}
+    return types.Tool(
+        name=name,
+        description=tool.row.about,
+        input_schema={**schema, "additionalProperties": False},
+        annotations=types.ToolAnnotations(read_only_hint=tool.reads, open_world_hint=False),
     )
-    # Spans of its own would name what agents send.
-    server.middleware.clear()
-    return server
 
 
 def _bounded(said: str) -> str:
@@ -92,10 +84,20 @@ def _bounded(said: str) -> str:
     return sendable if left <= 0 else f"{sendable[:MOST_CHARACTERS]}\n... {left} more characters"
 
 
-def _resources() -> list[types.Resource]:
+async def _list_resources(context: object, params: object) -> types.ListResourcesResult:
     titles = {f"{_PAGES}{name}": title_of(path.read_text("utf-8")) for name, path in pages().items()}
     titles[SCHEMA] = "JSON Schema of scenario files"
-    return [types.Resource(name=title, uri=uri, mime_type=_kind(uri)) for uri, title in titles.items()]
+    found = [types.Resource(name=title, uri=uri, mime_type=_kind(uri)) for uri, title in titles.items()]
+    return types.ListResourcesResult(resources=found)
+
+
+async def _read_resource(context: object, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    uri = str(params.uri)
+    try:
+        body = schema_text() if uri == SCHEMA else page_text(uri.removeprefix(_PAGES))
+    except LookupError as unknown:
+        raise MCPError(types.INVALID_PARAMS, f"uri: {mask_text(unknown.args[0])}") from None
+    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=body, mime_type=_kind(uri))])
 
 
 def _kind(uri: str) -> str:

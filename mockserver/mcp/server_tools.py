@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -13,6 +14,7 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_files import load, read_text, shipped, shipped_file
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_printed
+from mockserver.domain.record import record
 from mockserver.engine.sandbox import public_key_of
 from mockserver.mcp.pages import page_text
 from mockserver.mcp.tools import Arguments, Row, Schema, Tool, ToolRefused, argument, listed, masked, rows
@@ -98,42 +100,10 @@ def _shown(raw: bytes) -> str:
 
 def server_tools(line: Line) -> Sequence[Tool]:
     """Every tool that asks the server at the end of a line, or looks something up."""
-
-    async def open_sandbox(given: Arguments) -> str:
-        key = str(given.get("key", DEFAULT_KEY))
-        opened = await line.call("POST", "/__admin/sandboxes", body={"key": key, "name": given.get("name", "agent")})
-        variables = {"MOCKSERVER_URL": line.url, "MOCKSERVER_PUBLIC_KEY": public_key_of(key)}
-        return json.dumps({"environment": variables, "sandbox": json.loads(_shown(opened))})
-
-    async def call_operation(given: Arguments) -> str:
-        method, path = str(given["method"]).upper(), str(given["path"])
-        if not _is_of_an_operation(path):
-            raise ToolRefused(f"path: got '{mask_printed(path[:100])}', wanted that of an operation: see `operations`")
-        if method not in _METHODS:
-            raise ToolRefused(f"method: got '{mask_printed(method[:100])}', allowed: {', '.join(_METHODS)}")
-        key, body = str(given.get("key", DEFAULT_KEY)), given.get("body")
-        status, raw = await line.ask(method, path, key, body, patience=OPERATION_SECONDS)
-        return f"{status}\n{_shown(raw)}"
-
-    async def operations(given: Arguments) -> str:
-        described = json.loads(await line.call("GET", "/openapi.json"))
-        wanted = str(given.get("find", "*")).lower()
-        lines, known = list[str](), list[str]()
-        for path, methods in described["paths"].items():
-            for method, one in methods.items():
-                known.append(one["description"].partition("Rule name: `")[2].partition("`")[0])
-                if fnmatchcase(known[-1], wanted) or wanted in path:
-                    lines.append(f"{method.upper()} {path}  {known[-1]}  {one['summary']}")
-                    lines += _taken(one) if "find" in given else []
-        if not lines:
-            words = f"got '{mask_printed(wanted[:60])}', which no operation or path has{nearest(wanted, known)}"
-            raise ToolRefused(f"find: {words}")
-        return "\n".join(lines)
-
     own = [
-        listed("open_sandbox", open_sandbox, reads=False),
-        listed("operations", operations),
-        listed("call_operation", call_operation, reads=False),
+        listed("open_sandbox", partial(_open_sandbox, line), reads=False),
+        listed("operations", partial(_operations, line)),
+        listed("call_operation", partial(_call_operation, line), reads=False),
         listed("explain", _explain),
         _looking_up("shipped_scenarios", _scenario),
         _looking_up("outcomes", _outcome),
@@ -145,41 +115,94 @@ def server_tools(line: Line) -> Sequence[Tool]:
     return [made[name] for name in rows() if name in made]
 
 
+async def _open_sandbox(line: Line, given: Arguments) -> str:
+    key = str(given.get("key", DEFAULT_KEY))
+    opened = await line.call("POST", "/__admin/sandboxes", body={"key": key, "name": given.get("name", "agent")})
+    variables = {"MOCKSERVER_URL": line.url, "MOCKSERVER_PUBLIC_KEY": public_key_of(key)}
+    return json.dumps({"environment": variables, "sandbox": json.loads(_shown(opened))})
+
+
+async def _call_operation(line: Line, given: Arguments) -> str:
+    method, path = str(given["method"]).upper(), str(given["path"])
+    if not _is_of_an_operation(path):
+        raise ToolRefused(f"path: got '{mask_printed(path[:100])}', wanted that of an operation: see `operations`")
+    if method not in _METHODS:
+        raise ToolRefused(f"method: got '{mask_printed(method[:100])}', allowed: {', '.join(_METHODS)}")
+    key, body = str(given.get("key", DEFAULT_KEY)), given.get("body")
+    status, raw = await line.ask(method, path, key, body, patience=OPERATION_SECONDS)
+    return f"{status}\n{_shown(raw)}"
+
+
+async def _operations(line: Line, given: Arguments) -> str:
+    described = json.loads(await line.call("GET", "/openapi.json"))
+    wanted = str(given.get("find", "*")).lower()
+    lines, known = list[str](), list[str]()
+    for path, methods in described["paths"].items():
+        for method, one in methods.items():
+            known.append(one["description"].partition("Rule name: `")[2].partition("`")[0])
+            if fnmatchcase(known[-1], wanted) or wanted in path:
+                lines.append(f"{method.upper()} {path}  {known[-1]}  {one['summary']}")
+                lines += _taken(one) if "find" in given else []
+    if not lines:
+        words = f"got '{mask_printed(wanted[:60])}', which no operation or path has{nearest(wanted, known)}"
+        raise ToolRefused(f"find: {words}")
+    return "\n".join(lines)
+
+
 def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
     """The tool of a call of the control API, which ``document`` describes."""
     method, path = row.call.split()
     operation = document["paths"][path][method.lower()]
-    fixed, offered = dict(parse_qsl(row.fixed)), row.offers.split()
-    properties: dict[str, Schema] = {"key": _KEY} if operation["security"] else {}
-    places, required = dict[str, str](), list[str]()
+    fixed, offered, has_key = dict(parse_qsl(row.fixed)), row.offers.split(), bool(operation["security"])
+    properties: dict[str, Schema] = {"key": _KEY} if has_key else {}
+    required = list[str]()
     for one in operation.get("parameters", ()):
         name = one["name"]
         if one["in"] == "path" or (name not in fixed and (not offered or name in offered)):
-            places[name] = one["in"]
             properties[name] = {**one["schema"], "description": one.get("description", f"{name} in {path}")}
             required += [name] if one["required"] else []
-    if "requestBody" in operation:
-        model = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        schema = document["components"]["schemas"][model]
+    fields, needed = _body_of(operation, document)
+    call = _ControlCall(line, method, path, has_key, fixed, fields)
+    return Tool(row, properties | fields, [*required, *needed], call, reads=method == "GET")
+
+
+def _body_of(operation: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[dict[str, Schema], Sequence[str]]:
+    """The fields of the body of a call, and those that it needs."""
+    if "requestBody" not in operation:
+        return {}, ()
+    model = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    schema = document["components"]["schemas"][model]
+    if not schema["properties"]:
         # A scenario is a body as a whole.
-        fields = schema["properties"] or {"scenario": {"description": schema["description"]}}
-        required += schema.get("required", []) if schema["properties"] else ["scenario"]
-        places |= dict.fromkeys(fields, "body")
-        properties |= fields
+        return {"scenario": {"description": schema["description"]}}, ["scenario"]
+    return schema["properties"], schema.get("required", ())
 
-    async def run(given: Arguments) -> str:
-        parts: dict[str, dict[str, Any]] = {"path": {}, "query": dict(fixed), "body": {}}
-        for name in places.keys() & given.keys():
-            parts[places[name]][name] = given[name]
-        asked = {name: json.dumps(one) if isinstance(one, bool) else one for name, one in parts["query"].items()}
-        target = path.format(
-            **{name: quote(str(one), safe="", errors="replace") for name, one in parts["path"].items()}
-        )
-        body = parts["body"].get("scenario", parts["body"])
-        key = str(given.get("key", DEFAULT_KEY)) if "key" in properties else None
-        return _shown(await line.call(method, target, key, None if method == "GET" else body, asked))
 
-    return Tool(row, properties, required, run, reads=method == "GET")
+@record
+class _ControlCall:
+    """A call of the control API: whether it is that of a sandbox, the parameters that it always has, and the arguments
+    that stand in its body."""
+
+    line: Line
+    method: str
+    path: str
+    has_key: bool
+    fixed: Mapping[str, str]
+    fields: Collection[str]
+
+    async def __call__(self, given: Arguments) -> str:
+        """Its answer, when it is called with some arguments."""
+        named, query, body = dict[str, str](), dict[str, Any](self.fixed), dict[str, Any]()
+        for name, value in given.items():
+            if f"{{{name}}}" in self.path:
+                named[name] = quote(str(value), safe="", errors="replace")
+            elif name in self.fields:
+                body[name] = value
+            elif name != "key":
+                query[name] = json.dumps(value) if isinstance(value, bool) else value
+        key = str(given.get("key", DEFAULT_KEY)) if self.has_key else None
+        sent = None if self.method == "GET" else body.get("scenario", body)
+        return _shown(await self.line.call(self.method, self.path.format(**named), key, sent, query))
 
 
 def _is_of_an_operation(path: str) -> bool:

@@ -12,21 +12,19 @@ from collections.abc import Callable, Iterable, Reversible
 from dataclasses import field
 from itertools import takewhile
 from operator import itemgetter
-from typing import NamedTuple
 
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
-from mockserver.domain.record import mutable, record, replace
-from mockserver.scenario.matching import Attempt, Difference, FieldTest, Length, Reader, Stage, Value, canonical, shown
+from mockserver.domain.record import record, replace
+from mockserver.scenario.matching import Attempt, Difference, FieldTest, Reader, Stage, Value, canonical, shown
 from mockserver.scenario.outcome import NOTHING, Outcome, applicability
-from mockserver.scenario.paths import age_of
 from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
 from mockserver.scenario.scalars import LAST_MOVE
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.tally import CountedCall, CountedRule, Tallies, Tally
 from mockserver.scenario.transport import At, ErrorBody, Transport
 
 _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
@@ -75,6 +73,23 @@ def indexed_test(rule: Rule) -> FieldTest | None:
     return first if first is not None and first.wants_presence and first.path.startswith(_SELECTIVE) else None
 
 
+class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
+    """The rules of a stage that name an operation, or the second name of the step: None when there are none."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
+
+    def __missing__(self, key: tuple[Stage, str, str | None]) -> Bucket | None:
+        stage, *ops = key
+        rules = [
+            (place, rule)
+            for place, rule in enumerate(self._rules)
+            if rule.stage is stage and not rule.operations.isdisjoint(ops)
+        ]
+        self[key] = bucket = Bucket(rules) if rules else None
+        return bucket
+
+
 class Ruleset:
     """The rules of scenarios in the order in which they were given: later files before earlier ones, built-in test
     values last, each file in its order. A rule id used twice is distinguished by its file's name.
@@ -106,24 +121,12 @@ class Ruleset:
         self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
         self.connections = any(rule.by_connection for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
-        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
+        self.buckets = Buckets(self.rules)
 
     def prepare(self) -> None:
         """Sort the rules by stage and operation before they are asked."""
         for stage, op in self.asked:
-            self.bucket(stage, op)
-
-    def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:
-        """The rules of a stage that name the operation, or the second name of the step; None when there are none."""
-        key = stage, op, also
-        if key not in self._buckets:
-            rules = [
-                (place, rule)
-                for place, rule in enumerate(self.rules)
-                if rule.stage is stage and (op in rule.operations or also in rule.operations)
-            ]
-            self._buckets[key] = Bucket(rules) if rules else None
-        return self._buckets[key]
+            self.buckets[stage, op, None]
 
 
 @record
@@ -186,58 +189,6 @@ _MOST_WAITED = 5
 """Rules of an idle scenario whose conditions are named."""
 
 
-class Times(NamedTuple):
-    """How often a key of a rule was seen, and how often the rule fired for it; of one that tests ``idle`` also when it
-    was last seen."""
-
-    seen: NonNegative
-    fired: NonNegative
-    last: Micros | None = None
-
-
-_UNSEEN = Times(0, 0)
-KEYS = dict[str, Times]
-"""The counters of the keys of a rule: there may be as many as calls were made."""
-
-
-@mutable
-class Tally:
-    """Counters of one rule: calls that met its tests, firings, calls after its sequence ended, the first firing; and
-    those of each key. Of a rule that counts ``per`` period: the one that ``keys`` and ``fired`` count in."""
-
-    text: str
-    calls: NonNegative
-    hits: NonNegative
-    exhausted: NonNegative
-    first: Micros | None
-    keys: KEYS
-    period: int | None = None
-    fired: NonNegative | None = None
-
-
-@mutable
-class Tallies:
-    """Counters of all rules, when the first rule was asked, and how many requests of each operation came in."""
-
-    first: Micros | None = None
-    rules: dict[str, Tally] = field(default_factory=dict)
-    calls: dict[str, NonNegative] = field(default_factory=dict)
-
-
-@record
-class RuleReport:
-    """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit``, in this period
-    (None: no limit, or one for each key).
-    """
-
-    rule: Rule
-    calls: int
-    hits: int
-    left: int | None
-    alive: bool
-    expectation_met: bool
-
-
 class Director:
     """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and of each rule
     whose keys begin anew (None)."""
@@ -256,7 +207,7 @@ class Director:
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
-        bucket = self._rules.bucket(stage, attempt.op, attempt.also)
+        bucket = self._rules.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
             return SILENCE[stage]
         if self.tallies.first is None:
@@ -279,79 +230,50 @@ class Director:
         """The decision of a rule that has fired, in place of that of none."""
         delay, world = 0, self._worlds[rule.draws]
         if outcome.latency is not None:
-            delay = draw_latency(outcome.latency, int.from_bytes(digest("latency", *world, salt, size=8), "big"))
+            delay = draw_latency(outcome.latency, _draw("latency", *world, salt))
         if outcome.batch is not None:
             salt = digest("rows", *world, salt).hex()
         return replace(silent, outcome=outcome, rule=rule.id, delay=delay, salt=salt, fired=rule)
 
     def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:
-        for difference in (test.difference(attempt) for test in rule.when.tests):
-            if difference is not None:
-                return difference
-        when = rule.when
-        outside = when.outside(attempt.now, self.tallies.first or 0) if when.window is not None else None
-        if outside is not None:
-            return outside
-        count = self.tallies.rules.get(rule.id)
-        if count is None:
-            count = self.tallies.rules[rule.id] = _untouched(rule)
-        if rule.per is not None and (period := rule.period(attempt.now)) != count.period:
-            count.period, count.fired, count.keys = period, 0, {}
-            if self.on_count is not None:
-                self.on_count(rule.id, None)
-        if (spent := _spent(rule, count, attempt.now)) is not None:
+        """What a rule makes happen, with what its draws go by; else why it does not fire. A call is counted that meets
+        the tests of a rule which is not used up, whatever comes of it."""
+        unlike = next(rule.when.differences(attempt, self.tallies.first), None)
+        if unlike is not None:
+            return unlike
+        call = self._met(rule, attempt)
+        if (spent := call.spent or call.key_spent) is not None:
             return spent
-        key, times = "", Times(1, 0)
-        if rule.counts_by_key:
-            key = rule.key_of(attempt)
-            before = count.keys.get(key, _UNSEEN)
-            if rule.limit_by_key and rule.limit is not None and before.fired >= rule.limit:
-                return Difference("limit", f"fewer than {rule.limit} firings for its key", str(before.fired))
-            times = count.keys[key] = Times(before.seen + 1, before.fired, None if when.idle is None else attempt.now)
-            if self.on_count is not None:
-                self.on_count(rule.id, key)
-        count.calls += 1
-        if when.nth is not None and (difference := when.nth.difference_of(times.seen)) is not None:
-            return difference
-        if when.idle is not None:
-            # Before it was seen at all, its object was made.
-            rested = age_of(attempt) if before.last is None else Length(attempt.now - before.last)
-            if (difference := when.idle.difference_of(rested)) is not None:
-                return difference
-        drawn_by = key if rule.per is None else f"{key}|{count.period}"
-        outcome = self._outcome(rule, attempt, count, drawn_by, times)
+        call.count()
+        if call.key is not None and self.on_count is not None:
+            self.on_count(rule.id, call.key)
+        outcome = call.untimely or self._outcome(call)
         if isinstance(outcome, Difference):
             return outcome
-        if rule.counts_by_key:
-            count.keys[key] = times._replace(fired=times.fired + 1)
-        count.hits += 1
-        if count.fired is not None:
-            count.fired += 1
-        if count.first is None:
-            count.first = attempt.now
-        return outcome, f"{rule.id}|{drawn_by}|{times.seen if rule.counts_by_key else count.calls}"
+        call.fire()
+        return outcome, call.salt
 
-    def _outcome(self, rule: Rule, attempt: Attempt, count: Tally, key: str, times: Times) -> Outcome | Difference:
+    def _met(self, rule: Rule, attempt: Attempt) -> CountedCall:
+        """A call that meets the tests of a rule, beside the counters of the period that it comes in."""
+        tally = self.tallies.rules.setdefault(rule.id, Tally.of(rule))
+        if tally.period_begins(rule, attempt.now) and self.on_count is not None:
+            self.on_count(rule.id, None)
+        key = rule.key_of(attempt) if rule.counts_by_key else None
+        return CountedCall(rule, tally, attempt.now, attempt, key, tally.times(key))
+
+    def _outcome(self, call: CountedCall) -> Outcome | Difference:
+        rule = call.rule
         match rule.plan:
             case Always(outcomes):
                 return outcomes[0]
             case Sequence() as sequence:
-                step = sequence.step(times.fired)
-                if step is not None:
-                    return step
-                count.exhausted += 1
-                if sequence.at_end is AtEnd.FAIL:
-                    return exhausted(rule)
-                return Difference("sequence", f"one of its {sequence.ends[-1]} steps", "a call after the last")
+                return sequence.step(call.before.fired) or _at_end(sequence, call)
             case Chance() as chance:
-                world = self._worlds[rule.draws]
-                draw = int.from_bytes(digest("chance", rule.id, key, times.seen, *world, size=DRAW_BITS // 8), "big")
+                draw = _draw("chance", rule.id, call.drawn_by, call.times.seen, *self._worlds[rule.draws])
                 struck = chance.pick(draw)
-                if struck is not None:
-                    return struck
-                return Difference("chance", "a draw that strikes", f"draw {draw / (1 << DRAW_BITS):.4f}")
+                return struck or Difference("chance", "a draw that strikes", f"draw {draw / (1 << DRAW_BITS):.4f}")
             case Named() as named:
-                return named_outcome(named, attempt)
+                return named_outcome(named, call.attempt)
 
     def replace(self, rules: Ruleset) -> None:
         """Put other rules in force; counters of rules whose text is the same live on."""
@@ -366,30 +288,15 @@ class Director:
         }
         self.tallies = Tallies(tallies.first, same, tallies.calls)
 
-    def rules(self, now: Micros | None = None) -> list[RuleReport]:
-        """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""
-        return [self._report(rule, now) for rule in self._rules.rules]
-
-    def _tally(self, rule: Rule) -> Tally:
-        return self.tallies.rules.get(rule.id) or _untouched(rule)
-
-    def _report(self, rule: Rule, now: Micros | None) -> RuleReport:
-        count = self._tally(rule)
-        at = now if now is not None else count.first or 0
-        left = _left(rule, count, at)
-        return RuleReport(
-            rule,
-            calls=count.calls,
-            hits=count.hits,
-            left=None if left is None else max(left, 0),
-            alive=_spent(rule, count, at) is None,
-            expectation_met=_unmet(rule, count) is None,
-        )
+    def rules(self, now: Micros | None = None) -> list[CountedRule]:
+        """How every rule stands, in the order of asking, at ``now``, or as it first fired."""
+        tallies = [(rule, self.tallies.rules.get(rule.id) or Tally.of(rule)) for rule in self._rules.rules]
+        return [CountedRule(rule, tally, tally.first or 0 if now is None else now) for rule, tally in tallies]
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""
-        found = ((rule, _unmet(rule, self._tally(rule))) for rule in self._rules.rules)
-        return [f"rule '{rule.id}' ({rule.file}): {words}" for rule, words in found if words is not None]
+        found = [one for one in self.rules() if one.unmet is not None]
+        return [f"rule '{one.rule.id}' ({one.rule.file}): {one.unmet}" for one in found]
 
     def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
         """A sentence on each of some scenarios of which no rule has fired: what its rules wait for. Not on the built-in
@@ -417,32 +324,16 @@ def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
     return None
 
 
-def _untouched(rule: Rule) -> Tally:
-    return Tally(rule.text, 0, 0, 0, None, {})
+def _draw(*of: object) -> int:
+    return int.from_bytes(digest(*of, size=DRAW_BITS // 8), "big")
 
 
-def _left(rule: Rule, count: Tally, now: Micros) -> int | None:
-    """Firings that ``limit`` leaves at an instant; None when it leaves them to each key, or there is none."""
-    if rule.limit is None or rule.limit_by_key:
-        return None
-    if rule.per is None:
-        return rule.limit - count.hits
-    return rule.limit - (count.fired or 0 if count.period == rule.period(now) else 0)
-
-
-def _spent(rule: Rule, count: Tally, now: Micros) -> Difference | None:
-    left = _left(rule, count, now)
-    if left is not None and left <= 0:
-        return Difference("limit", f"fewer than {rule.limit} firings", str((rule.limit or 0) - left))
-    if rule.lives is not None and count.first is not None and now >= count.first + rule.lives:
-        return Difference("for", "a call while the rule is alive", "a call after its time")
-    return None
-
-
-def _unmet(rule: Rule, count: Tally) -> str | None:
-    if isinstance(rule.plan, Sequence) and rule.plan.at_end is AtEnd.FAIL and count.exhausted:
-        return f"its sequence of {rule.plan.ends[-1]} was used up, and {count.exhausted} more calls came"
-    return rule.expect.unmet(count.hits) if rule.expect is not None else None
+def _at_end(sequence: Sequence, call: CountedCall) -> Outcome | Difference:
+    """What happens to a call after the last step of a sequence."""
+    call.tally.exhausted += 1
+    if sequence.at_end is AtEnd.FAIL:
+        return exhausted(call.rule)
+    return Difference("sequence", f"one of its {sequence.ends[-1]} steps", "a call after the last")
 
 
 def exhausted(rule: Rule) -> Outcome:

@@ -10,6 +10,7 @@ from mockserver.scenario.director import Decision, Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import NOTIFYING, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import REFUSALS, Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At
@@ -48,34 +49,56 @@ def explain(
     attempt = _attempt(op, request, now if start is None else start)
     rules = Ruleset(scenarios)
     director = Director(rules, 1, "explain")
-    lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides"]
+    lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides", *_at_connect(rules)]
     fired: list[Decision] = []
-    met = [f"  asked of each: {_place(rule)}" for rule in rules.rules if rule.stage is Stage.CONNECT]
-    lines += ["as a connection is made:", *met] if met else []
-    for stage, words in _ASKED.items():
-        if stage is Stage.UPLOAD and Stage.UPLOAD not in rules.stages:
-            continue
-        if (stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS) or (stage is Stage.ARRIVAL and op in _DUE):
-            continue
+    for stage in _stages(rules, op):
         decision = director.decide(stage, attempt)
-        lines.append(f"{_NOTIFY if op in _DELIVERY else words}:")
+        lines.append(f"{_NOTIFY if op in _DELIVERY else _ASKED[stage]}:")
         lines += _asked(rules, stage, op, decision, is_verbose=is_verbose)
         fired += [decision] if decision.rule is not None else []
-        fault = decision.outcome.transport
-        is_early = fault is not None and fault.at is not At.ANSWER and not fault.is_reading
-        if is_early and fault is not None and not fault.goes_on:
+        if _ends(decision.outcome):
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
-    if op not in UNREQUESTED:
-        lines += [
-            "as it is answered:",
-            _first(fired, "spoils the answer", lambda one: one.transport is not None and one.transport.at is At.ANSWER),
-        ]
-    if op in NOTIFYING and op not in _DELIVERY:
-        webhooks = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
-        asked = [rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL]
-        lines += [f"{_NOTIFY}:", webhooks]
-        lines += [f"  asked of each: {_place(rule)}" for rule in asked if webhooks == _AS_USUAL]
-    return lines
+    return [*lines, *_as_answered(op, fired), *_as_notified(op, fired, rules)]
+
+
+def _at_connect(rules: Ruleset) -> list[str]:
+    asked = [rule for rule in rules.rules if rule.stage is Stage.CONNECT]
+    return ["as a connection is made:", *_of_each(asked)] if asked else []
+
+
+def _stages(rules: Ruleset, op: str) -> Iterator[Stage]:
+    """When rules are asked about an operation, a connection apart."""
+    if Stage.UPLOAD in rules.stages:
+        yield Stage.UPLOAD
+    if op not in _DUE:
+        yield Stage.ARRIVAL
+    if op in PROVIDER_OPERATIONS:
+        yield Stage.PROVIDER
+
+
+def _ends(outcome: Outcome) -> bool:
+    """Whether the call ends before anything has happened."""
+    fault = outcome.transport
+    return fault is not None and fault.at is not At.ANSWER and not fault.is_reading and not fault.goes_on
+
+
+def _as_answered(op: str, fired: Sequence[Decision]) -> list[str]:
+    if op in UNREQUESTED:
+        return []
+    spoils = _first(fired, "spoils the answer", lambda one: one.transport is not None and one.transport.at is At.ANSWER)
+    return ["as it is answered:", spoils]
+
+
+def _as_notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str]:
+    if op not in NOTIFYING or op in _DELIVERY:
+        return []
+    webhooks = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
+    asked = [rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL]
+    return [f"{_NOTIFY}:", webhooks, *(_of_each(asked) if webhooks == _AS_USUAL else ())]
+
+
+def _of_each(rules: Sequence[Rule]) -> list[str]:
+    return [f"  asked of each: {_place(rule)}" for rule in rules]
 
 
 def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verbose: bool) -> Iterator[str]:
@@ -89,7 +112,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
             continue
         if rule.id == decision.rule:
             fired = True
-            yield f"  fires: {_place(rule)}: {decision.outcome.words}"
+            yield f"  fires: {_place(rule)}: {decision.outcome.words}{_answered(op, decision.outcome)}"
         elif rule.id in passing:
             yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
         elif rule.builtin and not is_verbose:
@@ -105,6 +128,12 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
         yield f"  not:   {silent} built-in test values"
     if not fired:
         yield "  no rule fires"
+
+
+def _answered(op: str, outcome: Outcome) -> str:
+    """The code of the answer, where that is not the decline's."""
+    said, code = outcome.provider, REFUSALS.get(op)
+    return f", answered with code {code:d}" if code and isinstance(said, Decline) and said.own_code is None else ""
 
 
 def _place(rule: Rule) -> str:

@@ -109,9 +109,7 @@ def shown(value: object) -> str:
     """A value for an explanation: short, and with anything that looks like a card number masked."""
     if value is None:
         return "nothing"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    plain = json_text(value) if isinstance(value, Mapping | list | tuple | Decimal) else str(value)
+    plain = json_text(value) if isinstance(value, Mapping | list | tuple | Decimal | bool) else str(value)
     text = mask_start(plain, _LONGEST_SHOWN + 1)
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 3] + "..."
@@ -160,16 +158,14 @@ def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bo
 def _text(wanted: object) -> str:
     if isinstance(wanted, bool) or not isinstance(wanted, (str, int, Decimal)) or wanted == "":
         raise ValueError(f"got {shown(wanted)}, wanted a text")
-    return wanted if isinstance(wanted, str) else format(wanted, "f" if isinstance(wanted, Decimal) else "d")
+    return as_text(wanted)
 
 
 def as_text(got: object) -> str:
     """A value as tests of texts see it; decimals keep their digits."""
     if got is None:
         return ""
-    if isinstance(got, bool):
-        return "true" if got else "false"
-    return format(got, "f") if isinstance(got, Decimal) else str(got)
+    return json_text(got) if isinstance(got, bool | Decimal) else str(got)
 
 
 def _contains(got: object, wanted: tuple[str, Value]) -> bool:
@@ -214,8 +210,8 @@ class Operator:
     sign: str = ""
     searches: bool = False
 
-    def compile(self, wanted: object) -> Callable[[object], bool]:
-        operand = self.operand(wanted)
+    def check(self, operand: Any) -> Callable[[object], bool]:
+        """Whether a value passes, by an operand as ``operand`` makes it."""
         return lambda got: self.holds(got, operand)
 
 
@@ -260,13 +256,14 @@ class Difference:
 @record
 class FieldTest:
     """All that a rule wants of one field: operators, each with its operand as explanations show it. ``equals`` are the
-    canonical values when it wants plain equality, else None."""
+    canonical values when it wants plain equality, else None; ``operands`` are those of the operators, as compared."""
 
     path: str
     read: Reader = field(compare=False)
     operators: tuple[tuple[str, str], ...]
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
     equals: frozenset[Value] | None = None
+    operands: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def wants_presence(self) -> bool:
@@ -305,14 +302,15 @@ def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None)
     operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
-    checks = tuple(OPERATORS[word].compile(operand) for word, operand in operators.items())
+    operands = {word: OPERATORS[word].operand(operand) for word, operand in operators.items()}
+    checks = tuple(OPERATORS[word].check(operand) for word, operand in operands.items())
     said = tuple((word, _operand(operand)) for word, operand in operators.items())
     equals = None
     if operators.keys() == {"eq"}:
         equals = frozenset((canonical(operators["eq"]),))
     elif operators.keys() == {"in"}:
         equals = _values(operators["in"])
-    return FieldTest(name, read, said, checks, equals)
+    return FieldTest(name, read, said, checks, equals, operands)
 
 
 def _operand(operand: object) -> str:

@@ -67,7 +67,7 @@ class Decline(OutcomeTraits):
     """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
 
     ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an operation answers a
-    refusal with a code of its own (capture 47, void 48, refund 45).
+    refusal with a code of its own (``REFUSALS``).
     """
 
     word = "decline"
@@ -263,6 +263,13 @@ DECLINES: Mapping[str, Decline] = {
     row.name: row.provider for row in CATALOGUE.values() if isinstance(row.provider, Decline)
 }
 
+REFUSALS: Mapping[str, Code] = {
+    "charge.capture": Code.UNABLE_TO_CAPTURE,
+    "charge.void": Code.UNABLE_TO_VOID,
+    "charge.refund": Code.UNABLE_TO_REFUND,
+}
+"""The codes of operations that answer a decline with one of their own, and the decline's words as details."""
+
 PROVIDER_DOWN = DECLINES["provider_down"]
 PROVIDER_TIMEOUT = DECLINES["provider_timeout"]
 
@@ -300,7 +307,7 @@ class DeclineMap:
                 raise ValueError("wanted the name of a refusal, or an errorCode of your own")
             base = decline(self.name)
         if base is None:
-            base = Decline(self.name or f"error_{code}", code or 0, "Declined", None, None, is_retryable=False)
+            base = Decline(self.name or f"error_{code}", code or 0, "Declined", None, None, code in _RETRYABLE)
         other = code is not None and (code != base.error_code or base.name not in DECLINES)
         message = MESSAGES.get(Code(code), base.error_message) if other and code in _CODES else base.error_message
         return replace(
@@ -312,6 +319,7 @@ class DeclineMap:
 
 
 _CODES = frozenset(map(int, Code))
+_RETRYABLE = frozenset(row.error_code for row in DECLINES.values() if row.is_retryable)
 
 
 def _read_as(file_model: type[T], meant: Callable[[T], Decline]) -> GetPydanticSchema:

@@ -23,6 +23,7 @@ from mockserver.scenario.file_model import file_model, keys_of, short_for
 from mockserver.scenario.matching import Attempt, Reader, Stage, shown
 from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
+from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.scalars import Count, Duration, Id, Period, Positive, Share, Text, whole
 from mockserver.scenario.when import KEYS, When
 
@@ -47,16 +48,13 @@ class Always:
 
 @record
 class Named:
-    """``then: {outcome_from: <path>}``: the outcome whose name stands in the request."""
+    """``then: {outcome_from: <path>}``: the outcome whose name stands in the request, a row of the catalogue."""
+
+    by_name: ClassVar[Mapping[str, Outcome]] = {name: Outcome(row.provider) for name, row in CATALOGUE.items()}
+    outcomes: ClassVar[tuple[Outcome, ...]] = tuple(by_name.values())
 
     path: str
     read: Reader = field(compare=False)
-    by_name: Mapping[str, Outcome] = field(repr=False)
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """Everything that a request can name."""
-        return tuple(self.by_name.values())
 
 
 @record
@@ -237,7 +235,7 @@ class Rule:
     plan: Plan
     key: tuple[Reader, ...] | None = None
     limit: int | None = None
-    limit_by_key: bool = False
+    limit_by_key: int | None = None
     per: Micros | None = None
     lives: Micros | None = None
     expect: Expectation | None = None
@@ -258,7 +256,7 @@ class Rule:
         parts = [str(test) for test in when.tests] or [calls]
         parts += [str(when.nth)] if when.nth is not None else []
         parts += [str(when.idle)] if when.idle is not None else []
-        parts += [f"clock {when.span}"] if when.span is not None else []
+        parts += [f"clock {when.window.words(when.zone)}"] if when.window is not None else []
         return " and ".join(parts)
 
     @property
@@ -266,7 +264,7 @@ class Rule:
         """Whether what happens depends on how often the same key was seen."""
         plan = self.plan
         is_counted = plan.outcomes[0].replay if isinstance(plan, Always) else isinstance(plan, Sequence | Chance)
-        return is_counted or self.when.nth is not None or self.when.idle is not None or self.limit_by_key
+        return is_counted or self.when.nth is not None or self.when.idle is not None or self.limit_by_key is not None
 
     def period(self, now: Micros) -> int:
         """The number of the period in which counters of ``per`` count; those of whole days begin at midnight in the

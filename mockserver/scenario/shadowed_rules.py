@@ -5,15 +5,16 @@ Source: docs/scenario-language.md, When a rule is asked.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from decimal import Decimal
 from itertools import islice
-from typing import TypeAlias
+from operator import attrgetter
+from typing import Any, TypeAlias
 
-from mockserver.domain.clock import iso
+from mockserver.domain.clock import DAY, iso
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
-from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.matching import FieldTest, shown
+from mockserver.scenario.matching import ORDER, FieldTest, shown
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.paths import fields_of
@@ -21,11 +22,22 @@ from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Ru
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import FaultKind
 from mockserver.scenario.webhook_plan import WebhookPlan
+from mockserver.scenario.when import Window
 
 _MOST_PAIRS = 500_000
 """Pairs of rules that are compared, at most: a file of a thousand rules is looked at as a whole."""
 
 _Tests: TypeAlias = Mapping[str, FieldTest]
+
+_Bound: TypeAlias = tuple[Decimal, int]
+
+_ENDLESS = Decimal("inf")
+_LEAST: Mapping[str, int] = {"gt": 1, "above": 1, "gte": 0}
+_MOST: Mapping[str, int] = {"lt": -1, "lte": 0}
+"""Words that bound a number, with 1 or -1 where the number itself does not pass."""
+
+_FRAME = attrgetter("daily", "for_", "days", "month_days", "zone")
+"""What spans of time of one kind have in common."""
 
 _QUIET = frozenset({"latency", "webhook", "later"})
 _COUNTED = frozenset({"nth", "call", "attempt"})
@@ -55,8 +67,8 @@ class Warned:
 def warnings(scenario: Scenario) -> list[Warned]:
     """Every rule of a file that never fires, or not where it seems to; one warning a rule."""
     found: dict[str, Warned] = {}
-    for rule, data in zip(scenario.rules, scenario.said.rules, strict=False):
-        words = next(_alone(scenario, rule, data), None)
+    for rule in scenario.rules:
+        words = next(_alone(scenario, rule), None)
         if words is not None:
             found[rule.id] = Warned(rule, words)
     tests = {rule.id: {test.path: test for test in rule.when.tests} for rule in scenario.rules}
@@ -72,13 +84,12 @@ def warnings(scenario: Scenario) -> list[Warned]:
     return list(found.values())
 
 
-def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterator[str]:
+def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
     """Why a rule never fires, whatever the others do."""
-    when = data.get("when")
-    for path, wanted in when.items() if isinstance(when, Mapping) else ():
-        if isinstance(wanted, Mapping) and _is_empty({"gte": 1, **wanted} if path in _COUNTED else wanted):
-            yield f"never fires: no value passes its test of {path}"
-    for test in rule.when.tests:
+    for test in (*rule.when.tests, *filter(None, (rule.when.nth, rule.when.idle))):
+        lowest, highest = _range({"gte": 1, **test.operands} if test.path in _COUNTED else test.operands)
+        if lowest > highest:
+            yield f"never fires: no value passes its test of {test.path}"
         if test.path.startswith("state.charge.") and not test.holds(None) and not rule.operations & _WITH_CHARGE:
             yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
         if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
@@ -94,7 +105,7 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
     end = window.end if window is not None and not window.daily else None
     if start is not None and end is not None and end <= start:
         yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
-    most = rule.limit if rule.per is None and not rule.limit_by_key else None
+    most = rule.limit if rule.per is None else None
     if rule.expect is not None and most is not None and rule.expect.least > most:
         yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
 
@@ -109,17 +120,12 @@ def _without_effect(outcome: Outcome) -> str | None:
     return "batch" if outcome.batch == BatchScript() else None
 
 
-def _is_empty(wanted: Mapping[str, object]) -> bool:
-    """Whether no number lies within all bounds of a test."""
-    numbers = {word: number for word, bound in wanted.items() if (number := number_of(bound)) is not None}
-    least = [(numbers[word], word in ("above", "gt")) for word in ("above", "gt", "gte") if word in numbers]
-    most = [(numbers[word], word == "lt") for word in ("lt", "lte") if word in numbers]
-    between = wanted.get("between")
-    if isinstance(between, list) and len(between) == 2:
-        low, high = number_of(between[0]), number_of(between[1])
-        least += [(low, False)] if low is not None else []
-        most += [(high, False)] if high is not None else []
-    return any(low > high or (low == high and (over or under)) for low, over in least for high, under in most)
+def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
+    """The tightest bounds of a test, each with a number that is 1 or -1 where the bound itself is beyond it."""
+    low, high = operands.get("between", (-_ENDLESS, _ENDLESS))
+    least = [(operands[word], over) for word, over in _LEAST.items() if word in operands]
+    most = [(operands[word], under) for word, under in _MOST.items() if word in operands]
+    return max([(low, 0), *least]), min([(high, 0), *most])
 
 
 def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
@@ -130,17 +136,18 @@ def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | No
     quiet = _quiet_words(first)
     advice = f", which only sets {quiet}: say both in one rule" if quiet else ""
     before = f"rule '{first.id}' (line {first.line}) decides first{advice}"
-    if all(path in others and _implies(others[path], test) for path, test in own.items()):
+    is_within = _is_within(later.when.window, first.when.window)
+    if is_within and all(path in others and _implies(others[path], test) for path, test in own.items()):
         where = "" if both == later.operations else f" in {_named(both)}"
         return f"never fires{where}: {before}"
-    if quiet and any(not _levels(outcome) <= _QUIET for outcome in later.plan.outcomes):
+    if quiet and first.when.window is None and any(not _levels(outcome) <= _QUIET for outcome in later.plan.outcomes):
         return f"is not asked wherever both match: {before}"
     return None
 
 
 def _always_decides(rule: Rule) -> bool:
-    """Whether every call that meets the tests of a rule ends there."""
-    bounds = (rule.when.nth, rule.when.idle, rule.when.window, rule.limit, rule.lives)
+    """Whether every call that meets the tests of a rule, within its time, ends there."""
+    bounds = (rule.when.nth, rule.when.idle, rule.limit, rule.limit_by_key, rule.lives)
     if rule.only_slows or any(bound is not None for bound in bounds):
         return False
     match rule.plan:
@@ -160,13 +167,38 @@ def _implies(own: FieldTest, wanted: FieldTest) -> bool:
         return True
     if own.equals is not None:
         return all(wanted.holds(value) for value in own.equals)
-    return wanted.wants_presence and not own.holds(None)
+    if wanted.wants_presence:
+        return not own.holds(None)
+    return all(_follows(own.operands, word, operand) for word, operand in wanted.operands.items())
+
+
+def _is_within(own: Window | None, wanted: Window | None) -> bool:
+    """Whether an instant within one span of time is within the other, as far as that can be known."""
+    if own is None or wanted is None or own == wanted:
+        return wanted is None or own == wanted
+    # Times of day of the same days and zone, neither over midnight.
+    (start, end), (begin, until) = ((one.start or 0, one.end or DAY) for one in (own, wanted))
+    is_alike = own.daily and own.for_ is None and _FRAME(own) == _FRAME(wanted)
+    return is_alike and begin <= start < end <= until
+
+
+def _follows(given: Mapping[str, Any], word: str, wanted: Any) -> bool:
+    """Whether what passes a test with the operands ``given`` passes one operator, as far as that can be known."""
+    if word == "starts_with":
+        return str(given.get(word, "")).startswith(wanted)
+    if word == "ends_with":
+        return str(given.get(word, "")).endswith(wanted)
+    (least, most), (lowest, highest) = _range(given), _range({word: wanted})
+    return word in ORDER and least >= lowest and most <= highest
 
 
 def _excludes(one: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
     if one.equals is not None and other.equals is not None:
         return one.equals.isdisjoint(other.equals)
+    least, most = zip(_range(one.operands), _range(other.operands), strict=True)
+    if max(least) > min(most):
+        return True
     if one.equals is None:
         one, other = other, one
     return one.equals is not None and not any(other.holds(value) for value in one.equals)

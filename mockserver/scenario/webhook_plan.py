@@ -27,6 +27,13 @@ _ENVELOPE = ("meta", "data")
 _WRONG = ("bad_signature", "signature", "edit", "omit")
 """What makes a webhook one that the service would not send."""
 
+_APART = (
+    ("before_answer", "delay"),
+    ("before_answer", "swap_with_next"),
+    ("extra", "swap_with_next"),
+    ("bad_signature", "signature"),
+)
+
 
 def _read_answer(value: object) -> object:
     if value == "timeout" or (isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599):
@@ -60,6 +67,8 @@ def _schema() -> dict[str, Any]:
             {"properties": {"edit": {"propertyNames": in_envelope}, "omit": {"items": in_envelope}}},
             needs(given_as("drop", on), {"maxProperties": 1}),
             apart(given_as("before_answer", on), given_as("delay", is_long)),
+            apart(given_as("before_answer", on), swaps),
+            apart(given_as("extra", on), swaps),
             apart(given_as("bad_signature", on), given("signature")),
             needs(given_as("extra", on), any_of(_WRONG)),
             apart(together, {"anyOf": against}),
@@ -124,12 +133,11 @@ class WebhookPlan:
     def __post_init__(self) -> None:
         if self.together and self.copies > MOST_AT_ONCE:
             raise ValueError(f"got together and {self.copies} copies, at most {MOST_AT_ONCE} go out at one instant")
-        if self.before_answer and self.delay:
-            raise ValueError("got before_answer and delay, only one of them is allowed")
+        for one, other in _APART:
+            if getattr(self, one) and getattr(self, other):
+                raise ValueError(f"got {one} and {other}, only one of them is allowed")
         if self.extra and not any(getattr(self, word) for word in _WRONG):
             raise ValueError(f"extra needs what is wrong with the one more: {', '.join(_WRONG)}")
-        if self.bad_signature and self.signature is not None:
-            raise ValueError("got bad_signature and signature, only one of them is allowed")
         against = ["blocks", "gap", "swap_with_next", "receiver", *(["before_answer"] if self.copies == 1 else [])]
         lost = [word for word in against if self.together and getattr(self, word)]
         if lost:

@@ -6,7 +6,7 @@ Source: docs/scenario-language.md, when.
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
 from typing import Annotated, Any
@@ -56,22 +56,14 @@ class When:
     begins: Micros | None
     zone: Zone
 
-    @property
-    def span(self) -> str | None:
-        return None if self.window is None else self.window.words(self.zone)
-
-    def outside(self, now: Micros, first: Micros) -> Difference | None:
-        """Why an instant lies outside the span, when the sandbox took its first decision at ``first``."""
+    def differences(self, attempt: Attempt, first: Micros | None = None) -> Iterator[Difference]:
+        """Every test that an attempt fails, then the span of time if it lies outside, when the sandbox took its first
+        decision at ``first``, or takes it now."""
+        yield from filter(None, (test.difference(attempt) for test in self.tests))
         begins = first if self.begins is None else self.begins
-        if self.window is None or self.window.holds(now, begins, self.zone):
-            return None
-        return Difference("clock", self.window.words(self.zone), iso(now))
-
-    def differences(self, attempt: Attempt) -> list[Difference]:
-        """Every test that an attempt fails, and the span of time if it lies outside."""
-        found = [difference for test in self.tests if (difference := test.difference(attempt)) is not None]
-        outside = self.outside(attempt.now, attempt.now)
-        return [*found, outside] if outside is not None else found
+        begins = attempt.now if begins is None else begins
+        if self.window is not None and not self.window.holds(attempt.now, begins, self.zone):
+            yield Difference("clock", self.window.words(self.zone), iso(attempt.now))
 
 
 def compile_when(

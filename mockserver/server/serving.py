@@ -54,11 +54,11 @@ RESERVE = 128
 
 
 class CannotListen(Exception):
-    """An address that cannot be bound. ``code`` is the exit code that says why."""
+    """An address that cannot be bound. ``exit_code`` says why."""
 
     def __init__(self, message: str, code: Exit) -> None:
         super().__init__(message)
-        self.code = code
+        self.exit_code = code
 
 
 @record
@@ -211,21 +211,12 @@ def serve(app: Application, bound: Listeners, *, echo: Echo, collector: Collecto
 
 
 async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: Collector) -> int:
-    settings = bound.settings
-    server = Server(_config(app, fast_lane=settings.fast_lane))
-    context, flaw = None, app.tls
-    if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
-        needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
-        log.error(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
+    server = Server(_config(app, fast_lane=bound.settings.fast_lane))
+    try:
+        context = _tls_context(bound, app.tls)
+    except ValueError as problem:
+        log.error(str(problem))
         return Exit.USAGE
-    if bound.tls:
-        try:
-            from mockserver.adapters.tls import listener_context
-
-            context = listener_context(settings, flaw)
-        except (OSError, ValueError) as problem:
-            log.error(f"--tls-port: the certificate cannot be used: {problem}")
-            return Exit.USAGE
     lifespan = LifespanOn(server.config)
     # By this the application knows that its scenarios may cut connections.
     lifespan.state[TRANSPORT] = True
@@ -244,6 +235,23 @@ async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: 
         await lifespan.shutdown()
 
 
+def _tls_context(bound: Listeners, flaw: TlsMap | None) -> ssl.SSLContext | None:
+    """What the TLS port agrees with its clients; None without one. Raises ``ValueError`` for a certificate that cannot
+    be used, and for a flaw of a scenario that cannot be had."""
+    settings = bound.settings
+    if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
+        needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
+        raise ValueError(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
+    if not bound.tls:
+        return None
+    try:
+        from mockserver.adapters.tls import listener_context
+
+        return listener_context(settings, flaw)
+    except (OSError, ValueError) as problem:
+        raise ValueError(f"--tls-port: the certificate cannot be used: {problem}") from None
+
+
 async def _run(
     app: Application, bound: Listeners, server: Server, context: ssl.SSLContext | None, log: ServerLog
 ) -> int:
@@ -255,15 +263,17 @@ async def _run(
             "anyone there can use the control API"
         )
     try:
-        async with _accepting_tls(server, bound.tls, context, app.tls):
-            with _port_file(settings.port_file, settings.port):
-                if bound.tls:
-                    log.address(f"tls on {bound.tls_address}")
-                log.address(f"ready on {settings.address}")
-                async with (
-                    watching(settings.scenario, reloading(app, log)) if settings.watch else contextlib.nullcontext()
-                ):
-                    await server.main_loop()
+        async with contextlib.AsyncExitStack() as ready:
+            await ready.enter_async_context(_accepting_tls(server, bound.tls, context, app.tls))
+            ready.enter_context(_port_file(settings.port_file, settings.port))
+            if bound.tls:
+                log.address(f"tls on {bound.tls_address}")
+            log.address(f"ready on {settings.address}")
+            if settings.watch:
+                seen = stamps(settings.scenario)
+                watching = asyncio.create_task(watch(settings.scenario, seen, reloading(app, log)))
+                ready.callback(watching.cancel)
+            await server.main_loop()
     except OSError as problem:
         log.error(f"--port-file: cannot write {settings.port_file}: {problem.strerror}")
         return Exit.USAGE
@@ -387,19 +397,10 @@ def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
     return reload
 
 
-@contextlib.asynccontextmanager
-async def watching(names: tuple[str, ...], reload: Callable[[], None]) -> AsyncIterator[None]:
-    """Call ``reload`` whenever one of the files changes, as long as the block lasts."""
-
-    async def watch(seen: Mapping[str, object]) -> None:
-        while True:
-            await asyncio.sleep(EVERY_SECONDS)
-            before, seen = seen, stamps(names)
-            if seen != before:
-                reload()
-
-    task = asyncio.create_task(watch(stamps(names)))
-    try:
-        yield
-    finally:
-        task.cancel()
+async def watch(names: Sequence[str], seen: Mapping[str, object], reload: Callable[[], None]) -> None:
+    """Call ``reload`` whenever one of the files differs from what was ``seen`` of it last, until cancelled."""
+    while True:
+        await asyncio.sleep(EVERY_SECONDS)
+        before, seen = seen, stamps(names)
+        if seen != before:
+            reload()

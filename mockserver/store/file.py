@@ -583,29 +583,20 @@ def _fault_of_frames(log: BinaryIO, whole: int) -> str | None:
     order = _MAGICS.get(magic)
     if order is None or page > _LARGEST_PAGE or _sum(order, begin[:24], (0, 0)) != (first, second):
         return "its beginning is not that of a log"
-    for number, head, before, body in _frames(log, page, whole, (first, second)):
-        _, is_commit, *rest = head
-        if is_commit and rest[:2] == salts and _sum(order, body, before) == tuple(rest[2:]):
-            return f"frame {whole + 1} is not whole, and frame {number}, which ends a commit, is"
-    return None
-
-
-def _frames(
-    log: BinaryIO, page: int, whole: int, first: tuple[int, int]
-) -> Iterator[tuple[int, tuple[int, ...], tuple[int, int], bytes]]:
-    """The frames behind those that SQLite accepts: number, header, the sum of the frame before, and the bytes that its
-    own sum covers."""
-    before, number = first, whole
+    size, before, number = _FRAME.size + page, (first, second), whole
     if whole:
-        log.seek(_HEADER.size + (whole - 1) * (_FRAME.size + page))
-        *_, one, other = _FRAME.unpack(log.read(_FRAME.size))
-        before = one, other
-    log.seek(_HEADER.size + whole * (_FRAME.size + page))
-    while len(raw := log.read(_FRAME.size + page)) == _FRAME.size + page:
+        log.seek(_HEADER.size + (whole - 1) * size)
+        before = _FRAME.unpack(log.read(_FRAME.size))[4:]
+    # Behind those that SQLite accepts.
+    log.seek(_HEADER.size + whole * size)
+    while len(raw := log.read(size)) == size:
         number += 1
-        head = _FRAME.unpack_from(raw)
-        yield number, head, before, raw[:8] + raw[_FRAME.size :]
-        before = head[4], head[5]
+        _, is_commit, *found = _FRAME.unpack_from(raw)
+        sums = found[2], found[3]
+        if is_commit and found[:2] == salts and _sum(order, raw[:8] + raw[_FRAME.size :], before) == sums:
+            return f"frame {whole + 1} is not whole, and frame {number}, which ends a commit, is"
+        before = sums
+    return None
 
 
 def _sum(order: str, content: bytes, begin: tuple[int, int]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from mockserver.store.schema import Changes, StoredRows
 from mockserver.store.table_rows import ALL, MemoryPart, Part
 
 
-def memories(watch: Watch) -> Iterator[MemoryPart]:
+def memories(watch: Watch | None) -> Iterator[MemoryPart]:
     """What the judges remember."""
     for name, judge, slot, hint in _slots(watch):
         if get_origin(hint) is Recent:
@@ -25,12 +25,11 @@ def memories(watch: Watch) -> Iterator[MemoryPart]:
 
 def counters(watch: Watch | None) -> dict[str, tuple[object, str]]:
     """The counters of the judges, by name: each with the object that has it."""
-    slots = _slots(watch) if watch is not None else ()
-    return {f"{name}.{slot}": (judge, slot) for name, judge, slot, hint in slots if hint is int}
+    return {f"{name}.{slot}": (judge, slot) for name, judge, slot, hint in _slots(watch) if hint is int}
 
 
-def _slots(watch: Watch) -> list[tuple[str, Any, str, Any]]:
-    judges: Mapping[str, Any] = watch.judges
+def _slots(watch: Watch | None) -> list[tuple[str, Any, str, Any]]:
+    judges: Mapping[str, Any] = watch.judges if watch is not None else {}
     return [(name, judge, slot, hint) for name, judge in judges.items() for slot, hint in _hints(type(judge)).items()]
 
 

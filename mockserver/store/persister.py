@@ -26,9 +26,10 @@ from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.director import Ruleset, Tallies
+from mockserver.scenario.director import Ruleset
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.scenario.tally import Tallies
 from mockserver.store.findings_memory import FindingsPart, counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
 from mockserver.store.row_codec import Record, RowForm, form_of, json_text, json_value
@@ -149,33 +150,21 @@ class SandboxPersister:
         ]
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
         others: list[Part] = [PastPart(sandbox), RuleKeysPart(sandbox, news), JournalPart(sandbox.journal, rows)]
-        self._memories = [
-            MemoryPart("marks", sandbox.journal.marks, form_of(tuple[str, int])),
-            MemoryPart("scripts", sandbox.scripts, form_of(tuple[str, dict[int, ProviderOutcome]])),
-            MemoryPart("setup", sandbox.setup, form_of(tuple[str, dict[str, object]])),
-            MemoryPart("idempotency", sandbox.idempotency, _first_form(Record.of(First), rows)),
-            MemoryPart("replays", sandbox.replays, _first_form(Record.of(FirstAnswer), rows)),
-        ]
         if sandbox.watch is not None:
             others.append(FindingsPart(sandbox.watch.ledger))
-            self._memories += memories(sandbox.watch)
+        self._memories = [*_memory_parts(sandbox, rows)]
         self._news, self._asked = news, [*named, *others]
         # In the order in which they are read: each after those that its rows name.
         self.parts = [*named, *reporting, *others, *self._memories]
 
     def close(self) -> None:
-        """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
+        """Stop listening to the sandbox and let go of it."""
         sandbox = self.sandbox
         sandbox.schedule.on_change = sandbox.director.on_count = None
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
-        tables = [getattr(sandbox, name) for name in ROW_CLASSES]
-        for table in tables:
-            table.listeners = ()
-        if sandbox.past is not None:
-            # A sandbox that is kept aside may come back.
-            sandbox.past.listen(tables)
-        for part in (*self.parts, self):
-            vars(part).clear()
+        for part in self.parts:
+            part.close()
+        vars(self).clear()
 
     def waiting(self) -> int:
         """How many rows have changed since the last commit, roughly."""
@@ -288,6 +277,15 @@ class SandboxPersister:
             return Ruleset([self._context.scenario(place) for place in self._books[number]])
         except LookupError:
             return None
+
+
+def _memory_parts(sandbox: Sandbox, rows: JournalRows) -> Iterator[MemoryPart]:
+    yield MemoryPart("marks", sandbox.journal.marks, form_of(tuple[str, int]))
+    yield MemoryPart("scripts", sandbox.scripts, form_of(tuple[str, dict[int, ProviderOutcome]]))
+    yield MemoryPart("setup", sandbox.setup, form_of(tuple[str, dict[str, object]]))
+    yield MemoryPart("idempotency", sandbox.idempotency, _first_form(Record.of(First), rows))
+    yield MemoryPart("replays", sandbox.replays, _first_form(Record.of(FirstAnswer), rows))
+    yield from memories(sandbox.watch)
 
 
 def _first_form(record: Record, rows: JournalRows) -> RowForm:

@@ -26,7 +26,7 @@ from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
-from mockserver.scenario.director import Times
+from mockserver.scenario.tally import Times
 from mockserver.store.journal_rows import JournalRows
 from mockserver.store.row_codec import Record, RowForm, form_of, json_value
 from mockserver.store.schema import NONSENSE, Changes, DamagedSandbox, PartRows, StoredRows
@@ -57,6 +57,10 @@ class Part:
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         """Take over what was stored. Raises ``ValueError`` when some is missing."""
+
+    def close(self) -> None:
+        """Let go of the sandbox, without cyclic garbage, which may be frozen."""
+        vars(self).clear()
 
 
 News: TypeAlias = dict[Part, None]
@@ -100,6 +104,11 @@ class TablePart(Part):
         self._news[self] = None
         if row.seq < self._known:
             self._changed[row.seq] = None
+
+    def close(self) -> None:
+        # Others listen on: a sandbox that is kept aside may come back.
+        self._table.listeners = tuple(hear for hear in self._table.listeners if hear != self._hear)
+        super().close()
 
     def __len__(self) -> int:
         return len(self._table.rows) - self._known + len(self._changed)
@@ -379,7 +388,7 @@ def schedule_part(sandbox: Sandbox, news: News) -> ReportedPart:
     part = ReportedPart("schedule", news, take)
     for entry in entries:
         part.note(entry.order, entry)
-    sandbox.schedule.on_change = lambda entry, is_added: part.note(entry.order, entry if is_added else None)
+    sandbox.schedule.on_change = part.note
     return part
 
 
@@ -416,13 +425,10 @@ def inbox_part(sandbox: Sandbox, news: News) -> ReportedPart:
         for _, raw in rows:
             inboxes.keep(*read(raw, cards))
 
-    def note(number: int, name: str, arrival: InboxMessage | None) -> None:
-        part.note(number, (name, arrival) if arrival is not None else None)
-
     part = ReportedPart("inbox", news, take)
     for name, arrival in inboxes:
-        note(arrival.number, name, arrival)
-    inboxes.on_change = note
+        part.note(arrival.number, (name, arrival))
+    inboxes.on_change = part.note
     return part
 
 

@@ -12,6 +12,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import field
 from heapq import heappop, heappush
 from itertools import chain
 from time import perf_counter
@@ -20,6 +21,7 @@ from weakref import WeakSet
 from mockserver.domain.clock import SECOND, Micros, real_due
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
+from mockserver.domain.record import entity
 from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes, SandboxStorage
@@ -59,6 +61,20 @@ THREADED = 50
 _LOG = logging.getLogger("mockserver.store")
 
 
+@entity
+class _Round:
+    """What one commit is to hold: the sandboxes that have changed, a part of those that are ``growing``, and those that
+    were deleted, as the index had them. ``waiting`` hear why it failed, or None."""
+
+    sandboxes: dict[Sandbox, None] = field(default_factory=dict)
+    gone: dict[str, StoredSandbox | None] = field(default_factory=dict)
+    growing: set[Sandbox] = field(default_factory=set)
+    waiting: list[asyncio.Future[str | None]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.sandboxes or self.gone)
+
+
 class Store(SandboxStorage):
     """The store of one server. ``woken`` is called with each sandbox that comes from the file; ``commits`` and
     ``failures`` count commits that were written and that were not."""
@@ -80,20 +96,14 @@ class Store(SandboxStorage):
         self._woken = woken
         self._index = {kept.key: kept for kept in file.sandboxes}
         self._persisters: dict[str, SandboxPersister] = {}
-        self._changed: dict[Sandbox, None] = {}
-        self._gone: dict[str, StoredSandbox | None] = {}
-        self._going: dict[str, StoredSandbox | None] = {}
+        # What is being written, and what comes after it.
+        self._present, self._next = _Round(), _Round()
         self._growing: set[Sandbox] = set()
         self._lost: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
         self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
         self._fetching: dict[str, asyncio.Future[SandboxPersister]] = {}
-        self._waiting: list[asyncio.Future[str | None]] = []
-        self._batch: dict[Sandbox, None] = {}
-        self._written: list[asyncio.Future[str | None]] = []
         self._newest = 0, ""
-        for one in self._index.values():
-            self._note_use(one)
         self._expected, self._ended = 0, 0.0
         self._is_writing = self._has_written = False
         self._is_slow = False
@@ -104,6 +114,7 @@ class Store(SandboxStorage):
         # Lists show sandboxes that were never used in the order of their opening.
         for kept in sorted(file.sandboxes, key=lambda one: one.world):
             sandboxes.know(kept.key, kept.name)
+            self._note_use(kept)
             self._plan(kept)
         sandboxes.storage = self
 
@@ -177,17 +188,15 @@ class Store(SandboxStorage):
 
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox may have changed: the next commit holds what has."""
-        self._changed[sandbox] = None
+        self._next.sandboxes[sandbox] = None
         self._begin()
 
     def delete(self, sandbox: Sandbox) -> None:
         """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is there as before."""
         key = sandbox.key
-        self._gone[key] = self._index.pop(key, None)
-        persister = self._persisters.pop(key, None)
-        if persister is not None:
-            persister.close()
-        self._changed.pop(sandbox, None)
+        self._next.gone[key] = self._index.pop(key, None)
+        self._close(key)
+        self._next.sandboxes.pop(sandbox, None)
         self._begin()
 
     def _begin(self) -> None:
@@ -237,7 +246,8 @@ class Store(SandboxStorage):
 
     def put_away(self, sandbox: Sandbox) -> bool:
         """Drop a sandbox from memory; False while a commit of it is still to come."""
-        if sandbox in self._changed or sandbox in self._batch or sandbox.key not in self._index:
+        is_changed = any(sandbox in one.sandboxes for one in (self._present, self._next))
+        if is_changed or sandbox.key not in self._index:
             return False
         self._forget(sandbox)
         self._plan(self._index[sandbox.key])
@@ -246,8 +256,8 @@ class Store(SandboxStorage):
     async def run(self) -> None:
         """Wake sandboxes in which something comes due, and delete rows without a sandbox, until cancelled."""
         loop = asyncio.get_running_loop()
-        if self._changed:
-            self.note(next(iter(self._changed)))
+        if self._next.sandboxes:
+            self._begin()
         while True:
             self._is_earlier.clear()
             while self._due and self._due[0][0] <= self._now():
@@ -275,22 +285,22 @@ class Store(SandboxStorage):
     async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
         """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when it is in the file,
         or there is none."""
-        if not sandboxes.isdisjoint(self._changed):
-            return await self._end_of(self._waiting)
-        return await self._end_of(self._written) if not sandboxes.isdisjoint(self._batch) else None
+        for one in (self._next, self._present):
+            if not sandboxes.isdisjoint(one.sandboxes):
+                return await self._end_of(one)
+        return None
 
     async def _all_ended(self) -> str | None:
         """Wait for the commit that is being written and for the next: why one failed."""
-        ends = [self._end_of(self._written)] if self._batch or self._going else []
-        ends += [self._end_of(self._waiting)] if self._changed or self._gone else []
+        ends = [self._end_of(one) for one in (self._present, self._next) if one]
         for end in ends:
             await end
         return next(filter(None, (end.result() for end in ends)), None)
 
-    def _end_of(self, waiting: list[asyncio.Future[str | None]]) -> asyncio.Future[str | None]:
-        """The end of a commit: a future among those that wait for it."""
+    def _end_of(self, one: _Round) -> asyncio.Future[str | None]:
+        """The end of a commit."""
         end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        waiting.append(end)
+        one.waiting.append(end)
         self._begin()
         return end
 
@@ -302,7 +312,7 @@ class Store(SandboxStorage):
             return
         self._is_writing = True
         try:
-            while self._changed or self._gone:
+            while self._next:
                 await self._wait_for_company()
                 await self._commit()
         finally:
@@ -314,19 +324,20 @@ class Store(SandboxStorage):
         stay away."""
         now = perf_counter()
         until = now + COMPANY if now < self._ended + RECENT else now
-        while len(self._waiting) < self._expected and perf_counter() < until:
-            waiting = len(self._waiting)
+        came = self._next.waiting
+        while len(came) < self._expected and perf_counter() < until:
+            before = len(came)
             await asyncio.sleep(0)
-            if len(self._waiting) > waiting:
+            if len(came) > before:
                 until = perf_counter() + COMPANY
 
     def _is_alone(self, sandbox: Sandbox) -> bool:
         """Whether the change of a sandbox may be written in this very step: nothing else is to be written, nor has
         been in this turn of the event loop, and no company is expected."""
+        coming = self._next
         return (
-            sandbox in self._changed
-            and len(self._changed) == 1
-            and not (self._is_writing or self._has_written or self._waiting or self._gone)
+            coming.sandboxes.keys() == {sandbox}
+            and not (self._is_writing or self._has_written or coming.waiting or coming.gone)
             and (not self._expected or perf_counter() >= self._ended + RECENT)
         )
 
@@ -337,27 +348,15 @@ class Store(SandboxStorage):
             return await self._commit(is_alone=True)
         finally:
             self._is_writing = False
-            if self._changed or self._gone:
+            if self._next:
                 self._begin()
 
     async def _commit(self, *, is_alone: bool = False) -> str | None:
         """Write what has changed, and say so to those who wait: why that failed."""
-        self._batch, self._changed = self._changed, {}
-        self._written, self._waiting = self._waiting, []
+        self._present, self._next = self._next, _Round()
         failed: str | None = "the server stops"
-        growing: set[Sandbox] = set()
-        self._going, self._gone = self._gone, {}
         try:
-            commit = await self._gathered(growing)
-            commit.gone = list(self._going)
-            if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
-                await self._write(commit, is_alone=is_alone)
-                self.commits += 1
-                self._context.note_written(commit)
-                # A commit that was on its way has named them again.
-                for key in commit.gone:
-                    self._index.pop(key, None)
-                self._index.update((kept.key, kept) for kept in commit.kept)
+            await self._write_changes(is_alone=is_alone)
             failed = None
         except NotWritten as problem:
             failed = str(problem)
@@ -366,25 +365,44 @@ class Store(SandboxStorage):
             failed = type(fault).__name__
             _LOG.exception("the store could not be written: what was to be kept is refused")
         finally:
-            if failed is not None:
-                self.failures += 1
-                for kept in filter(None, self._going.values()):
-                    self._index.setdefault(kept.key, kept)
-                    self._sandboxes.know(kept.key, kept.name)
-                for sandbox in self._batch:
-                    self._lose(sandbox)
-            # A sandbox that this commit completes grew until it was written.
-            self._growing = growing if failed is None else set()
-            for sandbox in self._growing:
-                self._changed[sandbox] = None
-            for end in self._written:
-                if not end.done():
-                    end.set_result(failed)
-            clients = len(self._written) + len(self._waiting)
-            self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
-            self._ended = perf_counter()
-            self._written, self._batch, self._going = [], {}, {}
+            self._end(failed)
         return failed
+
+    async def _write_changes(self, *, is_alone: bool) -> None:
+        """Write what has changed, and know it as it is in the file. Raises ``NotWritten``."""
+        commit = await self._gathered()
+        if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
+            await self._write(commit, is_alone=is_alone)
+            self.commits += 1
+            self._context.note_written(commit)
+            # A commit that was on its way has named them again.
+            for key in commit.gone:
+                self._index.pop(key, None)
+            self._index.update((kept.key, kept) for kept in commit.kept)
+
+    def _end(self, failed: str | None) -> None:
+        """A commit has ended: those who wait hear of it, and what it held of growing sandboxes is written on."""
+        ended, self._present = self._present, _Round()
+        if failed is not None:
+            self._take_back(ended)
+        # A sandbox that this commit completes grew until it was written.
+        self._growing = ended.growing if failed is None else set()
+        self._next.sandboxes.update(dict.fromkeys(self._growing))
+        for end in ended.waiting:
+            if not end.done():
+                end.set_result(failed)
+        clients = len(ended.waiting) + len(self._next.waiting)
+        self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
+        self._ended = perf_counter()
+
+    def _take_back(self, lost: _Round) -> None:
+        """A commit has failed: what it was to delete is there as before, and its sandboxes are read again."""
+        self.failures += 1
+        for kept in filter(None, lost.gone.values()):
+            self._index.setdefault(kept.key, kept)
+            self._sandboxes.know(kept.key, kept.name)
+        for sandbox in lost.sandboxes:
+            self._lose(sandbox)
 
     async def _write(self, commit: Commit, *, is_alone: bool) -> None:
         """Write a commit in a thread; a small one that no other answer shares on the event loop, as long as the disk
@@ -403,11 +421,11 @@ class Store(SandboxStorage):
         if self._file.is_log_long:
             loop.run_in_executor(self._writer, self._file.shorten_log)
 
-    async def _gathered(self, growing: set[Sandbox]) -> Commit:
-        """What is to be written; sandboxes with more to write are in ``growing`` afterwards. Other requests are served
+    async def _gathered(self) -> Commit:
+        """What is to be written; sandboxes with more to write are ``growing`` afterwards. Other requests are served
         meanwhile: a reset of all changes many sandboxes."""
-        commit, rested = Commit(), 0
-        for sandbox in self._batch:
+        commit, rested, growing = Commit(gone=list(self._present.gone)), 0, self._present.growing
+        for sandbox in self._present.sandboxes:
             if len(commit.puts) - rested >= PAUSE:
                 rested = len(commit.puts)
                 await asyncio.sleep(0)
@@ -423,8 +441,7 @@ class Store(SandboxStorage):
         key = sandbox.key
         persister = self._persisters.get(key)
         if persister is None or persister.sandbox is not sandbox:
-            if persister is not None:
-                persister.close()
+            self._close(key)
             persister = self._persisters[key] = SandboxPersister(sandbox, self._file.next_world, self._context)
             self._file.next_world += 1
         return persister
@@ -456,7 +473,7 @@ class Store(SandboxStorage):
         but once a second."""
         if (kept.world, kept.name, kept.due) != (known.world, known.name, known.due):
             return True
-        is_used_alone = (known.used, known.key) == self._newest and len(self._batch) == 1
+        is_used_alone = (known.used, known.key) == self._newest and len(self._present.sandboxes) == 1
         return kept.used != known.used and not (is_used_alone and 0 <= kept.touched - known.touched < SECOND)
 
     def _lose(self, sandbox: Sandbox) -> None:
@@ -466,11 +483,13 @@ class Store(SandboxStorage):
             self._forget(sandbox)
 
     def _forget(self, sandbox: Sandbox) -> None:
-        key = sandbox.key
-        persister = self._persisters.pop(key, None)
-        if persister is not None:
+        self._close(sandbox.key)
+        self._sandboxes.put_away(sandbox, kept=sandbox.key in self._index)
+
+    def _close(self, key: str) -> None:
+        """Let go of what stores the sandbox of a key."""
+        if (persister := self._persisters.pop(key, None)) is not None:
             persister.close()
-        self._sandboxes.put_away(sandbox, kept=key in self._index)
 
     async def _wake(self, key: str) -> None:
         try:

@@ -23,9 +23,14 @@ from mockserver.engine.step import Step
 from mockserver.web.request import Scope
 from mockserver.wire.jsonio import dumps
 
-STEP, STATUS, OPERATION = "mockserver.step", "mockserver.status", "mockserver.op"
-"""Scope keys: under which an endpoint leaves the sandbox and the step that it took, the status when the answer begins
-(without it there is none), and what a request is counted as."""
+STEP = "mockserver.step"
+"""The scope key under which an endpoint leaves the step that it took."""
+
+STATUS = "mockserver.status"
+"""That of the status, when the answer begins; without it there is none."""
+
+OPERATION = "mockserver.op"
+"""That of what a request is counted as."""
 
 REFUSED = "refused"
 """What requests are counted as that the guard turned away."""
@@ -33,7 +38,6 @@ REFUSED = "refused"
 QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes: neither logged nor counted nor traced."""
 
-_NO_STEP = (None, None)
 _SHORT = 500
 """Characters of a key that is kept with how it is shown: long ones would fill the memory."""
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
@@ -69,14 +73,14 @@ class Access:
     @property
     def level(self) -> str:
         """``warning`` when the request gave cause for one, else ``info``."""
-        _, step = self.scope.get(STEP, _NO_STEP)
+        step: Step | None = self.scope.get(STEP)
         return "warning" if step is not None and step.result.warnings else "info"
 
     def lines(self, *, as_json: bool) -> list[str]:
         """The line of the request, the first four of its parts in columns, and one for each warning that it gave cause
         for."""
         scope = self.scope
-        step: Step | None = scope.get(STEP, _NO_STEP)[1]
+        step: Step | None = scope.get(STEP)
         key = _key_of(scope)
         time = log_time(self.ended)
         took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
@@ -117,10 +121,9 @@ def shown_path(scope: Scope) -> str:
 
 
 def _key_of(scope: Scope) -> str | None:
-    sandbox, _ = scope.get(STEP, _NO_STEP)
-    if sandbox is not None:
-        key: str = sandbox.key
-        return key
+    step: Step | None = scope.get(STEP)
+    if step is not None:
+        return step.sandbox.key
     sent = next((value for name, value in scope["headers"] if name == b"x-secretkey"), b"")
     return sent.decode("latin-1") or None
 
@@ -130,8 +133,11 @@ BOUNDS: tuple[Micros, ...] = tuple(
 )
 """Upper bounds of the buckets of the histogram."""
 
-BEAT, WINDOW = 0.25, 60
-"""Seconds between two looks at how late the event loop comes, and over which the longest lag counts."""
+BEAT = 0.25
+"""Seconds between two looks at how late the event loop comes."""
+
+WINDOW = 60
+"""Seconds over which its longest lag counts."""
 
 
 @mutable

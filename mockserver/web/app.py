@@ -8,14 +8,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.domain.clock import Micros, parse_duration
+from mockserver.domain.clock import Micros
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.access import measure
@@ -27,13 +24,16 @@ from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES
 from mockserver.web.runner import Ticker
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
-from mockserver.web.world import IDLE_IN_STORE, Freeing, World, drop_idle
+from mockserver.web.upkeep import Freeing, drop_idle
+from mockserver.web.world import World
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
+    from mockserver.adapters.webhook_sender import WebhookDispatcher
     from mockserver.engine.sandbox import Sandbox
     from mockserver.store.schema import StoredRows
+    from mockserver.store.writer import Store
     from mockserver.web.store_references import StoreReferences
 
 
@@ -54,25 +54,27 @@ class Application(Starlette):
 
             world.tracing = Tracing(traces, self.path_of)
         routes, unrouted = starlette_routes(_rows(world), world)
-        super().__init__(
-            routes=routes,
-            middleware=[Middleware(Guard, world, self.public_methods)],
-            exception_handlers={Exception: _leave_it_answered},
-            lifespan=lambda _: self.lifespan(),
-        )
+        super().__init__(routes=routes, lifespan=lambda _: self.lifespan())
         self.router.redirect_slashes = False
         self.router.default = unrouted
         world.prepare = lambda sandbox: prepare(sandbox, routes)
         world.set_up = lambda sandbox, scenario, by: set_up(sandbox, routes, scenario, by)
         if settings.store is not None:
-            from mockserver.store.file import StoreFile
-            from mockserver.store.schema import SERVER
-            from mockserver.store.writer import Store
-
-            file = StoreFile(settings.store, full=settings.store_sync == "full")
-            context = self.store_references(file.rows(SERVER))
-            world.store = store = Store(file, world.sandboxes, context, real_clock, world.runner.changed)
+            world.store = store = self._opened(settings.store, settings.store_sync)
             world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()
+
+    def _opened(self, path: str, sync: str) -> Store:
+        from mockserver.store.file import StoreFile
+        from mockserver.store.schema import SERVER
+        from mockserver.store.writer import Store
+
+        file, world = StoreFile(path, full=sync == "full"), self.world
+        context = self.store_references(file.rows(SERVER))
+        return Store(file, world.sandboxes, context, world.real_clock, world.runner.changed)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The routes behind the guard alone, which answers errors too: where a scenario cuts an answer, nobody may."""
+        return self.guarded(self.router)
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
         """An application behind the guard of this one."""
@@ -110,32 +112,20 @@ class Application(Starlette):
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Inside of it time passes and webhooks go out without a request."""
-        from mockserver.adapters.webhook_sender import WebhookDispatcher
-
-        world = self.world
-        runner, is_live = world.runner, world.sandboxes.is_live
-        runner.ticker = ticker = Ticker(runner, is_live)
-        store = world.store
-        kept = store.is_kept if store is not None else None
-        runner.dispatcher = dispatcher = WebhookDispatcher(
-            world.real_clock, is_live, runner.changed, world.tracing, kept
-        )
+        world, runner, store, freeing = self.world, self.world.runner, self.world.store, Freeing()
+        runner.ticker = ticker = Ticker(runner, world.sandboxes.is_live)
+        runner.dispatcher = dispatcher = webhook_dispatcher(world)
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
-        freeing = Freeing()
 
         def leave(sandbox: Sandbox) -> None:
             ticker.forget(sandbox)
             freeing.expect(sandbox)
 
         world.sandboxes.on_leave = leave
-        work = [ticker.run(), measure(world.lags), freeing.run()]
-        idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
-        if idle is not None:
-            work.append(drop_idle(world, parse_duration(idle)))
-        if store is not None:
-            work.append(store.run())
-        running = [asyncio.create_task(one) for one in work]
+        work = [ticker.run(), measure(world.lags), freeing.run(), drop_idle(world)]
+        work += [store.run()] if store is not None else []
+        running = list(map(asyncio.create_task, work))
         try:
             yield
         finally:
@@ -148,6 +138,15 @@ class Application(Starlette):
                 await store.close()
 
 
+def webhook_dispatcher(world: World) -> WebhookDispatcher:
+    """What sends the webhooks of a server, those that are in its store where it has one."""
+    from mockserver.adapters.webhook_sender import WebhookDispatcher
+
+    kept = world.store.is_kept if world.store is not None else None
+    is_live, changed = world.sandboxes.is_live, world.runner.changed
+    return WebhookDispatcher(world.real_clock, is_live, changed, world.tracing, kept)
+
+
 def _rows(world: World) -> list[PathRow]:
     return [
         *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
@@ -155,16 +154,6 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
         ("/__inbox/{name}", ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"), InboxEndpoint(world)),
     ]
-
-
-class _Silence(Response):
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send nothing."""
-
-
-async def _leave_it_answered(request: Request, fault: Exception) -> Response:
-    """Keep Starlette from answering an error: the guard has, and a scripted cut leaves no answer."""
-    return _Silence()
 
 
 def create_app(

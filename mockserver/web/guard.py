@@ -115,18 +115,10 @@ class Guard:
             # In a form by which what follows from them can be remembered.
             headers = scope["headers"] = tuple(map(tuple, headers))
         host, origin, hosts, coding = _senders_of(headers)
-        if hosts > 1 or (not hosts and scope["http_version"] == "1.1"):
-            # A proxy may have used another of them.
-            words = f"got {hosts} Host headers, wanted one"
-            return _refuse(scope, send, (400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words))
-        if coding not in (b"", b"chunked"):
-            words = "wanted chunked alone: no other coding of a body is read"
-            return _refuse(scope, send, (501, Code.VALIDATION_ERROR, "Not Implemented", "TransferEncoding", words))
-        if host and not self._ours[host]:
-            further = f", an address, a name without a dot or with {', '.join(_NEARBY)}" if self._is_open else ""
-            words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
-            return _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
         path: str = scope["path"]
+        is_usual = hosts == 1 and not coding and self._ours[host]
+        if not is_usual and (refusal := self._sender_refusal(scope, host, hosts, coding)) is not None:
+            return _refuse(scope, send, refusal)
         scope[ASKED_PATH], scope["path"], scope["root_path"] = path, tidied(path), ""
         # Doubled slashes are ignored when a route is looked for, so they are here.
         bare = path.lstrip("/")
@@ -136,12 +128,29 @@ class Guard:
             if refusal is not None:
                 return _refuse(scope, send, refusal)
         elif origin:
-            methods = self._public_methods(path)
-            if scope["method"] == "OPTIONS" and methods:
-                return _allow(scope, send, methods)
-            if scope["method"] in methods:
-                return self.app(scope, receive, _readable_anywhere(send))
+            return self._of_page(scope, receive, send, self._public_methods(path))
         return self.app(scope, receive, send)
+
+    def _of_page(self, scope: Scope, receive: Receive, send: Send, methods: list[str]) -> Awaitable[None]:
+        """Serve a page in a browser, which another site may have sent: it may read what a public key opens."""
+        if scope["method"] == "OPTIONS" and methods:
+            return _allow(scope, send, methods)
+        return self.app(scope, receive, _readable_anywhere(send) if scope["method"] in methods else send)
+
+    def _sender_refusal(self, scope: Scope, host: bytes, hosts: int, coding: bytes) -> Refusal | None:
+        """Why a request is refused by how its head names us, and how it says that its body is sent."""
+        if hosts > 1 or (not hosts and scope["http_version"] == "1.1"):
+            # A proxy may have used another of them.
+            words = f"got {hosts} Host headers, wanted one"
+            return 400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words
+        if coding not in (b"", b"chunked"):
+            words = "wanted chunked alone: no other coding of a body is read"
+            return 501, Code.VALIDATION_ERROR, "Not Implemented", "TransferEncoding", words
+        if host and not self._ours[host]:
+            further = f", an address, a name without a dot or with {', '.join(_NEARBY)}" if self._is_open else ""
+            words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
+            return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words
+        return None
 
     def _is_ours(self, raw: bytes) -> bool:
         found = _HOST.fullmatch(raw.decode("latin-1"))

@@ -28,7 +28,7 @@ from mockserver.domain.sources import ChallengeAnswer, Instrument
 from mockserver.domain.states import ChargeState
 from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
-from mockserver.engine.card_entry import read_expiry
+from mockserver.engine.intake import read_expiry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect, web_address, with_query

@@ -84,7 +84,6 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
 
 
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
-    status = assumed["response.created_status"] if row.creates else 200
     words = getdoc(row.handle) if isfunction(row.handle) else row.summary
     headers = [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
     shown: dict[str, Any] = {
@@ -93,24 +92,25 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
         "summary": row.summary,
         "description": f"{words}\n\nRule name: `{row.op}`. Source: {row.source}.",
         "parameters": [*schemas.parameters(row.path, row.query), *headers],
-        "responses": {
-            str(status): {
-                "description": "Created" if row.creates else "Done",
-                "content": {JSON: {"schema": schemas.reply(row.reply)}},
-                **({"links": links} if (links := _links(row)) else {}),
-            },
-            **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
-            "default": {"description": "Whatever else a scenario answers.", "content": {JSON: {"schema": {}}}},
-        },
+        "responses": _responses(row, schemas, assumed),
     }
     if row.is_public:
         shown["security"] = [{"publicKey": []}, {"secretKey": []}]
     if row.body is not None:
-        schema = schemas.body(row.body)
-        required = bool(schemas.named[row.body.__name__].get("required"))
-        content = {JSON: {"schema": schema, "example": schemas.example(schema)}}
-        shown["requestBody"] = {"required": required, "content": content}
+        shown["requestBody"] = schemas.request(row.body, schemas.example(schemas.body(row.body)), [JSON])
     return shown
+
+
+def _responses(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+    done: dict[str, Any] = {"description": "Created" if row.creates else "Done"}
+    done["content"] = {JSON: {"schema": schemas.reply(row.reply)}}
+    if links := _links(row):
+        done["links"] = links
+    return {
+        str(assumed["response.created_status"] if row.creates else 200): done,
+        **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
+        "default": {"description": "Whatever else a scenario answers.", "content": {JSON: {"schema": {}}}},
+    }
 
 
 def _links(row: Route) -> dict[str, Any]:
@@ -167,35 +167,43 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
 
 
 def asyncapi(assumed: Assumed) -> dict[str, Any]:
-    schemas, messages = Schemas(()), dict[str, Any]()
-    channels, operations = dict[str, Any](), dict[str, Any]()
-    headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
-    for kind in WEBHOOKS:
-        word, said = kind.word, {"summary": kind.summary}
-        for event_type in kind.event_types:
-            messages[event_type] = {
-                "name": event_type,
-                **said,
-                "contentType": JSON,
-                "headers": {"type": "object", "properties": headers},
-                "payload": _envelope(kind, event_type, schemas),
-            }
-        named = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
-        # The receiver chooses the address.
-        channels[word] = {"address": None, **said, "messages": named, "bindings": {"http": {}}}
-        operations[f"send_{word}"] = {
-            "action": "send",
-            **said,
-            "channel": {"$ref": f"#/channels/{word}"},
-            "messages": [{"$ref": f"#/channels/{word}/messages/{name}"} for name in kind.event_types],
-            "bindings": {"http": {"method": "POST"}},
-        }
-    _word_statuses(schemas, assumed, "Transaction")
+    schemas = Schemas(())
     made: dict[str, Any] = json.loads(_CONSTANT_OF_WEBHOOKS)
     made["info"]["version"] = INTERFACE
-    made |= {"channels": channels, "operations": operations}
+    made["channels"] = {kind.word: _channel(kind) for kind in WEBHOOKS}
+    made["operations"] = {f"send_{kind.word}": _sending(kind) for kind in WEBHOOKS}
+    messages = {name: _message(kind, name, schemas) for kind in WEBHOOKS for name in kind.event_types}
+    _word_statuses(schemas, assumed, "Transaction")
     made["components"] = {"messages": messages, "schemas": dict(sorted(schemas.named.items()))}
     return made
+
+
+def _channel(kind: WebhookKind) -> dict[str, Any]:
+    named = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
+    # The receiver chooses the address.
+    return {"address": None, "summary": kind.summary, "messages": named, "bindings": {"http": {}}}
+
+
+def _sending(kind: WebhookKind) -> dict[str, Any]:
+    channel = f"#/channels/{kind.word}"
+    return {
+        "action": "send",
+        "summary": kind.summary,
+        "channel": {"$ref": channel},
+        "messages": [{"$ref": f"{channel}/messages/{name}"} for name in kind.event_types],
+        "bindings": {"http": {"method": "POST"}},
+    }
+
+
+def _message(kind: WebhookKind, event_type: str, schemas: Schemas) -> dict[str, Any]:
+    headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
+    return {
+        "name": event_type,
+        "summary": kind.summary,
+        "contentType": JSON,
+        "headers": {"type": "object", "properties": headers},
+        "payload": _envelope(kind, event_type, schemas),
+    }
 
 
 def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:

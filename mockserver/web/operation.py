@@ -55,11 +55,7 @@ class OperationEndpoint(Endpoint):
         self.op = route.op
         self.largest = max(route.largest or 0, world.settings.max_body)
 
-    def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
-        """The fields that the operation does not read, each with a hint."""
-        return watching.hints(step, self.route.body or self.route.query, self.misplaced(request))
-
-    def misplaced(self, request: Request) -> Mapping[str, str]:
+    def _misplaced(self, request: Request) -> Mapping[str, str]:
         """Where fields belong that stand in a body or a query of an operation that reads none, by name."""
         in_body = request.fields.misplaced(self.route.query) if self.route.body is None else {}
         return {**in_body, **(request.asked.misplaced(self.route.body) if self.route.query is None else {})}
@@ -196,11 +192,11 @@ class OperationEndpoint(Endpoint):
             fault = step.ask(Stage.ARRIVAL, step.attempt(self.op, subject=step.asked.named)).outcome.transport
         except Unanswerable as refused:
             step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
-            _note_ignored(step, request)
+            self._note_ignored(step, request)
             return step, self._refused(request, step, refused)
         if fault is None or fault.at is not At.RECEIVE or is_setup:
             return step, None
-        _note_ignored(step, request)
+        self._note_ignored(step, request)
         return step, fault if fault.goes_on else Reply(None, b"", step, fault)
 
     def _read(self, request: Request, sandbox: Sandbox) -> Fields:
@@ -287,15 +283,23 @@ class OperationEndpoint(Endpoint):
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
 
+    def _note_ignored(self, step: Step, request: Request) -> None:
+        """Note the fields that the operation does not read, for the findings each with a hint."""
+        if names := (*request.fields.unknown, *request.asked.unknown):
+            step.result.ignored = names
+            if step.sandbox.watch is not None:
+                model = self.route.body or self.route.query
+                request.unknown = watching.hints(step, model, self._misplaced(request))
+
     def _form(self, strict: bool, request: Request, step: Step) -> tuple[Body | None, Body | None]:
         """Body and query as models, where they are not just as they should be. Raises ``Invalid`` (90) with every fault
         of form in both: nothing is asked of the rules before the form is sound (assumption ``error.validation``)."""
         faults: dict[str, str] = {}
         query = _typed(request.asked, self.route.query, strict, faults)
         body = _typed(request.fields, self.route.body, strict, faults)
-        _note_ignored(step, request)
+        self._note_ignored(step, request)
         if strict:
-            for name, place in self.misplaced(request).items():
+            for name, place in self._misplaced(request).items():
                 faults[pascal([name])] = f"unknown field - it belongs {place}"
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
@@ -311,12 +315,6 @@ def _typed(given: Fields, model: type[Body] | None, strict: bool, faults: dict[s
     except Invalid as refused:
         faults.update(refused.details or {})
         return None
-
-
-def _note_ignored(step: Step, request: Request) -> None:
-    body, query = request.fields, request.asked
-    if body.unknown or query.unknown:
-        step.result.ignored = (*body.unknown, *query.unknown)
 
 
 def _fault_of_answer(step: Step) -> Transport | None:

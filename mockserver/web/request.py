@@ -245,10 +245,11 @@ async def _disconnected() -> Message:
 
 @mutable
 class Request:
-    """A request as it came, and what is known of it by now: the sandbox that it names (``known``) and the ``step`` that
-    it took there. ``path`` are the placeholders of ``resource``; ``receive`` says when the client leaves,
-    ``decided`` what the rules said while its body was sent. ``parts`` are the body of one that is read in parts.
-    ``fields`` are those of its body, ``asked`` those of its query, once an operation has read them."""
+    """A request as it came, and what is known of it by now: the sandbox that it names (``known``), that which counts it
+    as under way (``in_use``), and the ``step`` that it took there. ``path`` are the placeholders of ``resource``;
+    ``receive`` says when the client leaves, ``decided`` what the rules said while its body was sent. ``parts`` are the
+    body of one that is read in parts. ``fields`` are those of its body, ``asked`` those of its query, once an operation
+    has read them; ``unknown`` those that it does not read, each with a hint."""
 
     method: str
     resource: str
@@ -258,12 +259,14 @@ class Request:
     receive: Receive = field(default=_disconnected, repr=False)
     raw: bytes = field(default=b"", repr=False)
     known: Sandbox | None = None
+    in_use: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None
     client: tuple[str, int] | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
+    unknown: Mapping[str, str] | None = None
 
     @property
     def is_in_process(self) -> bool:

@@ -219,14 +219,18 @@ class Runner:
         to = min(sandbox.now + length, LATEST)
         sandbox.clock.hold(sandbox.now)
         try:
-            due.run_slice(sandbox, to)
-            while due.is_behind(sandbox):
-                await self.turn(sandbox)
-                due.run_slice(sandbox, to)
+            await self.run_to(sandbox, to)
             sandbox.clock.virtual = max(sandbox.clock.virtual, sandbox.now)
         finally:
             sandbox.clock.release(self.real_clock())
         self.changed(sandbox)
+
+    async def run_to(self, sandbox: Sandbox, to: Micros) -> None:
+        """Run all that is due up to an instant; others are served meanwhile."""
+        due.run_slice(sandbox, to)
+        while due.is_behind(sandbox):
+            await self.turn(sandbox)
+            due.run_slice(sandbox, to)
 
     def changed(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""

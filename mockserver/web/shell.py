@@ -7,7 +7,7 @@ what acts, and in whether it is a step of the journal: that is what a subclass o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.domain.clock import SECOND
@@ -59,8 +59,7 @@ class Endpoint:
     async def fetch(self, request: Request) -> None:
         """Take the sandbox that the request names into memory; others are served meanwhile, as a large one takes
         seconds. Raises ``NotKept`` (43)."""
-        if self.world.store is not None:
-            await self.world.store.fetch(self.world.sandboxes.keys_of(request.headers))
+        await self.world.sandboxes.fetch_named(request.headers)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The sandbox that the request names, if it needs one. Raises ``Unauthorised`` (40), ``Invalid`` (90)."""
@@ -76,10 +75,6 @@ class Endpoint:
         a rule of any sandbox has such a fault."""
         return None
 
-    def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
-        """The fields that the operation does not read, each with a hint."""
-        return {}
-
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The reply to a request that is not carried out."""
         status, problem = refusal(fault, request.resource, self.world.directory.config.assumed)
@@ -87,64 +82,78 @@ class Endpoint:
 
     async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         """Serve one request, of whose path the placeholders are known."""
-        world, path = self.world, scope.get("path_params", {})
+        path = scope.get("path_params", {})
         if "%" in scope["path"]:
             scope["path_params"] = path = asgi.decoded(path)
         scope["path"] = scope.get(asgi.ASKED_PATH, scope["path"])
         scope[OPERATION] = self.op
         headers, query = asgi.headers_by(scope["headers"]), scope["query_string"]
         request = Request(scope["method"], scope["path"], path, query, headers, receive, client=scope.get("client"))
-        sandbox: Sandbox | None = None
         try:
-            try:
-                cut = await self.interrupted(request) if world.directory.has_upload_rules else None
-                if cut is None:
-                    largest = self.largest or world.settings.max_body
-                    parts = await asgi.read_parts(request.receive, request.headers, largest)
-                    if self.in_parts:
-                        request.parts = parts
-                    else:
-                        request.raw = b"".join(parts)
-                    if world.store is not None or self.searches:
-                        await self.fetch(request)
-                    request.known = sandbox = self.authenticate(request)
-                    if sandbox is not None:
-                        sandbox.under_way += 1
-                        if not world.runner.visit(sandbox):
-                            await world.runner.catch_up(sandbox)
-                acted = cut or self.act(request)
-                reply = acted if isinstance(acted, Reply) else await acted
-                if world.tracing is not None and request.step is not None:
-                    world.tracing.caused(scope, request.sandbox, request.step)
-            except Unanswerable as fault:
-                reply = self.refused(fault, request)
-            body = reply.text()
+            reply = await self._reply(scope, request)
+            body = reply.body if isinstance(reply.body, bytes) else reply.text()
             if reply.step is not None:
                 self.note(request, reply.step, reply, body)
-            if world.store is not None:
-                try:
-                    await self.kept(world.store, request)
-                except NotKept as fault:
-                    if request.step is not None:
-                        request.step.result.answered = True
-                        request.step = None
-                    reply = self.refused(fault, request)
-                    body = reply.text()
+            if self.world.store is not None and (lost := await self._unkept(self.world.store, request)) is not None:
+                reply, body = lost, lost.text()
             await self._send(scope, receive, send, request, reply, body)
         except HungUp:
             return
         finally:
-            if sandbox is not None:
-                sandbox.under_way -= 1
+            if request.in_use is not None:
+                request.in_use.under_way -= 1
             if (step := request.step) is not None:
-                scope[STEP] = step.sandbox, step
+                scope[STEP] = step
                 step.result.answered = True
                 step.sandbox.holding.in_flight.pop(id(step), None)
-                if step.result.watched:
-                    is_gone = getattr(receive, "is_gone", None)
-                    watching.ended(step, world.real_clock(), is_gone=is_gone is not None and is_gone())
-                if step.result.webhooks:
-                    world.runner.answered(step)
+                if step.result.watched or step.result.webhooks:
+                    self._ended(step, receive)
+
+    async def _reply(self, scope: asgi.Scope, request: Request) -> Reply:
+        """Read, authenticate, arrive, act: the reply to a request, which may be a refusal. Raises ``HungUp``."""
+        world = self.world
+        try:
+            cut = await self.interrupted(request) if world.directory.has_upload_rules else None
+            if cut is None:
+                largest = self.largest or world.settings.max_body
+                parts = await asgi.read_parts(request.receive, request.headers, largest)
+                if self.in_parts:
+                    request.parts = parts
+                else:
+                    request.raw = b"".join(parts)
+                if world.store is not None or self.searches:
+                    await self.fetch(request)
+                request.known = request.in_use = sandbox = self.authenticate(request)
+                if sandbox is not None:
+                    sandbox.under_way += 1
+                    if not world.runner.visit(sandbox):
+                        await world.runner.catch_up(sandbox)
+            acted = cut or self.act(request)
+            reply = acted if isinstance(acted, Reply) else await acted
+            if world.tracing is not None and request.step is not None:
+                world.tracing.caused(scope, request.sandbox, request.step)
+            return reply
+        except Unanswerable as fault:
+            return self.refused(fault, request)
+
+    def _ended(self, step: Step, receive: asgi.Receive) -> None:
+        """Tell the findings how an answer that took its time has ended, and let the webhooks go that waited for it."""
+        if step.result.watched:
+            is_gone = getattr(receive, "is_gone", None)
+            watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())
+        if step.result.webhooks:
+            self.world.runner.answered(step)
+
+    async def _unkept(self, store: Store, request: Request) -> Reply | None:
+        """The refusal of a request whose doing is not in the store; None once it is."""
+        try:
+            await self.kept(store, request)
+        except NotKept as fault:
+            if request.step is not None:
+                request.step.result.answered = True
+                request.step = None
+            return self.refused(fault, request)
+        return None
 
     async def kept(self, store: Store, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
@@ -177,10 +186,7 @@ class Endpoint:
                 fault=fault,
             ),
         )
-        # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
-        if sandbox.watch is not None and not reply.is_repeat:
-            unknown = self.unknown(request, step) if result.ignored else None
-            watching.called(request, step, reply, body, unknown, self.world.real_clock)
+        watching.called(request, step, reply, body, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
             step.asked.request.release()
         self.world.runner.used(sandbox)
@@ -192,7 +198,7 @@ class Endpoint:
         step = request.step
         status, headers = reply.status or 200, self.headers if reply.headers is None else reply.headers
         if step is not None:
-            scope[STEP] = step.sandbox, step
+            scope[STEP] = step
             if step.result.urgent:
                 await self.world.runner.flush_webhooks(step.sandbox, step)
             if step.result.latency:

@@ -91,9 +91,9 @@ def _note_status(span: Span, status: int | None, fault: str | None, least: int) 
 
 
 def _about(scope: Scope) -> Mapping[str, str]:
-    sandbox, step = scope.get(STEP, (None, None))
+    step = scope.get(STEP)
     found = {"url.path": shown_path(scope), "mockserver.op": scope.get(OPERATION, REFUSED)}
-    if sandbox is None or step is None:
+    if step is None:
         return found
     fired = [decision for decision in step.result.decisions if decision.rule is not None]
     if fired:

@@ -46,10 +46,7 @@ class Conversation:
             case FaultKind.STATUS:
                 await self._status(fault)
             case FaultKind.EDIT:
-                if fault.edit or fault.omit:
-                    self.body = dumps(edited(loads(self.body), fault.edit or {}, fault.omit))
-                self.headers = _under(fault, self.headers)
-                await (self.cut(self.raw()) if fault.breaks_framing else self._answer(self.body))
+                await self._edited(fault)
             case FaultKind.DELAY | FaultKind.HOLD:
                 await self._answer(self.body)
             case FaultKind.MALFORMED_JSON:
@@ -65,11 +62,8 @@ class Conversation:
                 await self.cut(raw[: len(raw) - max(1, len(self.body) // 2)])
             case FaultKind.GARBAGE:
                 await self.cut(_GARBAGE)
-            case FaultKind.HANG if self.connection() is None:
-                raise Cut("scripted fault: no answer ever comes")
             case FaultKind.HANG:
-                left = getattr(self.receive, "left", None)
-                await (hung_up(self.receive) if left is None or fault.at is not At.UPLOAD else left())
+                await self._hang(fault)
             case FaultKind.SLOW | FaultKind.COPIES:
                 raise ValueError("it is performed before there is an answer")
 
@@ -98,12 +92,11 @@ class Conversation:
     def raw(self) -> bytes:
         """The whole answer as it would stand on the wire."""
         phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
-        lines = [f"HTTP/1.1 {self.status} {phrase}".encode()]
-        given = {name for name, _ in self.headers}
-        length = (
-            [] if given & {b"content-length", b"transfer-encoding"} else [(b"content-length", b"%d" % len(self.body))]
-        )
-        lines += [name + b": " + value for name, value in [*self.headers, *length]]
+        lines = [b"HTTP/1.1 %d %b" % (self.status, phrase.encode())]
+        headers = [*self.headers]
+        if not {b"content-length", b"transfer-encoding"} & {name for name, _ in headers}:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        lines += [name + b": " + value for name, value in headers]
         body = self.body if self.scope["method"] != "HEAD" else b""
         return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
@@ -114,11 +107,22 @@ class Conversation:
     async def _status(self, fault: Transport) -> None:
         body, self.status, self.headers = fault.body, fault.status or 500, _under(fault, (JSON_TYPE,))
         if isinstance(body, ErrorBody):
-            _, step = self.scope[STEP]
             may_retry = fault.at is not At.ANSWER or self.status == UNAVAILABLE or self.scope["method"] == "GET"
-            path, op = self.scope["path"], step.asked.op
+            path, op = self.scope["path"], self.scope[STEP].asked.op
             body = scripted(self.status, op, path, body.code, body.message, may_retry=may_retry)
         await self._answer(body.encode() if isinstance(body, str) else b"" if body is None else dumps(body))
+
+    async def _edited(self, fault: Transport) -> None:
+        if fault.edit or fault.omit:
+            self.body = dumps(edited(loads(self.body), fault.edit or {}, fault.omit))
+        self.headers = _under(fault, self.headers)
+        await (self.cut(self.raw()) if fault.breaks_framing else self._answer(self.body))
+
+    async def _hang(self, fault: Transport) -> None:
+        if self.connection() is None:
+            raise Cut("scripted fault: no answer ever comes")
+        left = getattr(self.receive, "left", None)
+        await (hung_up(self.receive) if left is None or fault.at is not At.UPLOAD else left())
 
     async def _dribble(self, pieces: Dribble) -> None:
         headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]

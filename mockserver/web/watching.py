@@ -12,15 +12,16 @@ from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_start
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
+from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
-from mockserver.engine.amount_check import PROVIDERS_OWN
+from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.step import KINDS, Step
 from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
 from mockserver.findings.request_checks import ALSO_TAKEN
-from mockserver.findings.watch import READS
+from mockserver.findings.watch import READS, Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
@@ -35,77 +36,85 @@ SENT_BY = "x-mockserver-sent-by"
 responsible for it."""
 
 
-def called(
-    request: Request,
-    step: Step,
-    reply: Reply,
-    answer: bytes,
-    unknown: Mapping[str, str] | None,
-    real_clock: Callable[[], Micros],
-) -> None:
-    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox; ``unknown``
-    are the fields that the operation does not read, as of ``hints``."""
-    sandbox, asked, result = step.sandbox, step.asked, step.result
+def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock: Callable[[], Micros]) -> None:
+    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox."""
+    sandbox, asked = step.sandbox, step.asked
     watch = sandbox.watch
-    if watch is None:
+    # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
+    if watch is None or reply.is_repeat:
         return
-    fault = reply.fault
     if asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
-        for event in result.events:
-            # What somebody else has begun is not the client's to end.
-            if event.before is not None or asked.op in PAYER_OPERATIONS:
-                watch.moved(event, sandbox.journal.last)
+        _asked_by_others(step, watch)
         return
-    headers, entry = asked.headers, sandbox.journal.last
-    charge, batch = result.about.get("charge"), result.about.get("batch")
+    entry, headers = sandbox.journal.last, asked.headers
+    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
     # While the clock stands, a week of reads takes no time.
     pace = None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
-    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    is_late = sandbox.past is not None and result.lag != 0
     if not is_browser and _went_well(step, reply) and watch.passes(request.raw, where, headers):
         if asked.op in READS and (subject := _subject_of(step)) is not None:
             watch.read(asked.op, subject, entry, sandbox.now, pace)
         return
-    takes_time = result.watched < 0 or result.latency > 0 or result.urgent
-    waited_as = min(result.watched, 0)
-    is_open = takes_time or (fault is not None and fault.is_slow)
-    if is_open:
-        result.watched = entry
+    call = Call(
+        entry=entry,
+        at=sandbox.now,
+        real=real_clock(),
+        op=asked.op,
+        request=asked.request,
+        path=asked.path,
+        text=request.raw,
+        where=where,
+        headers=headers,
+        answer=answer,
+        unknown=request.unknown,
+        pace=pace,
+        is_browser=is_browser and not is_own_page(headers),
+    )
+    watch.called(_answered(_done(call, step), step, reply.fault))
+
+
+def _asked_by_others(step: Step, watch: Watch) -> None:
+    """Report what a payer has done, or a request that was sent again: what somebody else has begun is not the client's
+    to end."""
+    for event in step.result.events:
+        if event.before is not None or step.asked.op in PAYER_OPERATIONS:
+            watch.moved(event, step.sandbox.journal.last)
+
+
+def _done(call: Call, step: Step) -> Call:
+    """A call with what it has done."""
+    result = step.result
+    charge, batch = result.about.get("charge"), result.about.get("batch")
     code = result.problem["code"] if result.problem is not None else None
-    watch.called(
-        Call(
-            entry=entry,
-            at=sandbox.now,
-            real=real_clock(),
-            pace=pace,
-            op=asked.op,
-            request=asked.request,
-            path=asked.path,
-            text=request.raw,
-            where=where,
-            headers=headers,
-            answer=answer,
-            code=code,
-            doubt=fault.doubt if fault is not None else None,
-            charge=charge if isinstance(charge, Charge) else None,
-            instrument=_instrument_of(step) if charge is None and asked.op == "charge.create" else None,
-            subject=_subject_of(step),
-            events=result.events,
-            currency=_currency_of(step) if code is not None or asked.op in ALSO_TAKEN else None,
-            unknown=unknown,
-            is_open=is_open,
-            waited_as=waited_as,
-            is_repeat=result.is_repeat,
-            is_late=is_late,
-            is_ours=not is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
-            is_partial=result.ruled
-            and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
-            is_browser=is_browser and not is_own_page(headers),
-            may_retry=fault is not None and fault.may_retry,
-            retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
-            rows=batch.meaning if asked.op == "batch.create" and isinstance(batch, Batch) else None,
-        )
+    return replace(
+        call,
+        code=code,
+        charge=charge if isinstance(charge, Charge) else None,
+        instrument=_instrument_of(step) if charge is None and call.op == "charge.create" else None,
+        subject=_subject_of(step),
+        events=result.events,
+        currency=_currency_of(step) if code is not None or call.op in ALSO_TAKEN else None,
+        is_repeat=result.is_repeat,
+        is_late=step.sandbox.past is not None and result.lag != 0,
+        is_partial=result.ruled and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
+        rows=batch.meaning if call.op == "batch.create" and isinstance(batch, Batch) else None,
+    )
+
+
+def _answered(call: Call, step: Step, fault: Transport | None) -> Call:
+    """A call with what a fault makes of its answer, and whether that is still on the way."""
+    result, waited_as = step.result, min(step.result.watched, 0)
+    is_open = waited_as < 0 or result.latency > 0 or result.urgent or (fault is not None and fault.is_slow)
+    if is_open:
+        result.watched = call.entry
+    return replace(
+        call,
+        doubt=fault.doubt if fault is not None else None,
+        is_open=is_open,
+        waited_as=waited_as,
+        is_ours=not call.is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
+        may_retry=fault is not None and fault.may_retry,
+        retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
     )
 
 

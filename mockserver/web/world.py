@@ -1,23 +1,18 @@
-"""What the endpoints of one server share. Its unused sandboxes are dropped, so that it does not grow for ever; and the
-memory of those that are gone is given back by a thread, as 100,000 charges take a while to be freed. Source: the
-command line's ``--sandbox-idle``.
-"""
+"""What the endpoints of one server share."""
 
-import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
-from weakref import finalize
+from typing import TYPE_CHECKING
 
-from mockserver.domain.clock import MINUTE, SECOND, Micros, duration_text
+from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.scenario.scenario import Scenario, ScenarioReader
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.access import BEAT, WINDOW, LogLine, OperationCounts, log_time
+from mockserver.web.access import BEAT, WINDOW, OperationCounts
 from mockserver.web.directory import Directory
-from mockserver.web.runner import SERVER, Runner, for_each
+from mockserver.web.runner import SERVER, Runner
 from mockserver.web.watching import finding_line
 
 if TYPE_CHECKING:
@@ -82,73 +77,3 @@ class World:
         for finding in sandbox.watch.ledger.news() if sandbox.watch is not None else ():
             if self.log is not None:
                 self.log(finding_line(finding, masked_key(sandbox.key), self.real_clock()))
-
-
-IDLE_IN_STORE = "24h"
-"""How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle`` says."""
-
-
-async def drop_idle(world: World, length: Micros) -> None:
-    """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time waited for."""
-    while True:
-        await asyncio.sleep(min(length // 4, MINUTE) / SECOND)
-        await sweep(world, length)
-
-
-async def sweep(world: World, length: Micros) -> int:
-    """Drop the sandboxes unused for ``length`` of the machine's time, or where a store has them put them away, while
-    others are served; how many that were. A request that names a sandbox uses it, and so does a client that follows it;
-    work that comes due in it does not."""
-    sandboxes, store, since = world.sandboxes, world.store, world.real_clock() - length
-
-    def drop(key: str) -> bool:
-        sandbox = sandboxes.in_memory.get(key)
-        if sandbox is None or not world.is_idle(sandbox, since):
-            return False
-        if store is None:
-            sandboxes.drop(sandbox)
-        elif not store.put_away(sandbox):
-            return False
-        if world.rate_limit is not None:
-            world.rate_limit.forget(key)
-        return True
-
-    count = sum(await for_each(tuple(sandboxes.in_memory), drop))
-    if count:
-        world.runner.activity.notify(SERVER)
-    if count and world.log is not None:
-        did, counted = ("dropped", "droppedSandboxes") if store is None else ("put away", "putAwaySandboxes")
-        time, idle, what = log_time(world.real_clock()), duration_text(length), "sandbox" if count == 1 else "sandboxes"
-        text = f"{time} {did} {count} {what} unused for {idle} (--sandbox-idle)"
-        world.log(LogLine("info", text, {"time": time, counted: count, "idle": idle}))
-    return count
-
-
-MANY = 2_000
-"""Objects from which on a sandbox is not freed in one go."""
-
-
-class Freeing:
-    """Frees the sandboxes that it expects to go, when the last who uses one has let it go."""
-
-    def __init__(self) -> None:
-        self._gone: asyncio.Queue[list[Any]] = asyncio.Queue()
-
-    def expect(self, sandbox: Sandbox) -> None:
-        """A sandbox has lost its key: it is freed once it is out of use."""
-        contents = sandbox.contents()
-        if sum(map(len, contents)) >= MANY:
-            finalize(sandbox, self._gone.put_nowait, contents).atexit = False
-
-    async def run(self) -> None:
-        """Free what is gone, in a thread, until cancelled."""
-        while True:
-            await asyncio.to_thread(_free, await self._gone.get())
-
-
-def _free(contents: list[Any]) -> None:
-    """Empty lists and dictionaries item by item, so that the thread can be interrupted."""
-    for held in contents:
-        take = held.pop if isinstance(held, list | deque) else held.popitem
-        while held:
-            take()

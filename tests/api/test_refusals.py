@@ -56,6 +56,7 @@ def test_a_path_takes_its_verbs_alone_and_any_number_of_slashes(api: Api, templa
         (None, "required"),
         ("", "required"),
         ("invalid_key", "invalid"),
+        ("pk_demo", "this is a public key"),
         ("sk_live_123", "live"),
         ("live_123", "live"),
         ("sk_prod_1", "live"),
@@ -78,10 +79,10 @@ def test_a_refused_key_is_401_code_40(api: Api, key: str | None, why: str) -> No
     [
         *("sk_test_olive", "sk_test_oliver", "liverpool", "sk-delivery-1", "alive_1", "product-tests", "sk_demo-au"),
         *("sk_reproduction", "Lively", "sk_test_live_updates", "sandbox-prod", "sk_demo_live", "sk_non-prod-1"),
-        "sk_uat_prod",
+        *("sk_uat_prod", "sk_pk_demo", "Pk"),
     ],
 )
-def test_a_word_that_only_holds_that_of_live_keys_is_no_live_key(key: str) -> None:
+def test_a_word_that_only_holds_that_of_live_or_public_keys_is_neither(key: str) -> None:
     assert Api(key=None).call("GET", "/charge", headers={"x-secretkey": key}).status == 200
 
 

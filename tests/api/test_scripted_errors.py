@@ -116,6 +116,22 @@ def test_the_code_and_message_of_the_file_win(
 
 
 @pytest.mark.parametrize(
+    ("decline", "is_retryable"),
+    [
+        ("errorCode: 15", True),
+        ("errorCode: 37", True),
+        ("errorCode: 14", False),
+        ("errorCode: 4711", False),
+        ("errorCode: 15, isRetryable: false", False),
+        ("name: mine, errorCode: 80", True),
+    ],
+)
+def test_a_code_without_a_name_may_be_tried_again_where_its_own_outcome_may(decline: str, is_retryable: bool) -> None:
+    refused = api_with("charge.create", f"then: {{decline: {{{decline}}}}}").post("/charge/card", card_charge())
+    assert refused["isRetryable"] is is_retryable
+
+
+@pytest.mark.parametrize(
     ("op", "path"), [("customer.create", "/customer/card"), ("payment_method.create", "/payment_method/card")]
 )
 def test_a_code_that_the_service_does_not_know_is_reported_as_given(op: str, path: str) -> None:

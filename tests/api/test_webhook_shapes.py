@@ -165,6 +165,8 @@ REFUSED = [
     ("{together: true, gap: 1s, copies: 2}", "got together and gap, only one of them"),
     ("{together: true, swap_with_next: true}", "got together and swap_with_next"),
     ("{together: true, before_answer: true}", "got together and before_answer"),
+    ("{before_answer: true, swap_with_next: true}", "got before_answer and swap_with_next, only one of them"),
+    ("{extra: true, signature: none, swap_with_next: 5s}", "got extra and swap_with_next, only one of them"),
     ("{together: true, receiver: [500]}", "got together and receiver"),
     ("{edit: {status: X}}", "got 'status', and a webhook has meta and data - did you mean 'data.status'?"),
     ("{omit: [dat.amount]}", "got 'dat.amount', and a webhook has meta and data - did you mean 'data'?"),

@@ -281,6 +281,44 @@ def test_a_rule_for_every_delivery_that_swaps_sends_them_all() -> None:
     assert len(arrived(api)) == 3
 
 
+@pytest.mark.parametrize("op", ["charge.create", "webhook.deliver, request.data.status: SUCCESS"])
+@pytest.mark.parametrize("swap", ["true", "5s"])
+def test_the_next_one_overtakes_all_copies(op: str, swap: str) -> None:
+    api = scripted(f"{{copies: 2, swap_with_next: {swap}}}", op=op)
+    charge_id = api.charge(webhook=HOOK)["chargeId"]
+    assert arrived(api) == []
+    api.delete(f"/refund/{charge_id}")
+    assert [one["body"]["data"]["status"] for one in arrived(api)] == ["REFUND", "SUCCESS", "SUCCESS"]
+
+
+def test_copies_that_are_overtaken_keep_their_gap() -> None:
+    api = scripted("{copies: 2, gap: 30s, swap_with_next: true}")
+    charge_id = api.charge(webhook=HOOK)["chargeId"]
+    api.advance("10s")
+    api.delete(f"/refund/{charge_id}")
+    assert [one["body"]["data"]["status"] for one in arrived(api)] == ["REFUND", "SUCCESS"]
+    api.advance("29s")
+    assert len(arrived(api)) == 2
+    api.advance("1s")
+    assert len(arrived(api)) == 3
+
+
+def test_copies_that_nobody_overtakes_go_after_a_minute_with_their_gap() -> None:
+    api = scripted("{copies: 2, gap: 30s, swap_with_next: true}")
+    api.charge(webhook=HOOK)
+    api.advance("60s")
+    assert len(arrived(api)) == 1
+    api.advance("30s")
+    assert len(arrived(api)) == 2
+
+
+def test_where_each_has_copies_and_swaps_they_all_go_out() -> None:
+    api = scripted("{copies: 2, swap_with_next: true}")
+    for amount in (1, 2, 3, 4):
+        api.charge(amount=amount, webhook=HOOK)
+    assert [one["body"]["data"]["amount"] for one in arrived(api)] == [2, 1, 1, 2, 4, 3, 3, 4]
+
+
 def test_for_so_long_it_is_overtaken_by_the_next_about_the_same_object_only() -> None:
     api = scripted("{swap_with_next: 2s}")
     charge_id = api.charge(webhook=HOOK, amount=1)["chargeId"]

@@ -23,11 +23,11 @@ BOUNCED = charge_in(ChargeState.FAILED, "ch_8", succeeded=0, returned=0)
 SMALL = charge_in(ChargeState.SUCCESS, "ch_9", amount=Decimal("19.99"), succeeded=0)
 
 
-def refunded(amount: str, *, settles: int | None = None, of: str = "20") -> Charge:
-    given = Decimal(amount)
+def refunded(amount: str, *, settles: int | None = None, of: str = "20", times: int = 1) -> Charge:
+    given = times * Decimal(amount)
     state = ChargeState.REFUND if given == Decimal(of) else ChargeState.PARTIAL_REFUND
-    refund = Refund(given, 0, None, settles)
-    return charge_in(state, amount=Decimal(of), succeeded=0, refunded=given, refunds=(refund,))
+    refund = Refund(Decimal(amount), 0, None, settles)
+    return charge_in(state, amount=Decimal(of), succeeded=0, refunded=given, refunds=(refund,) * times)
 
 
 def told(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, is_settled: bool = False) -> Any:
@@ -56,6 +56,8 @@ def found(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, i
         pytest.param({"paid": 20, "refunded": 5}, [refunded("5")], id="gross-and-refunded"),
         pytest.param({"paid": 20, "refunded": 20, "state": "refunded"}, [refunded("20")], id="refunded"),
         pytest.param({"paid": 20, "refunded": 0}, [refunded("20"), PAID_AGAIN], id="refunded-and-paid-again"),
+        pytest.param({"paid": 40, "refunded": 5}, [refunded("5"), PAID_AGAIN], id="one-of-two-partly-refunded"),
+        pytest.param({"paid": 40, "refunded": 20}, [refunded("20"), PAID_AGAIN], id="one-of-two-given-back"),
         pytest.param({"paid": 20, "refunded": 5}, [refunded("5", settles=9)], id="a-pending-refund-is-booked"),
         pytest.param({"paid": 20, "refunded": 0}, [refunded("5", settles=9)], id="a-pending-refund-is-not-booked"),
         pytest.param({"state": "cancelled"}, [refunded("20")], id="cancelled-and-given-back"),
@@ -92,6 +94,10 @@ def test_right_books_raise_nothing(row: Any, charges: list[Charge]) -> None:
         pytest.param({"paid": 20}, [], "paid-without-money", id="never-asked"),
         pytest.param({"state": "refunded"}, [DECLINED], "paid-without-money", id="a-refund-of-nothing"),
         pytest.param({"paid": 20}, [PAID, PAID_AGAIN], "taken-twice", id="two-clicks"),
+        pytest.param({"paid": 20, "refunded": 5}, [refunded("5"), PAID_AGAIN], "taken-twice", id="one-partly-refunded"),
+        pytest.param({"paid": 20, "refunded": 5}, [refunded("5")] * 2, "taken-twice", id="both-partly-refunded"),
+        pytest.param({"paid": 15}, [refunded("5")] * 2, "taken-twice", id="both-partly-refunded-net"),
+        pytest.param({"paid": 20, "refunded": 20}, [refunded("20"), PAID_AGAIN], "taken-twice", id="one-given-back"),
         pytest.param({"paid": 40}, [PAID], "booked-twice", id="credited-twice"),
         pytest.param({"paid": 2000}, [PAID], "booked-twice", id="minor-units"),
         pytest.param({"state": "cancelled"}, [PAID], "charged-but-unpaid", id="cancelled"),
@@ -125,6 +131,17 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
     ("row", "charges", "words"),
     [
         ({"paid": 20}, [PAID, PAID_AGAIN], "customer paid 40.00 AUD for order-5 of 20.00 AUD"),
+        ({"paid": 15}, [refunded("5")] * 2, "customer paid 30.00 AUD for order-5 of 15.00 AUD"),
+        (
+            {"paid": 20, "refunded": 5},
+            [refunded("5"), PAID_AGAIN],
+            "customer paid 40.00 AUD for order-5 of 20.00 AUD, and got 5.00 AUD back",
+        ),
+        (
+            {"paid": 20, "refunded": 5},
+            [refunded("5", times=2)],
+            "10.00 AUD of order-5 were given back, and the shop books 5.0",
+        ),
         ({"paid": 20}, [BOUNCED], "the shop counts as paid 20.00 AUD of order-5, which bounced"),
         ({"state": "shipped"}, [DECLINED], "the shop ships order-5, whose payment failed or was voided"),
         ({"paid": 20, "state": "paid"}, [PENDING], "the shop counts order-5 as paid, but 20.00 AUD of it is still"),

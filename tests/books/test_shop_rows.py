@@ -83,6 +83,38 @@ def test_wrong_rows_say_what_was_got_and_what_is_allowed(row: object, words: str
     assert words in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("reference,amount,status\na,20,paid\n", "got amount, status; no row says paid, refunded, held or state - did"),
+        (
+            '{"reference": "a", "Payed": 20}',
+            "got payed; no row says paid, refunded, held or state - did you mean 'paid'",
+        ),
+        ('[{"reference": "a", "4111111111111111": 1}]', "got 4111********1111; no row"),
+    ],
+)
+def test_books_of_which_nothing_is_compared_are_refused(text: str, words: str) -> None:
+    with pytest.raises(BadRow) as refused:
+        checked_rows(text.encode())
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"reference": "a", "payed": 20, "state": null}, {"reference": "b"}]',
+        "reference,currency\na,AUD\n",
+        "reference,colour,paid\na,red,\n",
+        '[{"reference": "a", "colour": "red"}, {"reference": "b", "Held": 0}]',
+        '[{"reference": "a"}]',
+        "[]",
+    ],
+)
+def test_rows_that_claim_nothing_by_themselves_are_read(text: str) -> None:
+    assert len(checked_rows(text.encode())) == text.count('"reference"') + text.count("\na,")
+
+
 def test_states_of_the_shop_are_mapped() -> None:
     mapped = mapping_of(["Processing=pending", "done= Paid "])
     assert read_row({"reference": "a", "state": "processing"}, mapped).claim is Claim.PENDING

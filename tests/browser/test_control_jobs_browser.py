@@ -12,7 +12,9 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
-from mockserver.explore.exploration import Baseline, Cell, Exploration, ExplorationFolder
+from mockserver.explore.baseline import Baseline
+from mockserver.explore.exploration import Exploration
+from mockserver.explore.kept import Cell, ExplorationFolder
 from mockserver.explore.report import as_json
 from mockserver.explore.trial import InjectionPoint
 from mockserver.explore.verdicts import Verdict

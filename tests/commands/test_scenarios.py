@@ -126,6 +126,23 @@ def test_explain(story: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "decline", "words"),
+    [
+        ("charge.capture", "do_not_honour", "(code 905, gateway 05, not retryable), answered with code 47"),
+        ("charge.void", "{name: do_not_honour, errorMessage: No}", "not retryable), answered with code 48"),
+        ("charge.refund", "do_not_honour", "not retryable), answered with code 45"),
+        ("charge.refund", "{errorCode: 12}", "decline error_12 (code 12, not retryable)"),
+        ("charge.create", "do_not_honour", "decline do_not_honour (code 905, gateway 05, not retryable)"),
+    ],
+)
+def test_explain_says_the_code_that_is_answered(tmp_path: Path, op: str, decline: str, words: str) -> None:
+    story, request = tmp_path / "s.yaml", tmp_path / "request.json"
+    story.write_text(f"version: 1\nrules: [{{id: r, when: {{op: {op}}}, then: {{decline: {decline}}}}}]")
+    request.write_text(json.dumps({"op": op}))
+    assert f"{words}\n" in run("explain", str(story), "--request", str(request)).output
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("{", "request.json: "),

@@ -221,6 +221,7 @@ def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:
     [
         ({}, "Rows", "wanted a list of rows"),
         ({"rows": {}}, "Rows", "wanted a list of rows"),
+        ({"rows": [{"reference": "a", "amount": 5, "status": "paid"}]}, "Rows", "got amount, status; no row says"),
         ({"rows": [], "sinze": "a"}, "Sinze", "unknown field - did you mean 'since'?"),
         ({"rows": [], "since": "nowhere"}, "Since", "wanted a mark"),
         ({"rows": [], "settled": "maybe"}, "Settled", "wanted true or false"),

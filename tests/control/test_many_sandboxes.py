@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.domain.clock import SECOND
 from mockserver.engine.sandbox import sandbox_id_of
-from mockserver.web import world as worlds
+from mockserver.web import upkeep
 from tests.driving import NOW, Api
 
 
@@ -141,7 +141,7 @@ class Machine:
 
 
 def sweep(api: Api, length: int = 10 * SECOND) -> int:
-    return asyncio.run(worlds.sweep(api.app.world, length))
+    return asyncio.run(upkeep.sweep(api.app.world, length))
 
 
 def test_a_sandbox_that_nobody_uses_is_dropped_and_its_key_opens_another() -> None:
@@ -197,7 +197,7 @@ def test_a_sandbox_in_which_somebody_waits_is_kept() -> None:
         world = api.app.world
         waiting = asyncio.create_task(world.runner.activity.wait("sk_1", 60 * SECOND))
         await asyncio.sleep(0)
-        dropped = await worlds.sweep(world, 10 * SECOND)
+        dropped = await upkeep.sweep(world, 10 * SECOND)
         world.runner.activity.wake_all()
         await waiting
         return dropped

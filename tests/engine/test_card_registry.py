@@ -10,7 +10,7 @@ from mockserver.domain.cards import TEST_CARDS, TEST_NUMBERS, Card, passes_luhn
 from mockserver.domain.clock import Micros, instant_of
 from mockserver.domain.errors import Faults
 from mockserver.domain.sources import CardDetails, Instrument, PaymentType
-from mockserver.engine import card_entry
+from mockserver.engine import intake
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.step import unnoted
 from tests.driving import NOW, Api
@@ -72,7 +72,7 @@ class _Entries:
         for sandbox in (self.quick, self.plain):
             sandbox.now, step, faults = at, unnoted(sandbox), Faults()
             self.plain.cards.accepted.clear()
-            entered = card_entry.check(step, CardDetails(*card), faults)
+            entered = intake.check_card(step, CardDetails(*card), faults)
             found.append((entered, list(faults), step.result.assumed, step.result.warnings))
         return found
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
-from mockserver.explore.exploration import Before, NoReport
+from mockserver.explore.kept import Before, NoReport
 from mockserver.explore.verdicts import Verdict
 
 slow = pytest.mark.slow

@@ -18,8 +18,7 @@ pytestmark = pytest.mark.slow
 
 def run(folder: Path, script: str, timeout: float = 20, *, commands: Commands | None = None) -> Ended:
     made = commands or Commands(os.environ)
-    mark = f"{os.getpid()}-{folder.name}"
-    with made.run(["sh", "-c", script], {"told": "so"}, mark, folder / "out", timeout) as ended:
+    with made.run(["sh", "-c", script], {"told": "so"}, folder / "out", timeout) as ended:
         return ended
 
 
@@ -91,7 +90,7 @@ def test_what_flees_from_session_to_session_is_ended_too(tmp_path: Path) -> None
 
 
 def test_no_such_program(tmp_path: Path) -> None:
-    running = Commands(os.environ).run(["no-such-program"], {}, "x", tmp_path / "out", 1)
+    running = Commands(os.environ).run(["no-such-program"], {}, tmp_path / "out", 1)
     with pytest.raises(FileNotFoundError), running:
         pass
 

@@ -13,9 +13,11 @@ import yaml
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
 from mockserver.explore.aftermath import Aftermath
+from mockserver.explore.baseline import Baseline, NoBaseline, plain_baseline
 from mockserver.explore.command import Ended
-from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
-from mockserver.explore.trial import InjectionPoint, Observed
+from mockserver.explore.exploration import Exploration, Lab, Plan, explore
+from mockserver.explore.kept import Cell
+from mockserver.explore.trial import InjectionPoint, Observed, no_call
 from mockserver.explore.verdicts import Verdict
 from mockserver.scenario.failures import fault
 from tests.explore.after import after
@@ -29,7 +31,7 @@ Client = Callable[[str], Mapping[str, Any]]
 
 
 @dataclass
-class Lab:
+class Shop:
     """``client`` says what is seen of each run, by its name, where it differs from a run that goes well."""
 
     folder: Path
@@ -72,7 +74,7 @@ class Lab:
 
 
 def prepared(folder: Path, client: Client = lambda name: {}) -> Any:
-    return Lab(folder, client)
+    return Shop(folder, client)
 
 
 def explored(
@@ -86,7 +88,7 @@ def explored(
     faults = tuple(map(fault, NAMES))
     plan = {"operations": frozenset({PAY.op, READ.op}), "faults": faults, "client_timeout": 30 * SECOND, "jobs": 1}
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual)
-    return explore(lab, Plan(**{**plan, **asked}), base, known=known, keep=keep)
+    return explore(Lab(lab, Plan(**{**plan, **asked}), base), known=known, keep=keep)
 
 
 def verdicts(made: Exploration) -> dict[str, Verdict]:
@@ -96,7 +98,7 @@ def verdicts(made: Exploration) -> dict[str, Verdict]:
 @pytest.mark.parametrize(("timeout", "limit"), [(None, 600.0), (20.0, 20.0)])
 def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: float | None, limit: float) -> None:
     lab = prepared(tmp_path, lambda name: {"seconds": 2 if name == "baseline-1" else 1, "findings": [RETRY]})
-    base = baseline(lab, timeout)
+    base = plain_baseline(lab, timeout)
     assert (base.calls, base.seconds, base.is_manual) == (((PAY, 201), (READ, 200)), 2, False)
     assert base.points == [PAY, READ]
     assert {name: limit for name, (_, limit) in lab.tried.items()} == {"baseline-1": limit, "baseline-2": limit}
@@ -116,7 +118,7 @@ def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: flo
 def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any, words: str) -> None:
     lab = prepared(tmp_path_factory.mktemp("lab"), lambda name: seen if name == "baseline-2" else {})
     with pytest.raises(NoBaseline) as refused:
-        baseline(lab, None)
+        plain_baseline(lab, None)
     assert words in str(refused.value)
     assert "blind-retry" not in str(refused.value)
 
@@ -189,7 +191,7 @@ def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_t
     kept: list[Cell] = []
     plan = Plan(frozenset({PAY.op, READ.op}), tuple(map(fault, NAMES)), 30 * SECOND, 1)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
-    made = explore(lab, plan, base, keep=kept.append, progress=lambda done, total: told.append((done, total)))
+    made = explore(Lab(lab, plan, base), keep=kept.append, progress=lambda done, total: told.append((done, total)))
     assert [cell.file for cell in made.cells] == CELLS
     assert next(iter(lab.tried)) == kept[0].file == "charge.create-1-lost_answer"
     assert len(kept) == 5
@@ -317,7 +319,7 @@ def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> No
     faults = [fault("too_slow"), fault("lost_answer")]
     plan = Plan(frozenset({PAY.op, READ.op}), faults, 30 * SECOND, 1, pairs=True)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
-    made = explore(lab, plan, base, progress=lambda done, total: told.append((done, total)))
+    made = explore(Lab(lab, plan, base), progress=lambda done, total: told.append((done, total)))
     pairs = [f"charge.create-1-lost_answer--charge.get-1-{by}" for by in ("lost_answer", "too_slow")]
     assert [name for name in lab.tried if name.count("--") and "create-1-lost" in name] == pairs
     assert told[-1] == (len(made.cells), len(made.cells))

@@ -1,5 +1,6 @@
 """``mockserver explore --replay``: a file is reached when each of its rules has struck."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -61,3 +62,64 @@ def test_a_cell_is_replayed_by_its_name(url: str, name: str, code: int, words: s
     given = ["explore", "--url", url, "--replay", name, "--", sys.executable, "-c", LISTS_CHARGES]
     done = CliRunner().invoke(main, given)
     assert (done.exit_code, words in " ".join(done.output.split())) == (code, True), done.output
+
+
+PAYS = """
+import json, os, sys, urllib.error, urllib.request as r
+card = {"cardNumber": "411111111111111" + sys.argv[1], "expiryDate": "12/40", "ccv": "123"}
+order = {"amount": 20, "currency": "AUD", "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed", "reference": "order-1"}
+body = json.dumps(order | {"capture": False, "paymentInformation": card}).encode()
+heads = {"x-secretkey": os.environ["MOCKSERVER_SECRET_KEY"], "idempotency-key": "order-1"}
+for _ in range(2):
+    try:
+        said = r.urlopen(r.Request(os.environ["MOCKSERVER_URL"] + "/charge/card", body, heads))
+        sys.exit(said.status == 201 and "sdk" in sys.argv)
+    except urllib.error.HTTPError:
+        sys.exit(0)
+    except OSError:
+        pass
+"""
+PAID = "1"
+LOST = ["explore", "--jobs", "1", "--ops", "charge.create", "--faults", "lost_answer"]
+
+
+def explored(folder: Path, *options: str, card: str = PAID) -> Result:
+    shop = folder / "shop.py"
+    shop.write_text(PAYS, "utf-8")
+    words = [*LOST, "--out", str(folder / "explored"), *options, "--", sys.executable, str(shop), card]
+    return CliRunner().invoke(main, words)
+
+
+def test_a_scenario_and_a_profile_hold_in_every_run(tmp_path: Path) -> None:
+    file = tmp_path / "keys.yaml"
+    file.write_text("{version: 1, name: keys, assumptions: {request.idempotency: by_header}}", "utf-8")
+    assert "charge.create#1  UNSAFE" in explored(tmp_path).output
+    assert "charge.create#1  survived" in explored(tmp_path, "--scenario", str(file)).output
+    words = [*LOST, "--out", str(tmp_path / "sdk"), "--profile", "sdk", "--", sys.executable, "-c", PAYS, PAID, "sdk"]
+    done = CliRunner().invoke(main, words)
+    assert (done.exit_code, "1 run with faults at 1 call" in done.output) == (1, True), done.output
+
+
+def test_a_server_that_runs_has_a_scenario_and_a_profile_already(tmp_path: Path) -> None:
+    for option, value in (("--scenario", "chaos"), ("--profile", "sdk")):
+        done = explored(tmp_path, "--url", "http://127.0.0.1:1", option, value)
+        assert (done.exit_code, f"got --url and {option}" in done.output) == (2, True), done.output
+
+
+def test_the_worst_is_seen_alone_under_the_options_of_the_exploration(tmp_path: Path) -> None:
+    options = ["--invariant", 'held("order-1") <= 20', "--client-timeout", "2s", "--seed", "7"]
+    done = explored(tmp_path, *options)
+    hint = next(line for line in done.output.splitlines() if line.startswith("To see one alone: "))
+    words = shlex.split(hint.partition(": mockserver ")[2])
+    assert words[:3] == ["explore", "--replay", "charge.create#1/lost_answer"]
+    assert words[3 : words.index("--")] == ["--client-timeout", "2s", "--seed", "7", "--invariant", options[1]]
+    again = CliRunner().invoke(main, words)
+    assert (again.exit_code, "held of order-1 is 40.00" in again.output) == (1, True), again.output
+
+
+def test_that_no_payment_succeeds_without_a_fault_is_said(tmp_path: Path) -> None:
+    warning = (
+        "warning: without faults no payment succeeded, so few faults can show anything: charge.create#1 was answered"
+    )
+    assert f"{warning} 400" in explored(tmp_path, card="2").output
+    assert warning not in explored(tmp_path).output

@@ -64,7 +64,7 @@ def test_a_thousand_rules_that_cannot_match_are_not_asked() -> None:
         for n in range(1000)
     )
     scenario = told(rules)
-    bucket = Ruleset([scenario]).bucket(Stage.PROVIDER, "charge.create")
+    bucket = Ruleset([scenario]).buckets[Stage.PROVIDER, "charge.create", None]
     assert bucket is not None
     assert list(bucket.candidates(attempt(request={"reference": "other"}))) == []
     assert [rule.id for rule in bucket.candidates(attempt(request={"reference": "ref-7"}))] == ["r7"]
@@ -197,14 +197,14 @@ def test_an_exhausted_sequence_on_arrival_refuses_the_call() -> None:
 def test_limit() -> None:
     director = directing(told(one(more="limit: 2")))
     assert [ask(director, subject=name).rule for name in "abc"] == ["r", "r", None]
-    assert [(report.hits, report.left, report.alive) for report in director.rules()] == [(2, 0, False)]
+    assert [(report.tally.hits, report.left, report.alive) for report in director.rules()] == [(2, 0, False)]
 
 
 def test_a_limit_for_each_key() -> None:
     director = directing(told(one(more="limit: {times: 2, per: key}")))
     assert [ask(director, subject=name).rule for name in "aaabba"] == ["r", "r", None, "r", "r", None]
     report = director.rules()[0]
-    assert (report.calls, report.hits, report.left, report.alive) == (4, 4, None, True)
+    assert (report.tally.calls, report.tally.hits, report.left, report.alive) == (4, 4, None, True)
     lost = ask(director, subject="a").lost()
     assert lost == [("r", "limit: wanted fewer than 2 firings for its key, got 2")]
 
@@ -216,7 +216,7 @@ def test_counters_that_renew() -> None:
     limit = directing(told(one(more="limit: 1\n    per: 1h")))
     assert [ask(limit, now=NOW + later).rule for later in (0, 1, HOUR)] == ["r", None, "r"]
     assert [limit.rules(NOW + later)[0].left for later in (HOUR, 2 * HOUR)] == [0, 1]
-    assert (limit.rules()[0].hits, limit.rules()[0].calls) == (2, 2)
+    assert (limit.rules()[0].tally.hits, limit.rules()[0].tally.calls) == (2, 2)
     steps = directing(told(one(what="sequence: [{decline: lost_card}, {decline: error}]", more="per: 1d")))
     assert [said(ask(steps, now=NOW + later)) for later in (0, HOUR, 6 * HOUR)] == ["lost_card", "error", "lost_card"]
 
@@ -284,7 +284,7 @@ def test_weighted_chance() -> None:
     )
     seen = [said(ask(director, subject=str(n))) for n in range(2000)]
     assert 1400 < seen.count("expired_card") < 1600
-    assert director.rules()[0].hits == 2000
+    assert director.rules()[0].tally.hits == 2000
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_counters_of_other_rules_are_not_taken_over() -> None:
     ask(director)
     other = directing(told(one("{request.amount: 5}")))
     other.take_over(director.tallies)
-    assert other.rules()[0].hits == 0
+    assert other.rules()[0].tally.hits == 0
 
 
 def test_reload_keeps_counters_of_unchanged_rules() -> None:

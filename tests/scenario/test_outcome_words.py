@@ -43,7 +43,8 @@ PROVIDER: list[tuple[str, object]] = [
     ("decline: insufficient_funds", DECLINES["insufficient_funds"]),
     ("decline: {name: lost_card}", DECLINES["lost_card"]),
     (f"decline: {{{OWN_WORDS}}}", OWN),
-    ("decline: {errorCode: 34}", Decline("error_34", 34, "Provider Service Error", None, None, is_retryable=False)),
+    ("decline: {errorCode: 34}", Decline("error_34", 34, "Provider Service Error", None, None, is_retryable=True)),
+    ("decline: {errorCode: 4711}", Decline("error_4711", 4711, "Declined", None, None, is_retryable=False)),
     (
         "decline: {name: expired_card, isRetryable: true}",
         Decline("expired_card", 14, "Expired Card", "54", "Expired card", is_retryable=True),

@@ -12,6 +12,17 @@ SLOW = "{id: slow, when: {op: charge.create}, then: {latency: 2s, webhook: {copi
 BREAKS = "then: {transport: {at: receive, status: 500}}"
 
 
+DURING = "clock: {from:"
+
+
+def big(amounts: str) -> str:
+    return f"{{id: big, when: {{op: charge.create, request.amount: {{{amounts}}}}}, {LOST}}}"
+
+
+def during(span: str) -> str:
+    return f"{{id: span, when: {{op: charge.create, {DURING} {span}}}}}, {LOST}}}"
+
+
 def warned(*rules: str) -> list[str]:
     scenario = told("".join(f"  - {rule}\n" for rule in rules), HEAD)
     return [f"{one.rule.id} {one.words}" for one in warnings(scenario)]
@@ -119,6 +130,37 @@ def test_a_rule_that_may_fire(rule: str) -> None:
             f"when: {{op: charge.create, card: {{brand: {{in: [visa, amex]}}}}}}, {LOST}",
             "which only sets webhook",
         ),
+        (
+            big("gt: 1000"),
+            "when: {op: charge.create, request.amount: {gt: 5000}}, then: {provider_timeout: {}}",
+            "r never fires: rule 'big' (line 6) decides first",
+        ),
+        *(
+            (
+                big(wide),
+                f"when: {{op: charge.create, request.amount: {{{narrow}}}, card: {{last4: '0002'}}}}, {LOST}",
+                "r never",
+            )
+            for wide, narrow in [
+                ("gt: 1000", "gte: 1001"),
+                ("gte: 1000", "gt: 1000"),
+                ("above: 1000", "gt: 1000"),
+                ("gt: 1000", "between: [1001, 2000]"),
+                ("lt: 100", "lte: 99.99"),
+                ("lte: 100", "lt: 100"),
+                ("gt: 5", "gt: 5, every: 2"),
+                ("gt: 5, lt: 100", "between: [6, 7]"),
+                ("between: [5, 100]", "gt: 5, lt: 100"),
+                ("starts_with: order-", "starts_with: order-5, ends_with: x"),
+                ("ends_with: '5'", "ends_with: -5"),
+            ]
+        ),
+        (
+            during("'10:00', to: '12:00'"),
+            f"when: {{op: charge.create, {DURING} '10:30', to: '11:00'}}}}, {LOST}",
+            "r never",
+        ),
+        (during("'10:00'"), f"when: {{op: charge.create, {DURING} '10:00'}}}}, {LOST}", "r never"),
         (f"{{id: every, {LOST}}}", f"when: {{op: charge.create}}, {LOST}", "r never fires: rule 'every'"),
         (
             "{id: held, when: {op: charge.create}, sequence: [{decline: lost_card}], at_end: hold}",
@@ -142,6 +184,36 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
             BIG,
             f"when: {{op: charge.create, request.amount: 50}}, {LOST}",
         ),
+        # Another range, a wider one, one that only seems to be within.
+        *(
+            (big(wide), f"when: {{op: charge.create, request.amount: {{{narrow}}}}}, {LOST}")
+            for wide, narrow in [
+                ("gt: 1000", "gt: 999"),
+                ("gt: 1000", "gte: 1000"),
+                ("lt: 100", "lte: 100"),
+                ("gt: 5", "lt: 7"),
+                ("gt: 5, lt: 100", "gt: 6"),
+                ("between: [5, 100]", "between: [5, 101]"),
+                ("every: 2", "every: 4"),
+                ("starts_with: order-5", "starts_with: order-"),
+                ("starts_with: order-", "ends_with: order-"),
+                ("starts_with: order-", "contains: order-5"),
+                ("ne: 5", "gt: 4"),
+            ]
+        ),
+        *(
+            (during(wide), f"when: {{op: charge.create, {DURING} {narrow}}}}}, {LOST}")
+            for wide, narrow in [
+                ("'10:00', to: '12:00'", "'10:30', to: '13:00'"),
+                ("'10:00', to: '12:00'", "'10:30', to: '11:00', days: [mon]"),
+                ("'22:00', to: '02:00'", "'23:00', to: '23:30'"),
+                ("'10:00', to: '12:00'", "'10:30', for: 1h"),
+                ("'2031-03-01', to: '2031-03-05'", "'2031-03-02', to: '2031-03-03'"),
+            ]
+        ),
+        (during("'10:00'"), f"when: {{op: charge.create}}, {LOST}"),
+        # What only slows large payments says nothing of small ones.
+        (BIG, f"when: {{op: charge.create, request.amount: {{lt: 100}}}}, {LOST}"),
         # One that ends, or that passes.
         (f"{{id: few, when: {{op: charge.create}}, limit: 2, {LOST}}}", f"when: {{op: charge.create}}, {LOST}"),
         (f"{{id: few, when: {{op: charge.create, nth: 1}}, {LOST}}}", f"when: {{op: charge.create}}, {LOST}"),

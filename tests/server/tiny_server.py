@@ -77,4 +77,4 @@ if __name__ == "__main__":
         sys.exit(serve(tiny, listen(Settings.load({}, os.environ)), echo=say))
     except CannotListen as refusal:
         say(str(refusal), err=True)
-        sys.exit(refusal.code)
+        sys.exit(refusal.exit_code)

@@ -26,7 +26,7 @@ def commits_of(api: Kept, clients: int) -> int:
 
     async def all_clients() -> None:
         first = [asyncio.create_task(client()) for _ in range(clients // 2)]
-        while not store._batch:
+        while not store._present:
             await asyncio.sleep(0)
         await asyncio.gather(*first, *(client() for _ in range(clients // 2)))
 

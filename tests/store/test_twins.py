@@ -85,6 +85,17 @@ def test_undo_brings_back_a_sandbox_whose_reads_lag(tmp_path: Path) -> None:
     twins.look()
 
 
+def test_undo_brings_back_a_sandbox_whose_money_was_summed_up(tmp_path: Path) -> None:
+    twins = Twins(tmp_path / "s.db", every=100)
+    made = twins.post("/charge/card", card_charge())
+    twins.call("GET", "/__admin/books")
+    assert twins.call("POST", "/__admin/reset?undo=true").status == 200
+    twins.post("/charge/card", card_charge())
+    assert twins.call("POST", "/__admin/undo").status == 200
+    assert twins.call("DELETE", f"/charge/{made['chargeId']}").status == 200
+    assert twins.call("GET", "/__admin/books")["totals"]["AUD"]["net"] == 0
+
+
 @pytest.mark.parametrize("every", [4, 9])
 def test_a_journal_that_has_dropped_entries_comes_back_without_them(tmp_path: Path, every: int) -> None:
     twins = Twins(tmp_path / "s.db", every, journal_limit=70)

@@ -8,7 +8,7 @@ from weakref import ref
 
 import pytest
 
-from mockserver.web.world import MANY, Freeing
+from mockserver.web.upkeep import MANY, Freeing
 from tests.driving import Api
 
 ROWS = MANY // 2 + 1

@@ -2,16 +2,18 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from itertools import chain
 from typing import Any
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, peak
 from mockserver.books.invariants import Invariant
-from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, mapping_of, read_row
+from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, check_claims, mapping_of, read_row
 from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.record import mutable, record
 from mockserver.domain.states import BatchState
 from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
@@ -28,42 +30,59 @@ from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 
 
+@record
+class _Page:
+    """Some orders as they began, the place of the next one, and the money of all that were asked for by currency."""
+
+    orders: list[OrderMoney]
+    next: int | None
+    totals: Mapping[str, Figures]
+
+
 async def read(call: ControlCall) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since a mark."""
     sandbox, query = call.sandbox(), call.query
-    begin = query.after or 0
-    if query.reference is None and query.since is None:
-        looked = await for_each(_first_charges(sandbox, begin, query.limit), lambda found: found)
-        first = [found for found in looked if found is not None]
-        orders = await _orders(sandbox, [key for _, key in first[: query.limit]])
-        end = first[-1][0] if len(first) > query.limit else None
-        if sandbox.totals is None:
-            sandbox.totals = Totals((sandbox.charges, sandbox.transfers))
-        await for_each(sandbox.totals.unknown(), bool)
-        totals: Mapping[str, Figures] = sandbox.totals.at(sandbox.now)
-    else:
-        await _ready(sandbox)
-        keys = [("reference", query.reference)]
-        if query.reference is None:
-            keys = [*touched(sandbox, _entry(call, sandbox, query.since))]
-        found, totals = await _orders(sandbox, keys), dict[str, Figures]()
-        for order in found:
-            totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
-        end = begin + query.limit
-        orders, end = found[begin:end], end if end < len(found) else None
-    about = entries_about(sandbox, orders)
+    is_all = query.reference is None and query.since is None
+    page = await (_of_all if is_all else _of_some)(call, sandbox)
+    about = entries_about(sandbox, page.orders)
     doubts = sandbox.watch.doubts if sandbox.watch is not None else None
     sentence = profile_of(sandbox.assumed).sentence
     in_doubt = [] if doubts is None else doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
     return {
         "now": iso(sandbox.now),
-        "orders": [_order(order, about, doubtful, sandbox.now) for order in orders],
-        "next": end,
-        "totals": {currency: _money(figures) for currency, figures in totals.items()},
+        "orders": [_order(order, about, doubtful, sandbox.now) for order in page.orders],
+        "next": page.next,
+        "totals": {currency: reply_of("MoneyAnswer", figures) for currency, figures in page.totals.items()},
         "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
         "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
     }
+
+
+async def _of_all(call: ControlCall, sandbox: Sandbox) -> _Page:
+    """A page of all orders, with the running totals of the sandbox."""
+    limit = call.query.limit
+    looked = await for_each(_first_charges(sandbox, call.query.after or 0, limit), lambda found: found)
+    first = [found for found in looked if found is not None]
+    orders = await _orders(sandbox, [key for _, key in first[:limit]])
+    if sandbox.totals is None:
+        sandbox.totals = Totals((sandbox.charges, sandbox.transfers))
+    await for_each(sandbox.totals.unknown(), bool)
+    return _Page(orders, first[-1][0] if len(first) > limit else None, sandbox.totals.at(sandbox.now))
+
+
+async def _of_some(call: ControlCall, sandbox: Sandbox) -> _Page:
+    """A page of the orders of a reference, or of those touched since a mark."""
+    query = call.query
+    await _ready(sandbox)
+    keys = [("reference", query.reference)]
+    if query.reference is None:
+        keys = [*touched(sandbox, _entry(call, sandbox, query.since))]
+    found, totals = await _orders(sandbox, keys), dict[str, Figures]()
+    for order in found:
+        totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
+    begin, end = query.after or 0, (query.after or 0) + query.limit
+    return _Page(found[begin:end], end if end < len(found) else None, totals)
 
 
 async def compare(call: ControlCall) -> object:
@@ -80,16 +99,7 @@ async def compare(call: ControlCall) -> object:
     after = None if asked.since is None else _entry(call, sandbox, str(asked.since))
     rows, books = await _read(sandbox, given["rows"], asked)
     await _ready(sandbox)
-    keys = list(books.rows)
-    if after is None:
-        await for_each(sandbox.charges, books.note_unknown)
-    else:
-        books.recent = recent = touched(sandbox, after)
-        # What an earlier test has left is not this one's.
-        known = {key: {key_of(charge) for charge in charges_of(sandbox, key)} for key in keys}
-        keys = [key for key in keys if not known[key] or known[key] & recent.keys()]
-        for charge in chain.from_iterable(charges_of(sandbox, key) for key in recent):
-            books.note_unknown(charge)
+    keys = await _compared(sandbox, books, after)
     found = await for_each([*keys, *books.unknown], lambda key: list(books.differences(key)))
     differences = list(chain.from_iterable(found))[:MOST]
     await for_each(differences, Report(sandbox, watch.ledger, books, differences).add)
@@ -98,6 +108,20 @@ async def compare(call: ControlCall) -> object:
     words = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
     warnings = [f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in words]
     return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings[:20]}
+
+
+async def _compared(sandbox: Sandbox, books: ShopBooks, after: int | None) -> list[OrderKey]:
+    """The orders in the shop's books that are compared; the books note those that they lack. After a journal entry both
+    are of what was touched since: what an earlier test has left is not this one's."""
+    keys = list(books.rows)
+    if after is None:
+        await for_each(sandbox.charges, books.note_unknown)
+        return keys
+    books.recent = recent = touched(sandbox, after)
+    for charge in chain.from_iterable(charges_of(sandbox, key) for key in recent):
+        books.note_unknown(charge)
+    known = {key: {key_of(charge) for charge in charges_of(sandbox, key)} for key in keys}
+    return [key for key in keys if not known[key] or known[key] & recent.keys()]
 
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
@@ -121,32 +145,47 @@ async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) 
     return [words for words in chain.from_iterable(told) if words]
 
 
-async def _read(sandbox: Sandbox, given: Sequence[object], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
+@mutable
+class _Reading:
+    """The rows of the shop's books as they are read: ``states`` are its words for states, ``faults`` has the bad rows
+    by their places, ``names`` the members of the good ones."""
+
+    states: Mapping[str, str]
+    faults: dict[str, str] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+
+    def row(self, numbered: tuple[int, Any]) -> ShopRow | None:
+        """A row by its place; None for a bad one."""
+        place, members = numbered
+        try:
+            made = read_row(members, self.states)
+        except BadRow as bad:
+            self.note(place, bad)
+            return None
+        self.names.update(dict.fromkeys(members))
+        return made
+
+    def note(self, place: int, bad: BadRow) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults[f"Rows[{place}].{bad.field.capitalize()}"] = bad.words
+
+
+async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
     """The rows of a comparison. Raises ``Invalid`` (90) naming each bad one by its place."""
-    faults: dict[str, str] = {}
-
-    def note(place: int, bad: BadRow) -> None:
-        if len(faults) < MOST_FAULTS:
-            faults[f"Rows[{place}].{bad.field.capitalize()}"] = bad.words
-
     try:
-        states = mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items())
+        reading = _Reading(mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items()))
     except ValueError as fault:
         raise invalid({"States": str(fault)}) from None
-
-    def row(numbered: tuple[int, object]) -> ShopRow | None:
-        try:
-            return read_row(numbered[1], states)
-        except BadRow as bad:
-            note(numbered[0], bad)
-            return None
-
-    rows = [one for one in await for_each(enumerate(given), row) if one is not None]
+    rows = [one for one in await for_each(enumerate(given), reading.row) if one is not None]
+    try:
+        check_claims(reading.names)
+    except BadRow as fault:
+        reading.faults.setdefault("Rows", fault.words)
     books = ShopBooks(sandbox, rows, is_settled=asked.settled)
-    for place, bad in chain.from_iterable(await for_each(books.rows if not faults else (), books.faults)):
-        note(place, bad)
-    if faults:
-        raise invalid(faults)
+    for place, bad in chain.from_iterable(await for_each(() if reading.faults else books.rows, books.faults)):
+        reading.note(place, bad)
+    if reading.faults:
+        raise invalid(reading.faults)
     return rows, books
 
 
@@ -202,20 +241,16 @@ def _order(
         **dict.fromkeys(KEYS),
         order.key[0]: mask_text(order.key[1]),
         "currency": order.currency,
-        **_money(order.figures),
+        **reply_of("MoneyAnswer", order.figures),
         "peak": peak(order.charges, now),
         "charges": [
             reply_of(
                 "OrderChargeAnswer",
                 charge,
-                **_money(figures),
+                **reply_of("MoneyAnswer", figures),
                 journal=[entry.number for entry in entries[charge.charge_id]],
                 in_doubt=not doubtful.isdisjoint({charge.charge_id, charge.batch_id, charge.subscription_id} - {None}),
             )
             for charge, figures in zip(order.charges, order.each, strict=True)
         ],
     }
-
-
-def _money(figures: Figures) -> dict[str, object]:
-    return reply_of("MoneyAnswer", figures)

@@ -19,7 +19,7 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.record import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
-from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request
+from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request, hung_up
 from mockserver.web.routes import RouteRow, StatusReply, cell, in_module, of_type
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
@@ -59,11 +59,6 @@ class ControlCall:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
         return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
 
-    async def fetch(self, key: str) -> None:
-        """Take another sandbox into memory; others are served meanwhile. Raises ``NotKept`` (43)."""
-        if self.world.store is not None:
-            await self.world.store.fetch([key])
-
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
@@ -101,12 +96,7 @@ class ControlCall:
     @cached_property
     def leaving(self) -> asyncio.Task[None]:
         """A task that ends when the caller hangs up."""
-
-        async def leave() -> None:
-            while (await self.request.receive())["type"] != "http.disconnect":
-                await asyncio.sleep(1)
-
-        return asyncio.create_task(leave())
+        return asyncio.create_task(hung_up(self.request.receive))
 
     def stays(self) -> bool:
         """True, or raises ``HungUp`` when the caller has left since the first look: the work for the call stops."""

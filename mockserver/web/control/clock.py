@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from time import perf_counter
+from typing import Any
 
 from mockserver.domain.clock import DAY, FAST, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
@@ -220,24 +221,21 @@ async def wait(call: ControlCall) -> object:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
     With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
     sandbox, body = call.sandbox(), call.body
-    advance: bool = body.advance
-    if body.within is not None and not advance:
-        raise invalid({"Within": "it limits how far advance: true moves the clock, and that is not given"})
-    if (body.timeout or 0) > holds.LONGEST and not advance:
-        raise invalid({"Timeout": f"wanted at most {duration_text(holds.LONGEST)}, or advance: true to move the clock"})
-    timeout = within_longest(body.timeout, 30 * SECOND if advance else 5 * SECOND)
+    if not body.advance:
+        _check_standing(body)
+    timeout = within_longest(body.timeout, 30 * SECOND if body.advance else 5 * SECOND)
     # Long enough for a monthly renewal.
     within = 31 * DAY if body.within is None else body.within
     wanted = conditions.read(body.for_)
     begun = sandbox.now
     mover = Mover(call, call.world.real_clock() + timeout)
-    if advance:
+    if body.advance:
         sandbox, why = await _moving(mover, sandbox, wanted, within)
     else:
         sandbox, why = await _watching(call, sandbox, wanted, timeout)
     waited = duration_text(max(sandbox.now - begun, 0))
     answer = reply_of("WaitAnswer", sandbox, held=not why, waited=waited, why=why)
-    if advance:
+    if body.advance:
         answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
         if why:
             answer["hint"] = _why_it_waits(mover, sandbox, timeout, within)
@@ -247,6 +245,14 @@ async def wait(call: ControlCall) -> object:
     elif why and sandbox.clock.mode is ClockMode.MANUAL:
         answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
     return answer
+
+
+def _check_standing(body: Any) -> None:
+    """Refuse what a wait that moves no clock cannot do. Raises ``Invalid`` (90)."""
+    if body.within is not None:
+        raise invalid({"Within": "it limits how far advance: true moves the clock, and that is not given"})
+    if (body.timeout or 0) > holds.LONGEST:
+        raise invalid({"Timeout": f"wanted at most {duration_text(holds.LONGEST)}, or advance: true to move the clock"})
 
 
 async def _watching(

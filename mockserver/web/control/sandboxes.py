@@ -18,12 +18,12 @@ from mockserver.domain.clock import ClockMode, iso
 from mockserver.domain.errors import Invalid, NotKept, Unauthorised, invalid
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import camel
-from mockserver.engine import due, state_document
+from mockserver.engine import state_document
 from mockserver.engine.codec import form
 from mockserver.engine.config import Beginning
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.journal import JournalEntry
+from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.step import KINDS
@@ -51,7 +51,7 @@ async def listing(call: ControlCall) -> object:
     for key in order[query.skip : query.skip + query.limit]:
         # One whose rows cannot be read is counted, and its own calls say why.
         with suppress(NotKept):
-            await call.fetch(key)
+            await sandboxes.storage.fetch([key])
             if (sandbox := sandboxes.get(key)) is not None:
                 await call.world.runner.catch_up(sandbox)
                 found.append(sandbox)
@@ -78,7 +78,7 @@ async def name(call: ControlCall) -> object:
         faults["Name"] = _PUBLIC
     if faults:
         raise invalid(faults)
-    await call.fetch(key)
+    await world.sandboxes.storage.fetch([key])
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)
     return _named(call, sandbox, given, sandbox.public_key)
@@ -107,8 +107,6 @@ def delete(call: ControlCall) -> object:
     sandbox = world.directory.of_control(call.headers, changes=is_known)
     is_open = world.sandboxes.is_live(sandbox)
     if is_open:
-        if world.store is not None:
-            world.store.delete(sandbox)
         world.sandboxes.drop(sandbox)
         if world.rate_limit is not None:
             world.rate_limit.forget(sandbox.key)
@@ -121,8 +119,7 @@ async def reset(call: ControlCall) -> object:
     """Empty this sandbox or all of them, scenarios and overrides only with ``scenario=true``."""
     keys = call.world.sandboxes.known_keys if call.query.all else (call.sandbox().key,)
     if call.query.undo:
-        for key in keys[-MOST_ASIDE:]:
-            await call.fetch(key)
+        await call.world.sandboxes.storage.fetch(keys[-MOST_ASIDE:])
     # So many go into the store together.
     for start in range(0, len(keys), 200):
         await _reset(call, keys[start : start + 200])
@@ -307,13 +304,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole story up to it.
     """
     journal = sandbox.journal
-    if not 1 <= number <= journal.last:
-        known = f"1 to {journal.last}" if journal.last else "none yet"
-        raise invalid({"At": f"got {number}, entries of the journal: {known}"})
-    if journal.dropped:
-        raise invalid({"At": f"{journal.loss()}, so it cannot be replayed from the beginning"})
-    if journal.gap_reason is not None:
-        raise invalid({"At": f"{journal.gap_reason}, which the journal cannot repeat"})
+    if (reason := _why_untold(journal, number)) is not None:
+        raise invalid({"At": reason})
     past = Sandbox(sandbox.key, sandbox.config, journal.opened)
     if sandbox.own is not None:
         past.settle(sandbox.own)
@@ -322,16 +314,23 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     past.forget_past()
     for entry in list(islice(journal.entries, number)):
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
-        due.run_slice(past, past.clock.virtual)
-        while due.is_behind(past):
-            await world.runner.turn(past)
-            due.run_slice(past, past.clock.virtual)
+        await world.runner.run_to(past, past.clock.virtual)
         if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
         await world.runner.turn(past)
     # What it caused was sent when it happened.
     past.deliveries = DeliveryLog(past.deliveries.limit)
     return past
+
+
+def _why_untold(journal: Journal, number: int) -> str | None:
+    """Why a journal does not tell the whole story up to an entry; None when it does."""
+    if not 1 <= number <= journal.last:
+        known = f"1 to {journal.last}" if journal.last else "none yet"
+        return f"got {number}, entries of the journal: {known}"
+    if journal.dropped:
+        return f"{journal.loss()}, so it cannot be replayed from the beginning"
+    return f"{journal.gap_reason}, which the journal cannot repeat" if journal.gap_reason is not None else None
 
 
 def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
@@ -363,8 +362,7 @@ async def compare(call: ControlCall) -> object:
     Raises ``Invalid`` (90) for an id that no open sandbox has.
     """
     here, wanted = call.sandbox(), call.query.with_
-    for key in call.world.sandboxes.keys_of({"x-sandbox": wanted}):
-        await call.fetch(key)
+    await call.world.sandboxes.fetch_named({"x-sandbox": wanted})
     there = call.world.sandboxes.with_id(wanted)
     if there is None:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])

@@ -48,13 +48,7 @@ async def verify(call: ControlCall) -> object:
     """200 when every expectation holds, else 409 with the differences and the near misses. Raises ``Invalid`` (90)
     naming every fault of the expectations themselves."""
     sandbox = call.sandbox()
-    expected, faults = expectations(call.document.get("requests", []))
-    money = _read(Invariant, call.document, "money", faults)
-    allowed = {kind.name for kind in _read(kind_of, call.document, "allow", faults)}
-    body = call.body_beside({place[:1].upper() + place[1:]: words for place, words in faults.items()})
-    least = body.findings
-    if not (body.requests or body.rules or money or body.finish or least):
-        raise invalid({"Requests": "give requests, rules: true, money, finish: true or findings: nothing is verified"})
+    expected, money, allowed, body = _wanted(call)
     after = call.since(sandbox)
     if body.finish:
         end_story(call, sandbox)
@@ -63,14 +57,14 @@ async def verify(call: ControlCall) -> object:
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
     unmet = [*sandbox.director.unmet(), *await broken(sandbox, sentences(sandbox))] if body.rules else []
     unmet += await broken(sandbox, money, after)
-    bad = at_least(sandbox, _LEAST[least], after) if least is not None else []
-    bad = [one for one in bad if one.kind.name not in allowed]
+    raised = at_least(sandbox, _LEAST[body.findings], after) if body.findings is not None else []
+    bad = [one for one in raised if one.kind.name not in allowed]
     found = at_least(sandbox, Severity.NOTE, after) if body.finish else bad
     findings = [finding_shown(one, profile_of(sandbox.assumed)) for one in found]
     idle = {"idle": idle_of(sandbox)} if body.finish else {}
     verdicts = [await judge(one, entries, loss) for one in expected]
-    failed = [verdict for verdict in verdicts if not verdict.holds]
-    differences = [*map(str, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in bad)]
+    failed = [str(verdict) for verdict in verdicts if not verdict.holds]
+    differences = [*failed, *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in bad)]
     answer = {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
@@ -81,6 +75,18 @@ async def verify(call: ControlCall) -> object:
         **idle,
     }
     return StatusReply(409, answer) if differences else answer
+
+
+def _wanted(call: ControlCall) -> tuple[list[Expected], list[Invariant], set[str], Any]:
+    """What is to be verified: expectations, sentences about money, the findings that are allowed, and the body with the
+    rest. Raises ``Invalid`` (90) naming every fault, and for nothing at all."""
+    expected, faults = expectations(call.document.get("requests", []))
+    money = _read(Invariant, call.document, "money", faults)
+    allowed = {kind.name for kind in _read(kind_of, call.document, "allow", faults)}
+    body = call.body_beside({place[:1].upper() + place[1:]: words for place, words in faults.items()})
+    if not (body.requests or body.rules or money or body.finish or body.findings):
+        raise invalid({"Requests": "give requests, rules: true, money, finish: true or findings: nothing is verified"})
+    return expected, money, allowed, body
 
 
 def _read(read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]) -> list[T]:
@@ -160,7 +166,7 @@ def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Dif
     attempts = [one for one in made if not expected.operations.isdisjoint((one.op, one.also))]
     if not attempts:
         return 0, ()
-    lacks = [expected.when.differences(attempt) for attempt in attempts]
+    lacks = [list(expected.when.differences(attempt)) for attempt in attempts]
     fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
     if not fits:
         return 0, min(lacks, key=len)
@@ -201,26 +207,29 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
         problems.add(("where",), f"got {shown(where)}, wanted tests as in when")
-        return
-    if len(where) > _MOST_TESTS:
+    elif len(where) > _MOST_TESTS:
         problems.add(("where",), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
-        return
-    where = dict(where)
+    else:
+        tests = _tests(raw, where, problems)
+        operations = operations_of(raw, problems)
+        when = compile_when(tests, problems.below("where"), operations)
+        yield Expected(str(raw.get("op", "*")), operations, when, _bounds(raw.get("count"), problems.below("count")))
+
+
+def _tests(raw: Mapping[Any, object], where: Mapping[Any, object], problems: Problems) -> dict[Any, object]:
+    """The tests of an expectation: those of ``where``, and those that stand beside ``op`` as in a rule."""
+    tests = dict(where)
     for key, wanted in raw.items():
-        if key in _KEYS:
-            continue
-        if is_test(str(key)):
-            # Beside op, as in a rule.
-            where.setdefault(key, wanted)
-        else:
+        if key not in _KEYS and is_test(str(key)):
+            tests.setdefault(key, wanted)
+        elif key not in _KEYS:
             allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
             problems.add((str(key),), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
-    for key in [key for key in where if str(key).partition(".")[0] in _ELSEWHERE]:
-        problems.add(("where", str(key)), f"not here: {_ELSEWHERE[str(key).partition('.')[0]]}")
-        del where[key]
-    operations = operations_of(raw, problems)
-    when = compile_when(where, problems.below("where"), operations)
-    yield Expected(str(raw.get("op", "*")), operations, when, _bounds(raw.get("count"), problems.below("count")))
+    for key in list(tests):
+        if (first := str(key).partition(".")[0]) in _ELSEWHERE:
+            problems.add(("where", str(key)), f"not here: {_ELSEWHERE[first]}")
+            del tests[key]
+    return tests
 
 
 def _bounds(raw: object, problems: Problems) -> Expectation:

@@ -1,0 +1,204 @@
+"""What came of the runs of an exploration, as a folder keeps it, so that it can go on later, and as an earlier report
+shows it. Source: docs/explore.md, What it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mockserver.domain.masking import mask_text
+from mockserver.domain.record import record
+from mockserver.explore.command import Ended
+from mockserver.explore.fault_table import SEED, name_of
+from mockserver.explore.verdicts import Verdict
+
+
+@record
+class Cell:
+    """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files, ``calls`` are the
+    points of the run, ``scenario`` is the text of the file that reproduces it, ``output`` the end of what the command
+    printed, both empty when it survived. ``money`` says in money what happened."""
+
+    file: str
+    point: str
+    fault: str
+    verdict: Verdict
+    exit: int | None
+    seconds: float
+    findings: Sequence[Mapping[str, Any]]
+    timeline: str
+    calls: Sequence[tuple[Any, ...]]
+    scenario: str = ""
+    output: str = ""
+    money: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of what was tried: ``charge.create#1/lost_answer``."""
+        return name_of(self.file, self.point, self.fault)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it is a run of a swarm."""
+        return self.file.startswith(SEED)
+
+    @property
+    def seed(self) -> int:
+        """The seed of a run of a swarm, else 0."""
+        return int(self.file.removeprefix(SEED)) if self.is_drawn else 0
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one fault at one call: a cell of the matrix."""
+        return self.name == f"{self.point}/{self.fault}" and "+" not in self.fault
+
+    @property
+    def injections(self) -> list[tuple[str, str]]:
+        """Each call with the fault that struck it."""
+        return list(zip(self.point.split("+"), self.fault.split("+"), strict=True))
+
+    @property
+    def found(self) -> list[str]:
+        """The names of its findings, each once."""
+        return list(dict.fromkeys(row["finding"] for row in self.findings))
+
+
+class NoReport(Exception):
+    """A file is no report of an exploration: the text says so."""
+
+
+@record
+class Before:
+    """The cells of an earlier report, by name, as it has them; ``file`` is where it stands."""
+
+    file: Path
+    cells: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, file: Path) -> Before:
+        """The report in a file. Raises ``NoReport``, and ``OSError``."""
+        try:
+            rows = json.loads(file.read_text("utf-8"))["cells"]
+            cells = {str(row.get("name") or f"{row['point']}/{row['fault']}"): row for row in rows}
+            for row in cells.values():
+                Verdict(row["verdict"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise NoReport(f"{file} is no report.json of an exploration") from None
+        return cls(file, cells)
+
+    def verdict(self, name: str) -> Verdict | None:
+        """What a cell was; None for one that was not tried."""
+        row = self.cells.get(name)
+        return None if row is None else Verdict(row["verdict"])
+
+    def words(self, name: str) -> str:
+        """How a cell ended and what was found, in words."""
+        row = self.cells[name]
+        told = [*row.get("findings", ()), *row.get("money", ())]
+        return f"{row['verdict']}, {Ended(row.get('exit'), 0)}" + (f": {', '.join(map(str, told))}" if told else "")
+
+
+CELLS = "cells.jsonl"
+
+
+class OtherExploration(Exception):
+    """The folder holds another exploration, or something else: the text says how it differs."""
+
+
+class ExplorationFolder:
+    """The folder of one exploration, with each cell, its scenario file and its output. It is made when it does not
+    exist. ``cells.jsonl`` has a line that says what was explored, then one for each cell, written as it comes."""
+
+    def __init__(self, folder: Path, command: Sequence[str], seed: int, client_timeout: str) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._cells = folder / CELLS
+        self._head = {"command": list(map(mask_text, command)), "seed": seed, "client timeout": client_timeout}
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep others out, where the system has locks. Raises ``OtherExploration`` when one is at work there."""
+        try:
+            from fcntl import LOCK_EX, LOCK_NB, flock
+        except ImportError:
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                flock(handle, LOCK_EX | LOCK_NB)
+            except BlockingIOError:
+                raise OtherExploration(f"another exploration is at work in {self.folder}") from None
+            yield
+        finally:
+            os.close(handle)
+
+    def scenario_of(self, cell: Cell) -> Path | None:
+        """The file that reproduces a cell."""
+        return self.folder / f"{cell.file}.yaml" if cell.scenario else None
+
+    def begin(self) -> None:
+        """Begin anew: what the last exploration kept here goes."""
+        if self._cells.exists():
+            self._remove(self._read()[1])
+        self._cells.write_text(_line(self._head), "utf-8")
+
+    def resume(self) -> list[Cell]:
+        """The cells of an earlier exploration of the same. Raises ``OtherExploration``."""
+        if not self._cells.exists():
+            self.begin()
+            return []
+        head, cells = self._read()
+        for name, wanted in self._head.items():
+            if head.get(name) != wanted:
+                raise OtherExploration(f"{self._cells} is of another {name}: it has {head.get(name)!r}, now {wanted!r}")
+        return cells
+
+    def keep(self, cell: Cell) -> None:
+        """Add a cell."""
+        for suffix, text in ((".yaml", cell.scenario), (".log", cell.output)):
+            if text:
+                (self.folder / f"{cell.file}{suffix}").write_text(text, "utf-8")
+        with self._cells.open("a", encoding="utf-8") as file:
+            file.write(_line(asdict(cell)))
+
+    def settle(self, dropped: Collection[Cell]) -> None:
+        """It has ended: without what was dropped, and in an order that does not depend on the machine."""
+        head, cells = self._read()
+        gone = {cell.file for cell in dropped}
+        self._remove(cell for cell in cells if cell.file in gone)
+        # Of a run that was made smaller the last line counts.
+        left = {cell.file: cell for cell in cells if cell.file not in gone}
+        ordered = sorted(left.values(), key=lambda cell: (cell.seed, cell.file))
+        self._cells.write_text("".join(map(_line, (head, *map(asdict, ordered)))), "utf-8")
+
+    def _remove(self, cells: Iterable[Cell]) -> None:
+        for cell in cells:
+            for suffix in (".yaml", ".log"):
+                (self.folder / f"{cell.file}{suffix}").unlink(missing_ok=True)
+
+    def _read(self) -> tuple[dict[str, object], list[Cell]]:
+        lines = self._cells.read_text("utf-8", "replace").splitlines(keepends=True)
+        if lines and not lines[-1].endswith("\n"):
+            # The last time it was ended in the middle of a line.
+            lines.pop()
+            self._cells.write_text("".join(lines), "utf-8")
+        try:
+            head, *rows = [json.loads(line) for line in lines]
+            cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
+            if not isinstance(head, dict) or any(Path(cell.file).name != cell.file for cell in cells):
+                raise ValueError
+        except (ValueError, TypeError, KeyError):
+            raise OtherExploration(
+                f"{self._cells} is not a file of an exploration; remove it or choose another --out"
+            ) from None
+        return head, cells
+
+
+def _line(value: object) -> str:
+    return json.dumps(value) + "\n"

@@ -1,0 +1,173 @@
+"""When the rules of a file are asked, and in which operations: all that a rule looks at and makes happen must have a
+place there.
+
+Source: docs/scenario-language.md, When a rule is asked.
+"""
+
+from collections.abc import Iterator
+
+from mockserver.domain.record import record
+from mockserver.scenario.matching import Stage
+from mockserver.scenario.operations import ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.outcome import NOTHING, Outcome, applicability
+from mockserver.scenario.problems import Path, Problems
+from mockserver.scenario.provider_outcome import BY_NAME
+from mockserver.scenario.rule import AtEnd, Named, Plan, RuleMap, Sequence
+from mockserver.scenario.transport import At
+from mockserver.scenario.when import named_in
+
+_NEED_PROVIDER = ("provider", "attempt", "source", "card", "bank_account.", "batch.row")
+_KNOWN_EARLY = ("op", "nth", "clock")
+_DELIVERY = frozenset({"webhook.deliver"})
+_UNDER_WAY = {"in_flight": UNREQUESTED, "overlaps": _DELIVERY}
+"""What looks at calls that are not answered yet, and where no such call can be meant."""
+_TESTED_OF_DELIVERIES = "request.<path>, state.<path>, age, idle, nth and clock"
+_ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
+"""Operations whose rules are all asked as the provider is: nothing arrives before."""
+
+
+@record
+class Placing:
+    """A rule that is to be placed, with what it makes happen and the operations that its ``op`` means."""
+
+    model: RuleMap
+    plan: Plan
+    operations: frozenset[str]
+
+    def place(self, problems: Problems) -> tuple[Stage, frozenset[str]]:
+        """When it is asked, and in which operations: those in which all of it has a place. A fault where none is left,
+        or one that ``op`` names in full is not among them."""
+        if self._strikes(At.CONNECT):
+            problems.add_all(self._misused_at_connect())
+            return Stage.CONNECT, frozenset({CONNECTION})
+        problems.add_all(self._misused())
+        left = self._fitting(problems)
+        if left is None:
+            return Stage.ARRIVAL, self.operations
+        if self._strikes(At.UPLOAD):
+            problems.add_all(self._misused_at_upload())
+            return Stage.UPLOAD, left
+        return Stage.PROVIDER if self._asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
+
+    def _fitting(self, problems: Problems) -> frozenset[str] | None:
+        """The operations in which all of it has a place; None with a fault."""
+        left, exact = self.operations, named_in(self.model.when.get("op"))
+        for word, everywhere in self._fits():
+            fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
+            lost = exact - fit if left & fit else left
+            if lost:
+                problems.add(("when", word if word in _UNDER_WAY else "op"), _misfit(word, lost, everywhere))
+                return None
+            left &= fit
+        return left
+
+    def _fits(self) -> Iterator[tuple[str, frozenset[str]]]:
+        """What it looks at and makes happen, and the operations in which each has a place."""
+        yield from ((key, PROVIDER_OPERATIONS) for key in self._looks)
+        yield from ((word, ALL_OPERATIONS - lost) for word, lost in _UNDER_WAY.items() if word in self.model.when)
+        if isinstance(self.plan, Named):
+            yield "outcome_from", PROVIDER_OPERATIONS
+        else:
+            yield from (fit for outcome in self.plan.outcomes for fit in applicability(outcome))
+        if not self._asks and not self.operations <= _ASKED_WITH_PROVIDER:
+            yield "a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER
+
+    @property
+    def _looks(self) -> list[str]:
+        """What it looks at that is there when a provider is asked."""
+        return [key for key in (*self.model.when, *(self.model.key or ())) if key.startswith(_NEED_PROVIDER)]
+
+    @property
+    def _asks(self) -> bool:
+        """Whether it is asked when a provider is. What is as usual shields from later rules for the provider, where one
+        is asked."""
+        outcomes = self.plan.outcomes
+        if self._looks or any(one.provider is not None or one.latency is not None for one in outcomes):
+            return True
+        return all(one == NOTHING for one in outcomes) and self.operations <= PROVIDER_OPERATIONS
+
+    def _strikes(self, at: At) -> bool:
+        return any(_strikes(at, one) for one in self.plan.outcomes)
+
+    def _strikes_alone(self, at: At) -> bool:
+        """Whether it does nothing besides faults at one place."""
+        return all(_strikes(at, one) and one == Outcome(transport=one.transport) for one in self.plan.outcomes)
+
+    def _misused_at_connect(self) -> Iterator[tuple[Path, str]]:
+        """When a connection is made, neither its sandbox nor the request is known."""
+        model, unknown = self.model, "no request and no sandbox is known when a connection is made"
+        keys = [key for key in model.when if key != "nth"]
+        yield from ((("when",), f"got {key}, and {unknown}: only nth can be tested") for key in keys)
+        for word in ("key", "per", "for_", "expect"):
+            if getattr(model, word) is not None:
+                name = word.rstrip("_")
+                yield (), f"{name} has no meaning at: connect: no request and no sandbox time is known"
+        if model.limit is None or model.limit.per is not None:
+            yield (), "at: connect needs a limit, a number: without one no client of any API could ever connect"
+        if not self._strikes_alone(At.CONNECT):
+            yield (), "a fault at: connect comes before any request: it cannot be combined with anything else"
+
+    def _misused_at_upload(self) -> Iterator[tuple[Path, str]]:
+        """While a body is sent only the head of the request is known."""
+        known = f"at: upload only the head has come: it knows {', '.join(_KNOWN_EARLY)}, header.<name>"
+        for part, keys in (("when", list(self.model.when)), ("key", self.model.key or [])):
+            early = (*_KNOWN_EARLY, *(key for key in keys if key.startswith("header.")))
+            yield from (((part,), f"got {key}, and {known}") for key in keys if key not in early)
+        if not self._strikes_alone(At.UPLOAD):
+            yield (), "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
+
+    def _misused(self) -> Iterator[tuple[Path, str]]:
+        """What must be decided as a request arrives, in a rule that is asked later."""
+        outcomes = self.plan.outcomes
+        if self._asks and any(one.transport is not None and one.transport.comes_first for one in outcomes):
+            yield (), "copies, hold, virtual at: receive come before a provider is asked: they go with no test of one"
+        if any(one.replay for one in outcomes):
+            yield from self._misused_replay()
+
+    def _misused_replay(self) -> Iterator[tuple[Path, str]]:
+        """The first answer is looked for as a request arrives, by a key that it has then; it is that of the first
+        firing, so there must be one and more after it."""
+        model, nth = self.model, self.model.when.get("nth")
+        fires_once = [
+            *(["limit: 1"] if model.limit is not None and model.limit.times == 1 else []),
+            *([f"nth: {nth}"] if isinstance(nth, int) else []),
+            *(["a sequence with one step of it"] if _replays_once(self.plan) else []),
+        ]
+        if fires_once:
+            yield (), f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and fires once"
+        faults = [one.transport for one in self.plan.outcomes if one.replay and one.transport is not None]
+        if any(fault.at is At.RECEIVE and not fault.goes_on for fault in faults):
+            yield (), "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
+        if model.key is None:
+            yield (), "replay needs a key that says which calls are the same, such as key: [request.reference]"
+        if self._asks:
+            yield (
+                (),
+                "replay answers before a provider is asked: tests and outcomes of a provider cannot be used with it",
+            )
+
+
+def _strikes(at: At, outcome: Outcome) -> bool:
+    return outcome.transport is not None and outcome.transport.at is at
+
+
+def _replays_once(plan: Plan) -> bool:
+    """Whether a sequence comes to a replay a single time."""
+    if not isinstance(plan, Sequence) or plan.at_end in (AtEnd.HOLD, AtEnd.LOOP):
+        return False
+    steps = zip(plan.outcomes, (0, *plan.ends), plan.ends, strict=False)
+    return sum(end - start for outcome, start, end in steps if outcome.replay) == 1
+
+
+def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
+    named = " and ".join(sorted(lost))
+    if word == "batch":
+        return "batch scripts a whole batch: use op: batch.create, and rows for its rows"
+    if lost == _DELIVERY and word not in _UNDER_WAY:
+        return "a delivery takes only webhook outcomes, such as webhook: {receiver: [500, 200]}"
+    if word in _UNDER_WAY or word == "transport":
+        allowed = f"; a rule for it may test {_TESTED_OF_DELIVERIES}" if lost == _DELIVERY else ""
+        return f"no request comes in for {named}, so {word} cannot be used there{allowed}"
+    if fit == PROVIDER_OPERATIONS:
+        return f"no provider is asked in {named}, so {word} cannot be used there; it fits {', '.join(sorted(fit))}"
+    return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"
