@@ -44,11 +44,7 @@ def test_a_cell_that_was_not_tried_is_not_known(tmp_path: Path) -> None:
 @slow
 @pytest.mark.parametrize(
     ("was", "code", "said"),
-    [
-        ("unsafe", 0, "0 better, 0 worse"),
-        ("survived", 1, "0 better, 1 worse"),
-        ("not tried", 1, "0 better, 0 worse"),
-    ],
+    [("unsafe", 0, "0 better, 0 worse"), ("survived", 1, "0 better, 1 worse"), ("not tried", 1, "0 better, 0 worse")],
 )
 def test_what_is_no_worse_than_before_is_let_pass(url: str, tmp_path: Path, was: str, code: int, said: str) -> None:
     before = report(tmp_path, **({} if was == "not tried" else {"lost_answer": was}))
