@@ -1,7 +1,6 @@
 """A report compared with an earlier one, and a cell that is fixed."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from click.testing import CliRunner, Result
 from mockserver.cli import main
 from mockserver.explore.kept import Before, NoReport
 from mockserver.explore.verdicts import Verdict
+from tests import warm
 
 slow = pytest.mark.slow
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -18,7 +18,7 @@ LOST, DECLINED = "charge.create#1/lost_answer", "charge.create#1/declined_soft"
 
 def explore(url: str, folder: Path, shop: str, *given: str) -> Result:
     there = ["explore", "--url", url, "--out", str(folder / "explored"), "--faults", "lost_answer,declined_soft"]
-    return CliRunner().invoke(main, [*there, *given, "--", sys.executable, str(CORPUS / shop)])
+    return CliRunner().invoke(main, [*there, *given, "--", *warm.python(), str(CORPUS / shop)])
 
 
 def report(folder: Path, **verdicts: str) -> Path:
