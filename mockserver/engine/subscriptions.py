@@ -15,7 +15,7 @@ from mockserver.domain.errors import Faults
 from mockserver.domain.money import check_positive, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.record import replace, updated
+from mockserver.domain.record import made_of, replace, updated
 from mockserver.domain.states import SUBSCRIPTION, ChargeState, Subject, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine.schedule import Due
@@ -42,21 +42,16 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     on_its_dates = start < sandbox.now and step.assume("subscription.past_start_dates") == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
-    row = Subscription(
+    row = made_of(
+        Subscription,
+        command,
         subscription_id=sandbox.ids.hex32("subscription"),
-        payment_method_id=command.payment_method_id,
         amount=amount,
         currency=code,
-        interval=command.interval,
-        frequency=command.frequency,
         start=start,
         added=sandbox.now,
         anchor=start if on_its_dates else max(start, sandbox.now),
         status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
-        end_after=command.end_after,
-        retry=command.retry,
-        webhook=command.webhook,
-        metadata=command.metadata,
         walks=True if step.assume("subscription.month_end") == "walk" else None,
     )
     if on_its_dates:
