@@ -4,7 +4,7 @@ Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxe
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -44,12 +44,18 @@ class SandboxStorage:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
         return 0
 
+    async def fetch(self, keys: Iterable[str]) -> None:
+        """Put the sandboxes of some keys back; others are served meanwhile. Raises ``NotKept`` (43)."""
+
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
         """Put the sandboxes back in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
         return ()
 
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox has changed, or has taken the place of its key."""
+
+    def delete(self, sandbox: Sandbox) -> None:
+        """A sandbox is deleted."""
 
 
 class Sandboxes:
@@ -122,6 +128,10 @@ class Sandboxes:
         by_id, by_public_key = headers.get("x-sandbox", ""), headers.get("x-publickey", "")
         named = headers.get("x-secretkey"), self._by_id.get(by_id), self._by_public_key.get(by_public_key)
         return [key for key in named if key is not None]
+
+    async def fetch_named(self, headers: Mapping[str, str]) -> None:
+        """Put the sandboxes back that headers name, as ``fetch`` of the storage."""
+        await self.storage.fetch(self.keys_of(headers))
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
         return self.get(self._by_id.get(sandbox_id))
@@ -229,6 +239,7 @@ class Sandboxes:
 
     def drop(self, sandbox: Sandbox) -> None:
         """Forget an open sandbox, its name and what was kept aside for it: its key opens another."""
+        self.storage.delete(sandbox)
         self._forget_aside(sandbox.key)
         self.dropped += 1
         self.put_away(sandbox, kept=False)

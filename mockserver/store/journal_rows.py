@@ -239,7 +239,9 @@ class JournalRows:
             stage=stage,
             delay=delay,
             salt=salt,
-            bucket=rules.bucket(stage, attempt.op, attempt.also) if rules is not None and attempt is not None else None,
+            bucket=rules.buckets[stage, attempt.op, attempt.also]
+            if rules is not None and attempt is not None
+            else None,
             attempt=attempt,
             passed=_PASSED.read(passed, cards),
             fired=fired,

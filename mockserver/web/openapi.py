@@ -84,7 +84,6 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
 
 
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
-    status = assumed["response.created_status"] if row.creates else 200
     words = getdoc(row.handle) if isfunction(row.handle) else row.summary
     headers = [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
     shown: dict[str, Any] = {
@@ -93,24 +92,25 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
         "summary": row.summary,
         "description": f"{words}\n\nRule name: `{row.op}`. Source: {row.source}.",
         "parameters": [*schemas.parameters(row.path, row.query), *headers],
-        "responses": {
-            str(status): {
-                "description": "Created" if row.creates else "Done",
-                "content": {JSON: {"schema": schemas.reply(row.reply)}},
-                **({"links": links} if (links := _links(row)) else {}),
-            },
-            **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
-            "default": {"description": "Whatever else a scenario answers.", "content": {JSON: {"schema": {}}}},
-        },
+        "responses": _responses(row, schemas, assumed),
     }
     if row.is_public:
         shown["security"] = [{"publicKey": []}, {"secretKey": []}]
     if row.body is not None:
-        schema = schemas.body(row.body)
-        required = bool(schemas.named[row.body.__name__].get("required"))
-        content = {JSON: {"schema": schema, "example": schemas.example(schema)}}
-        shown["requestBody"] = {"required": required, "content": content}
+        shown["requestBody"] = schemas.request(row.body, schemas.example(schemas.body(row.body)), [JSON])
     return shown
+
+
+def _responses(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+    done: dict[str, Any] = {"description": "Created" if row.creates else "Done"}
+    done["content"] = {JSON: {"schema": schemas.reply(row.reply)}}
+    if links := _links(row):
+        done["links"] = links
+    return {
+        str(assumed["response.created_status"] if row.creates else 200): done,
+        **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
+        "default": {"description": "Whatever else a scenario answers.", "content": {JSON: {"schema": {}}}},
+    }
 
 
 def _links(row: Route) -> dict[str, Any]:

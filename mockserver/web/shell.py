@@ -59,8 +59,7 @@ class Endpoint:
     async def fetch(self, request: Request) -> None:
         """Take the sandbox that the request names into memory; others are served meanwhile, as a large one takes
         seconds. Raises ``NotKept`` (43)."""
-        if self.world.store is not None:
-            await self.world.store.fetch(self.world.sandboxes.keys_of(request.headers))
+        await self.world.sandboxes.fetch_named(request.headers)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The sandbox that the request names, if it needs one. Raises ``Unauthorised`` (40), ``Invalid`` (90)."""

@@ -75,6 +75,12 @@ class Schemas:
         """A reference to the schema of a body."""
         return {"$ref": REFERENCE.format(model=model.__name__)}
 
+    def request(self, model: type[Body], example: object, media: Iterable[str]) -> Schema:
+        """A body as it is sent, in each of some media types, with an example."""
+        sent = {"schema": self.body(model), "example": example}
+        required = bool(self.named[model.__name__].get("required"))
+        return {"required": required, "content": dict.fromkeys(media, sent)}
+
     def reply(self, holds: str) -> Schema:
         """The schema of what a field of an answer holds, or an answer as a whole, in the words of the table; objects
         that it names are added to ``named``. Raises ``KeyError`` for an unknown word."""

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,7 @@ from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, check_claims, mapp
 from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
 from mockserver.domain.states import BatchState
 from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
@@ -144,40 +145,47 @@ async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) 
     return [words for words in chain.from_iterable(told) if words]
 
 
-async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
-    """The rows of a comparison. Raises ``Invalid`` (90) naming each bad one by its place."""
-    faults: dict[str, str] = {}
-    names: dict[str, None] = {}
+@mutable
+class _Reading:
+    """The rows of the shop's books as they are read: ``states`` are its words for states, ``faults`` has the bad rows
+    by their places, ``names`` the members of the good ones."""
 
-    def note(place: int, bad: BadRow) -> None:
-        if len(faults) < MOST_FAULTS:
-            faults[f"Rows[{place}].{bad.field.capitalize()}"] = bad.words
+    states: Mapping[str, str]
+    faults: dict[str, str] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
 
-    try:
-        states = mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items())
-    except ValueError as fault:
-        raise invalid({"States": str(fault)}) from None
-
-    def row(numbered: tuple[int, Any]) -> ShopRow | None:
+    def row(self, numbered: tuple[int, Any]) -> ShopRow | None:
+        """A row by its place; None for a bad one."""
         place, members = numbered
         try:
-            made = read_row(members, states)
+            made = read_row(members, self.states)
         except BadRow as bad:
-            note(place, bad)
+            self.note(place, bad)
             return None
-        names.update(dict.fromkeys(members))
+        self.names.update(dict.fromkeys(members))
         return made
 
-    rows = [one for one in await for_each(enumerate(given), row) if one is not None]
+    def note(self, place: int, bad: BadRow) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults[f"Rows[{place}].{bad.field.capitalize()}"] = bad.words
+
+
+async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
+    """The rows of a comparison. Raises ``Invalid`` (90) naming each bad one by its place."""
     try:
-        check_claims(names)
+        reading = _Reading(mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items()))
+    except ValueError as fault:
+        raise invalid({"States": str(fault)}) from None
+    rows = [one for one in await for_each(enumerate(given), reading.row) if one is not None]
+    try:
+        check_claims(reading.names)
     except BadRow as fault:
-        faults.setdefault("Rows", fault.words)
+        reading.faults.setdefault("Rows", fault.words)
     books = ShopBooks(sandbox, rows, is_settled=asked.settled)
-    for place, bad in chain.from_iterable(await for_each(books.rows if not faults else (), books.faults)):
-        note(place, bad)
-    if faults:
-        raise invalid(faults)
+    for place, bad in chain.from_iterable(await for_each(() if reading.faults else books.rows, books.faults)):
+        reading.note(place, bad)
+    if reading.faults:
+        raise invalid(reading.faults)
     return rows, books
 
 

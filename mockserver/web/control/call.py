@@ -59,11 +59,6 @@ class ControlCall:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
         return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
 
-    async def fetch(self, key: str) -> None:
-        """Take another sandbox into memory; others are served meanwhile. Raises ``NotKept`` (43)."""
-        if self.world.store is not None:
-            await self.world.store.fetch([key])
-
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()

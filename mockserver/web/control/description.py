@@ -75,21 +75,12 @@ def examples() -> Mapping[str, Any]:
 
 
 def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
-    changes = row.method != "GET"
     shown = examples().get(f"{row.method} {row.path}", {})
-    content = {"schema": schemas.reply(row.reply), "example": shown.get("answer")}
-    responses: dict[str, Any] = {str(row.success): {"description": "Done", "content": {row.media: content}}}
-    for status, words in row.answers.items():
-        schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
-        responses[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
-    for refused, words in _REFUSED.items():
-        if changes or refused not in ("413", "415"):
-            responses[refused] = {"description": words, "content": {JSON: {"schema": PROBLEM}}}
     operation: dict[str, Any] = {
         "operationId": _name(row),
         "summary": row.summary,
         "security": _security(row),
-        "responses": responses,
+        "responses": _responses(row, schemas, shown.get("answer")),
     }
     asked = shown.get("parameters", {})
     if parameters := schemas.parameters(row.path, row.query):
@@ -98,11 +89,21 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
             if one["name"] in asked:
                 one["example"] = asked[one["name"]]
     if row.body is not None:
-        required = bool(schemas.named[row.body.__name__].get("required"))
-        sent = {"schema": schemas.body(row.body), "example": shown.get("body", {})}
-        kinds = [JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [JSON]
-        operation["requestBody"] = {"required": required, "content": dict.fromkeys(kinds, sent)}
+        media = [JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [JSON]
+        operation["requestBody"] = schemas.request(row.body, shown.get("body", {}), media)
     return operation
+
+
+def _responses(row: ControlRoute, schemas: Schemas, example: object) -> dict[str, Any]:
+    content = {"schema": schemas.reply(row.reply), "example": example}
+    found: dict[str, Any] = {str(row.success): {"description": "Done", "content": {row.media: content}}}
+    for status, words in row.answers.items():
+        schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
+        found[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
+    for refused, words in _REFUSED.items():
+        if row.method != "GET" or refused not in ("413", "415"):
+            found[refused] = {"description": words, "content": {JSON: {"schema": PROBLEM}}}
+    return found
 
 
 def _security(row: ControlRoute) -> list[dict[str, list[str]]]:

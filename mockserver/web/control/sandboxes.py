@@ -51,7 +51,7 @@ async def listing(call: ControlCall) -> object:
     for key in order[query.skip : query.skip + query.limit]:
         # One whose rows cannot be read is counted, and its own calls say why.
         with suppress(NotKept):
-            await call.fetch(key)
+            await sandboxes.storage.fetch([key])
             if (sandbox := sandboxes.get(key)) is not None:
                 await call.world.runner.catch_up(sandbox)
                 found.append(sandbox)
@@ -78,7 +78,7 @@ async def name(call: ControlCall) -> object:
         faults["Name"] = _PUBLIC
     if faults:
         raise invalid(faults)
-    await call.fetch(key)
+    await world.sandboxes.storage.fetch([key])
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)
     return _named(call, sandbox, given, sandbox.public_key)
@@ -107,8 +107,6 @@ def delete(call: ControlCall) -> object:
     sandbox = world.directory.of_control(call.headers, changes=is_known)
     is_open = world.sandboxes.is_live(sandbox)
     if is_open:
-        if world.store is not None:
-            world.store.delete(sandbox)
         world.sandboxes.drop(sandbox)
         if world.rate_limit is not None:
             world.rate_limit.forget(sandbox.key)
@@ -121,8 +119,7 @@ async def reset(call: ControlCall) -> object:
     """Empty this sandbox or all of them, scenarios and overrides only with ``scenario=true``."""
     keys = call.world.sandboxes.known_keys if call.query.all else (call.sandbox().key,)
     if call.query.undo:
-        for key in keys[-MOST_ASIDE:]:
-            await call.fetch(key)
+        await call.world.sandboxes.storage.fetch(keys[-MOST_ASIDE:])
     # So many go into the store together.
     for start in range(0, len(keys), 200):
         await _reset(call, keys[start : start + 200])
@@ -365,8 +362,7 @@ async def compare(call: ControlCall) -> object:
     Raises ``Invalid`` (90) for an id that no open sandbox has.
     """
     here, wanted = call.sandbox(), call.query.with_
-    for key in call.world.sandboxes.keys_of({"x-sandbox": wanted}):
-        await call.fetch(key)
+    await call.world.sandboxes.fetch_named({"x-sandbox": wanted})
     there = call.world.sandboxes.with_id(wanted)
     if there is None:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])

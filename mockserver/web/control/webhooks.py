@@ -124,8 +124,8 @@ class InboxEndpoint(Endpoint):
 
     async def fetch(self, request: Request) -> None:
         await super().fetch(request)
-        if self.world.store is not None and (public_key := request.parameters.get("publicKey")) is not None:
-            await self.world.store.fetch(self.world.sandboxes.keys_of({"x-publickey": public_key}))
+        if (public_key := request.parameters.get("publicKey")) is not None:
+            await self.world.sandboxes.fetch_named({"x-publickey": public_key})
 
     def authenticate(self, request: Request) -> Sandbox:
         return self.world.directory.of_inbox(request.headers, request.parameters.get("publicKey"))
