@@ -16,7 +16,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.drift.differences import Run
-from mockserver.drift.importing import scenario_of
+from mockserver.drift.importing import commented, scenario_of
 from mockserver.drift.judging import DriftReport, judge
 from mockserver.drift.peers import NotCompared, remote
 from mockserver.drift.traffic import Recording, read_all, read_har, read_postman, written
@@ -110,15 +110,18 @@ def _paged(text: str, reports: list[DriftReport]) -> str:
 def import_traffic(*, form: str, file: Path, out: Path | None) -> None:
     """Make a scenario of recorded traffic, a HAR file or a Postman collection: examples that `mockserver check` runs.
 
-    Card numbers become test cards, keys and ccvs are left out. Exit code 2 when the file cannot be read or has no call
-    of the service.
+    Card numbers become test cards, keys and ccvs are left out. Exit code 1 when a call failed there and not here, or
+    the other way round: a comment says what was recorded. Exit code 2 when the file cannot be read or has no call of
+    the service.
     """
     with _stopping():
         exchanges = _READ[form](file)
-        made, notes = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
+        made, notes, unlike = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
         if not any(one.path for one in exchanges):
             raise NotCompared(f"{file}: none of its {len(exchanges)} exchanges is a call of the service")
-        text = scenario_text(made)
+        text = commented(scenario_text(made), unlike)
         click.echo(text, nl=False) if out is None else out.write_text(text, "utf-8")
     for note in notes:
         click.echo(note, err=True)
+    if unlike:
+        sys.exit(Exit.FOUND)

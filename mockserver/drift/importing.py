@@ -18,14 +18,21 @@ from mockserver.scenario.scenario import CallMap
 from mockserver.wire.masked_bodies import mask_json
 
 _CARD, _CCV = "4111111111111111", "123"
+_CALL = re.compile(r"( *)(?:.*calls: \[)?(?:- )?\{?id: (call\d+)\b")
+"""The line of a scenario's text in which a call begins."""
+
+_LONGEST = 100
 _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
 
 
-async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros) -> tuple[dict[str, object], list[str]]:
-    """The plain data of a scenario, and a sentence on each exchange that is not in it or is answered in another way
-    here. Cards become test cards, keys are left out, and ids stand for those of earlier answers."""
+async def scenario_of(
+    exchanges: Sequence[Exchange], name: str, instant: Micros
+) -> tuple[dict[str, object], list[str], dict[str, str]]:
+    """The plain data of a scenario, a sentence on each exchange that is not in it or is answered in another way here,
+    and by their ids what was recorded of calls that fail on one side only. Cards become test cards, keys are left out,
+    and ids stand for those of earlier answers."""
     server = opening("documented", instant)({})
-    calls, notes = list[dict[str, object]](), list[str]()
+    calls, notes, unlike = list[dict[str, object]](), list[str](), dict[str, str]()
     answers, known = dict[str, object](), dict[str, str]()
     for place, one in enumerate(exchanges, 1):
         shown = f"exchange {place}"
@@ -50,10 +57,31 @@ async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros)
             expect |= {"body": agreed} if agreed else {}
         else:
             notes.append(f"{shown} {call}: recorded {one.status}, answered {answer.status} here")
+            if one.status // 100 != answer.status // 100:
+                unlike[f"call{place}"] = f"recorded: {one.status}{_reason(one.answer)}; answered {answer.status} here"
         made: dict[str, object] = {"id": call.id, "call": call.call, "expect": expect}
         calls.append(made if body is None else {**made, "body": body})
     head = {"version": 1, "name": name, "description": "Recorded traffic", "clock": {"start": iso(instant)}}
-    return {**head, "examples": [{"name": "recorded", "calls": calls}]}, notes
+    return {**head, "examples": [{"name": "recorded", "calls": calls}]}, notes, unlike
+
+
+def _reason(answer: object) -> str:
+    """What a recorded refusal says of itself."""
+    if not isinstance(answer, Mapping) or not {"message", "code"} <= answer.keys():
+        return ""
+    message, code = (" ".join(mask_text(str(answer[name])).split())[:_LONGEST] for name in ("message", "code"))
+    return f" {message} (code {code})"
+
+
+def commented(text: str, unlike: Mapping[str, str]) -> str:
+    """The text of a scenario with what was recorded above each of these calls."""
+    lines = list[str]()
+    for line in text.splitlines(keepends=True):
+        found = _CALL.match(line)
+        if found is not None and found[2] in unlike:
+            lines.append(f"{found[1]}# {unlike[found[2]]}\n")
+        lines.append(line)
+    return "".join(lines)
 
 
 def _sent(known: Mapping[str, str], name: str, text: str) -> str:

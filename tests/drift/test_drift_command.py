@@ -183,6 +183,37 @@ def test_recorded_traffic_becomes_examples_that_pass(tmp_path: Path) -> None:
     assert (checked.exit_code, "ok" in checked.output) == (0, True), checked.output
 
 
+def test_a_failure_that_does_not_happen_here_is_not_taken_for_the_recorded_one(tmp_path: Path) -> None:
+    file, out = tmp_path / "fail.har", tmp_path / "recorded.yaml"
+    poor = {"message": f"Insufficient Funds\n{VISA}", "code": 15, "isRetryable": True}
+    file.write_text(
+        har(
+            ("POST", f"{BASE}/charge/card", CHARGE, 400, poor),
+            ("POST", f"{BASE}/charge/card", CHARGE, 500, None),
+            ("POST", f"{BASE}/charge/card", {**CHARGE, "amount": -1}, 400, {"message": "Validation", "code": 90}),
+            ("POST", f"{BASE}/charge/card", {**CHARGE, "amount": -1}, 201, {"status": "SUCCESS"}),
+        ),
+        "utf-8",
+    )
+    done = invoke("import", "har", str(file), "--out", str(out))
+    assert (done.exit_code, len(done.output.splitlines())) == (1, 3)
+    lines = out.read_text("utf-8").splitlines()
+    comments = {
+        lines[place + 1].strip(): line.strip() for place, line in enumerate(lines) if line.startswith("      #")
+    }
+    assert comments.keys() == {"- id: call1", "- id: call2", "- id: call4"}
+    assert comments["- id: call1"].startswith("# recorded: 400 Insufficient Funds 4")
+    assert comments["- id: call1"].endswith("(code 15); answered 201 here")
+    assert VISA not in comments["- id: call1"]
+    assert comments["- id: call2"] == "# recorded: 500; answered 201 here"
+    assert comments["- id: call4"] == "# recorded: 201; answered 400 here"
+    assert invoke("check", str(out)).exit_code == 0
+    small = tmp_path / "small.har"
+    small.write_text(har(("GET", f"{BASE}/info", None, 500, None)), "utf-8")
+    done = invoke("import", "har", str(small))
+    assert (done.exit_code, "# recorded: 500; answered 200 here" in done.output) == (1, True)
+
+
 def test_a_postman_collection_becomes_examples_that_pass(tmp_path: Path) -> None:
     file, out = tmp_path / "shop.json", tmp_path / "recorded.yaml"
     request = {"method": "POST", "url": {"raw": "{{base}}/charge/card"}, "body": {"raw": json.dumps(CHARGE)}}
