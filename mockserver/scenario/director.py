@@ -73,6 +73,23 @@ def indexed_test(rule: Rule) -> FieldTest | None:
     return first if first is not None and first.wants_presence and first.path.startswith(_SELECTIVE) else None
 
 
+class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
+    """The rules of a stage that name an operation, or the second name of the step: None when there are none."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
+
+    def __missing__(self, key: tuple[Stage, str, str | None]) -> Bucket | None:
+        stage, *ops = key
+        rules = [
+            (place, rule)
+            for place, rule in enumerate(self._rules)
+            if rule.stage is stage and not rule.operations.isdisjoint(ops)
+        ]
+        self[key] = bucket = Bucket(rules) if rules else None
+        return bucket
+
+
 class Ruleset:
     """The rules of scenarios in the order in which they were given: later files before earlier ones, built-in test
     values last, each file in its order. A rule id used twice is distinguished by its file's name.
@@ -104,24 +121,12 @@ class Ruleset:
         self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
         self.connections = any(rule.by_connection for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
-        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
+        self.buckets = Buckets(self.rules)
 
     def prepare(self) -> None:
         """Sort the rules by stage and operation before they are asked."""
         for stage, op in self.asked:
-            self.bucket(stage, op)
-
-    def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:
-        """The rules of a stage that name the operation, or the second name of the step; None when there are none."""
-        key = stage, op, also
-        if key not in self._buckets:
-            rules = [
-                (place, rule)
-                for place, rule in enumerate(self.rules)
-                if rule.stage is stage and (op in rule.operations or also in rule.operations)
-            ]
-            self._buckets[key] = Bucket(rules) if rules else None
-        return self._buckets[key]
+            self.buckets[stage, op, None]
 
 
 @record
@@ -202,7 +207,7 @@ class Director:
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
-        bucket = self._rules.bucket(stage, attempt.op, attempt.also)
+        bucket = self._rules.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
             return SILENCE[stage]
         if self.tallies.first is None:

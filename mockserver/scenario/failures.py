@@ -8,7 +8,7 @@ scenario that did the same (docs/explore.md, Failure coverage).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -22,8 +22,8 @@ from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, NOTIFYING, TAKING, UNREQUESTED, operations_like
 from mockserver.scenario.outcome import Outcome, OutcomeMap, applicability
 from mockserver.scenario.provider_outcome import PROVIDER_DOWN, PROVIDER_TIMEOUT, Approve, Challenge, Decline, Pending
-from mockserver.scenario.transport import FaultKind
-from mockserver.scenario.webhook_plan import Signature
+from mockserver.scenario.transport import UNAVAILABLE, FaultKind, Transport
+from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -194,6 +194,22 @@ _SAME: Mapping[FaultKind, str] = {
 
 def _traits(outcome: Outcome) -> Iterator[str]:
     """What an outcome does to a client, in words by which two of them are compared."""
+    yield from _answer_of(outcome)
+    if outcome.transport is not None:
+        yield f"{outcome.transport.at} {_kind_of(outcome.transport)}"
+    if outcome.webhook is not None:
+        yield from (f"webhook {word}" for word, holds in _WEBHOOK.items() if holds(outcome.webhook))
+    if outcome.batch is not None:
+        firsts = [row for row in outcome.batch.rows if row.at is not None and row.decline is not None]
+        yield from (f"row {number}" for row in firsts for number in row.at or ())
+        if outcome.batch.stall_at is not None:
+            yield "batch stops"
+    if outcome.lag:
+        yield "lag"
+    yield from ("returned" for one in outcome.later if one.settle == "FAILED")
+
+
+def _answer_of(outcome: Outcome) -> Iterator[str]:
     match outcome.provider:
         case Decline() as said if said in (PROVIDER_DOWN, PROVIDER_TIMEOUT):
             yield "down"
@@ -205,32 +221,27 @@ def _traits(outcome: Outcome) -> Iterator[str]:
             yield "challenge"
         case Approve() as said if said.copies > 1:
             yield "taken twice"
-    if (fault := outcome.transport) is not None:
-        kind = _SAME.get(fault.kind, fault.kind.value)
-        if fault.status is not None:
-            kind = "5xx" if fault.status >= 500 and fault.status != 503 else str(fault.status)
-        elif fault.kind is FaultKind.DELAY:
-            kind = "time" if fault.virtual and fault.goes_on else "slow" if fault.delay >= _PATIENCE else ""
-        yield f"{fault.at} {kind}"
-    if (plan := outcome.webhook) is not None:
-        wrong = "unsigned" if plan.forged is Signature.NONE else "forged" if plan.forged is not None else "edited"
-        said_of = {
-            "lost": plan.drop,
-            "twice": plan.copies > 1,
-            "early": plan.before_answer,
-            "late": bool(plan.delay),
-            "swapped": bool(plan.swap_with_next),
-            wrong: plan.forged is not None or plan.is_edited,
-        }
-        yield from (f"webhook {word}" for word, holds in said_of.items() if holds)
-    if outcome.batch is not None:
-        firsts = [row for row in outcome.batch.rows if row.at is not None and row.decline is not None]
-        yield from (f"row {number}" for row in firsts for number in row.at or ())
-        if outcome.batch.stall_at is not None:
-            yield "batch stops"
-    if outcome.lag:
-        yield "lag"
-    yield from ("returned" for one in outcome.later if one.settle == "FAILED")
+
+
+def _kind_of(fault: Transport) -> str:
+    if fault.status is not None:
+        return "5xx" if fault.status >= 500 and fault.status != UNAVAILABLE else str(fault.status)
+    if fault.kind is FaultKind.DELAY:
+        return "time" if fault.virtual and fault.goes_on else "slow" if fault.delay >= _PATIENCE else ""
+    return _SAME.get(fault.kind, fault.kind.value)
+
+
+_WEBHOOK: Mapping[str, Callable[[WebhookPlan], object]] = {
+    "lost": lambda plan: plan.drop,
+    "twice": lambda plan: plan.copies > 1,
+    "early": lambda plan: plan.before_answer,
+    "late": lambda plan: plan.delay,
+    "swapped": lambda plan: plan.swap_with_next,
+    "unsigned": lambda plan: plan.forged is Signature.NONE,
+    "forged": lambda plan: plan.forged not in (None, Signature.NONE),
+    "edited": lambda plan: plan.forged is None and plan.is_edited,
+}
+"""What is wrong with a webhook."""
 
 
 _FAULTS = {name: fault for name, fault in FAULTS.items() if fault.at not in OWN_AXES}

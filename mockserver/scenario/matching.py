@@ -109,9 +109,7 @@ def shown(value: object) -> str:
     """A value for an explanation: short, and with anything that looks like a card number masked."""
     if value is None:
         return "nothing"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    plain = json_text(value) if isinstance(value, Mapping | list | tuple | Decimal) else str(value)
+    plain = json_text(value) if isinstance(value, Mapping | list | tuple | Decimal | bool) else str(value)
     text = mask_start(plain, _LONGEST_SHOWN + 1)
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 3] + "..."
@@ -160,16 +158,14 @@ def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bo
 def _text(wanted: object) -> str:
     if isinstance(wanted, bool) or not isinstance(wanted, (str, int, Decimal)) or wanted == "":
         raise ValueError(f"got {shown(wanted)}, wanted a text")
-    return wanted if isinstance(wanted, str) else format(wanted, "f" if isinstance(wanted, Decimal) else "d")
+    return as_text(wanted)
 
 
 def as_text(got: object) -> str:
     """A value as tests of texts see it; decimals keep their digits."""
     if got is None:
         return ""
-    if isinstance(got, bool):
-        return "true" if got else "false"
-    return format(got, "f") if isinstance(got, Decimal) else str(got)
+    return json_text(got) if isinstance(got, bool | Decimal) else str(got)
 
 
 def _contains(got: object, wanted: tuple[str, Value]) -> bool:

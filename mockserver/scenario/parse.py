@@ -22,11 +22,11 @@ from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import Reader, Stage
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION
-from mockserver.scenario.outcome import Outcome, ThenMap
+from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.placing import Placing
 from mockserver.scenario.problems import Positions, Problems, ScenarioRefused
-from mockserver.scenario.provider_outcome import CATALOGUE, Challenge, decline
+from mockserver.scenario.provider_outcome import Challenge, decline
 from mockserver.scenario.rule import PLANS, Always, AtEnd, Chance, ChanceOne, Named, Plan, Rule, RuleMap, Sequence
 from mockserver.scenario.scenario import ClockMap, ClockPlan, ProviderMap, Scenario, ScenarioFile
 from mockserver.scenario.when import compile_when, operations_of
@@ -146,10 +146,6 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
             currency(model.currency)
 
 
-NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
-"""What a request can name: every row of the catalogue."""
-
-
 def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool) -> Rule | None:
     """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it."""
     before, clock, limit = len(problems.found), file.clock or ClockMap(), model.limit
@@ -230,5 +226,5 @@ def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems)
             raise ValueError("outcome_from names the whole outcome: it cannot be combined with anything else")
         if not model.outcome_from.startswith(("request.", "header.")):
             raise ValueError(f"got '{model.outcome_from}', wanted request.<path> or header.<name>")
-        named = Named(model.outcome_from, known_path(model.outcome_from, operations).read, NAMED_OUTCOMES)
+        named = Named(model.outcome_from, known_path(model.outcome_from, operations).read)
     return named

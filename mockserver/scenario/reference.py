@@ -84,10 +84,8 @@ def json_schema() -> Schema:
     file, rule = (adapter(model).json_schema(by_alias=True, mode="validation") for model in (ScenarioFile, RuleMap))
     models = {**file.pop("$defs"), **rule.pop("$defs"), "RuleMap": dict(sorted((rule | _rule_as_a_whole()).items()))}
     file["properties"]["rules"]["items"] = _ref("RuleMap")
-    file["properties"]["assumptions"] |= {
-        "additionalProperties": False,
-        "properties": {key: _answers(row) for key, row in ROWS.items()},
-    }
+    answers = {key: _answers(row) for key, row in ROWS.items()}
+    file["properties"]["assumptions"] |= {"additionalProperties": False, "properties": answers}
     models["RuleMap"]["properties"]["when"] = _when()
     models["RowRule"]["properties"]["where"] = _where()
     # A copy: parts of it stand in several places.
@@ -104,18 +102,20 @@ def json_schema() -> Schema:
     for name in _NULL_IS_ABSENT:
         part = schema["$defs"][name]
         for key in part["properties"].keys() - set(part.get("required", ())):
-            part["properties"][key] = {"anyOf": [part["properties"][key], {"type": "null"}]}
+            part["properties"][key] = _or_null(part["properties"][key])
     for section in SECTIONS:
         for part in parts_of(schema, section):
-            properties = part["properties"]
-            for said in section.keys:
-                if said.name in properties:
-                    properties[said.name] = {
-                        **_as_said(properties[said.name]),
-                        "description": f"{said.means}; default: {said.default}" if said.default else said.means,
-                        "examples": [said.example[said.name]],
-                    }
+            _describe(part["properties"], section)
     return schema
+
+
+def _describe(properties: Schema, section: Section) -> None:
+    """Say of each key of a part what a section says of it."""
+    for said in section.keys:
+        if said.name in properties:
+            means = f"{said.means}; default: {said.default}" if said.default else said.means
+            told = {"description": means, "examples": [said.example[said.name]]}
+            properties[said.name] = {**_as_said(properties[said.name]), **told}
 
 
 def _as_said(key: Schema) -> Schema:
@@ -162,6 +162,10 @@ _UNORDERED: Schema = dict.fromkeys(ORDER, False)
 
 def _ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def _map(**keys: Schema) -> Schema:
@@ -264,7 +268,7 @@ def _choices() -> Mapping[tuple[str, ...], str]:
 def _where() -> Schema:
     tests = {name: _NUMBER if name == "amount" else _ANY for name in ROW_FIELDS}
     fields = {name: {**test, "description": "of the row", "examples": [{"in": [10]}]} for name, test in tests.items()}
-    return {"anyOf": [{**_map(**fields), "minProperties": 0}, {"type": "null"}]}
+    return _or_null({**_map(**fields), "minProperties": 0})
 
 
 def _members() -> Schema:
@@ -290,46 +294,53 @@ def _patterns() -> Schema:
 
 
 def _when() -> Schema:
-    operation: Schema = {
-        "anyOf": [{"enum": list(ops.OPERATIONS)}, {"type": "string", "pattern": r"\*", "maxLength": 60}],
-        "description": "an operation, or a glob such as charge.*",
-    }
-    month_day = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 31}, {"const": LAST}]}
-    named = {"anyOf": [{"enum": sorted(ops.UNREQUESTED)}, _list({"enum": sorted(ops.UNREQUESTED)})]}
+    unrequested = {"enum": sorted(ops.UNREQUESTED)}
+    named = {"anyOf": [unrequested, _list(unrequested)]}
     delivery = {"anyOf": [{"const": "webhook.deliver"}, {"type": "array", "contains": {"const": "webhook.deliver"}}]}
-    span = {
-        **dict.fromkeys(("from", "to"), POINT_SCHEMA),
-        "for": PERIOD_SCHEMA,
-        "days": _list({"enum": list(WEEKDAYS)}, high=7),
-        "month_days": _list(month_day, high=31),
-    }
-    clock = _map(**{name: {"anyOf": [one, {"type": "null"}]} for name, one in span.items()}, zone=ZONE_SCHEMA)
-    long = {**DURATION_SCHEMA, "type": "string"}
-    brand = {"anyOf": [{"enum": list(Brand)}, {"type": "string", "pattern": folded(Brand)}]}
     return {
         "type": "object",
         "additionalProperties": False,
-        "properties": {
-            "op": {"anyOf": [operation, _list(operation)]},
-            "source": _one_of(*ops.SOURCES),
-            "provider": _ANY,
-            # In any letter case.
-            "card": _map(
-                brand=_one_of(*Brand, value=brand), bin=_digits(6), last4=_digits(4), test=_one_of(*TEST_CARDS)
-            ),
-            "bank_account.accountNumber": _ANY,
-            **dict.fromkeys(("attempt", "batch.row", "call", "in_flight", "nth"), _COUNTED),
-            "overlaps": {"enum": list(paths.STORED)},
-            **dict.fromkeys(("age", "idle"), _map(**dict.fromkeys(BOUNDS, long), between=_list(long, 2, 2))),
-            "clock": {**clock, "allOf": [any_of(span), apart(given("to"), given("for"))]},
-            **_members(),
-        },
+        "properties": {**_facts(), **_members()},
         "patternProperties": _patterns(),
         "allOf": [
             needs(given_as("op", delivery), {"not": any_of(("in_flight", "overlaps"))}),
             needs(given_as("op", named), {"not": any_of(("in_flight", "call"))}),
         ],
     }
+
+
+def _facts() -> Schema:
+    """The keys of ``when`` that are no members of requests and stored objects."""
+    operation: Schema = {
+        "anyOf": [{"enum": list(ops.OPERATIONS)}, {"type": "string", "pattern": r"\*", "maxLength": 60}],
+        "description": "an operation, or a glob such as charge.*",
+    }
+    long = {**DURATION_SCHEMA, "type": "string"}
+    # In any letter case.
+    brand = {"anyOf": [{"enum": list(Brand)}, {"type": "string", "pattern": folded(Brand)}]}
+    return {
+        "op": {"anyOf": [operation, _list(operation)]},
+        "source": _one_of(*ops.SOURCES),
+        "provider": _ANY,
+        "card": _map(brand=_one_of(*Brand, value=brand), bin=_digits(6), last4=_digits(4), test=_one_of(*TEST_CARDS)),
+        "bank_account.accountNumber": _ANY,
+        **dict.fromkeys(("attempt", "batch.row", "call", "in_flight", "nth"), _COUNTED),
+        "overlaps": {"enum": list(paths.STORED)},
+        **dict.fromkeys(("age", "idle"), _map(**dict.fromkeys(BOUNDS, long), between=_list(long, 2, 2))),
+        "clock": _span_of_time(),
+    }
+
+
+def _span_of_time() -> Schema:
+    month_day = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 31}, {"const": LAST}]}
+    span = {
+        **dict.fromkeys(("from", "to"), POINT_SCHEMA),
+        "for": PERIOD_SCHEMA,
+        "days": _list({"enum": list(WEEKDAYS)}, high=7),
+        "month_days": _list(month_day, high=31),
+    }
+    clock = _map(**{name: _or_null(one) for name, one in span.items()}, zone=ZONE_SCHEMA)
+    return {**clock, "allOf": [any_of(span), apart(given("to"), given("for"))]}
 
 
 # What belongs together in a rule

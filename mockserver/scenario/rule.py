@@ -23,6 +23,7 @@ from mockserver.scenario.file_model import file_model, keys_of, short_for
 from mockserver.scenario.matching import Attempt, Reader, Stage, shown
 from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
+from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.scalars import Count, Duration, Id, Period, Positive, Share, Text, whole
 from mockserver.scenario.when import KEYS, When
 
@@ -47,16 +48,13 @@ class Always:
 
 @record
 class Named:
-    """``then: {outcome_from: <path>}``: the outcome whose name stands in the request."""
+    """``then: {outcome_from: <path>}``: the outcome whose name stands in the request, a row of the catalogue."""
+
+    by_name: ClassVar[Mapping[str, Outcome]] = {name: Outcome(row.provider) for name, row in CATALOGUE.items()}
+    outcomes: ClassVar[tuple[Outcome, ...]] = tuple(by_name.values())
 
     path: str
     read: Reader = field(compare=False)
-    by_name: Mapping[str, Outcome] = field(repr=False)
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """Everything that a request can name."""
-        return tuple(self.by_name.values())
 
 
 @record
@@ -258,7 +256,7 @@ class Rule:
         parts = [str(test) for test in when.tests] or [calls]
         parts += [str(when.nth)] if when.nth is not None else []
         parts += [str(when.idle)] if when.idle is not None else []
-        parts += [f"clock {when.span}"] if when.span is not None else []
+        parts += [f"clock {when.window.words(when.zone)}"] if when.window is not None else []
         return " and ".join(parts)
 
     @property

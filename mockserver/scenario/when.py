@@ -56,10 +56,6 @@ class When:
     begins: Micros | None
     zone: Zone
 
-    @property
-    def span(self) -> str | None:
-        return None if self.window is None else self.window.words(self.zone)
-
     def differences(self, attempt: Attempt, first: Micros | None = None) -> Iterator[Difference]:
         """Every test that an attempt fails, then the span of time if it lies outside, when the sandbox took its first
         decision at ``first``, or takes it now."""

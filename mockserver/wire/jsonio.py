@@ -226,8 +226,12 @@ def _behind_blanks(text: str, start: int) -> int:
 
 
 def _malformed(message: str, text: str, offset: int) -> MalformedJson:
-    before = text[:offset]
-    return MalformedJson(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    return MalformedJson(message, *_place_in(text, offset))
+
+
+def _place_in(text: str, offset: int) -> tuple[int, int]:
+    """Line and column of a character, from 1."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 WINDOW = 1_000_000
@@ -312,19 +316,15 @@ class _Window:
         self._rest = memoryview(b"")
         self._decode = getincrementaldecoder("utf-8")().decode
         self._begins = True
-        # What stood before the window.
-        self._lines = 0
-        self._column = 0
+        # The place of its first character.
+        self._line, self._column = 1, 1
 
     def go_on(self) -> bool:
         """Leave behind what is read and decode more, at least as much as is left; False at the end of the text."""
         if self.is_last:
             return False
-        gone, self.text = self.text[: self.at], self.text[self.at :]
-        newlines = gone.count("\n")
-        self._lines += newlines
-        self._column = len(gone) - gone.rfind("\n") - 1 if newlines else self._column + len(gone)
-        self.at = 0
+        self._line, self._column = self._place()
+        self.text, self.at = self.text[self.at :], 0
         raw = self._taken(max(WINDOW, len(self.text)))
         try:
             self.text += self._decode(raw, self.is_last)
@@ -348,10 +348,12 @@ class _Window:
 
     def malformed(self, words: str) -> MalformedJson:
         """What is wrong at the character that was gone to."""
-        before = self.text[: self.at]
-        newlines = before.count("\n")
-        column = len(before) - before.rfind("\n") if newlines else self._column + len(before) + 1
-        return MalformedJson(words, self._lines + newlines + 1, column)
+        return MalformedJson(words, *self._place())
+
+    def _place(self) -> tuple[int, int]:
+        """The line and the column of the character that was gone to."""
+        line, column = _place_in(self.text, self.at)
+        return self._line + line - 1, column if line > 1 else self._column + column - 1
 
 
 class _Reader:

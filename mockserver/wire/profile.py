@@ -1,8 +1,9 @@
 """What differs from profile to profile: how requests are read, the words and digits of the answers."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.cards import CardNumber
@@ -12,8 +13,16 @@ _AUTHORISED_WORDS = ("Authorised", "AUTHORISE")
 _AUTHORISED = rf"\b{ChargeState.AUTHORISED.value}\b"
 
 
+_MASKED: Mapping[str, Callable[[CardNumber], str]] = {
+    "first4_last4": attrgetter("masked"),
+    "first6_last4": lambda number: (number.iin if len(number.masked) > 10 else number.masked[:6]) + number.masked[6:],
+    "last4": lambda number: "*" * (len(number.masked) - 4) + number.last4,
+}
+
+
 class WireProfile:
-    """The wire forms that the assumptions of a sandbox settle, worked out once."""
+    """The wire forms that the assumptions of a sandbox settle, worked out once; ``masked`` shows a card number
+    (assumption ``card.masking``)."""
 
     def __init__(self, assumed: Assumed) -> None:
         self.created_status = assumed["response.created_status"]
@@ -23,22 +32,12 @@ class WireProfile:
         self.iin_digits = assumed["card.iin_digits"]
         self.card_data = assumed["charge.card_data"] == "yes"
         self.network_token_date = assumed["network_token.date_added"] == "shown"
-        self.masking = assumed["card.masking"]
+        self.masked: Callable[[CardNumber], str] = _MASKED[assumed["card.masking"]]
         self.shows_account = assumed["bank_account.masking"] == "none"
         self.shows_payer = assumed["charge.customer_summary"] == "shown"
         self.shows_secrets = assumed["vault.get_shows"] == "number_and_ccv"
         self.status: dict[str, str] = {state: state.value for state in ChargeState}
         self.status[ChargeState.AUTHORISED] = assumed["charge.status.authorised"]
-
-    def masked(self, number: CardNumber) -> str:
-        """A card number as it is shown (assumption ``card.masking``)."""
-        match self.masking:
-            case "first6_last4" if len(number.masked) > 10:
-                return number.iin + number.masked[6:]
-            case "last4":
-                return "*" * (len(number.masked) - 4) + number.last4
-            case _:
-                return number.masked
 
     def word(self, state: str) -> str:
         """The state of any object as the API spells it."""

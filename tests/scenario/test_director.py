@@ -64,7 +64,7 @@ def test_a_thousand_rules_that_cannot_match_are_not_asked() -> None:
         for n in range(1000)
     )
     scenario = told(rules)
-    bucket = Ruleset([scenario]).bucket(Stage.PROVIDER, "charge.create")
+    bucket = Ruleset([scenario]).buckets[Stage.PROVIDER, "charge.create", None]
     assert bucket is not None
     assert list(bucket.candidates(attempt(request={"reference": "other"}))) == []
     assert [rule.id for rule in bucket.candidates(attempt(request={"reference": "ref-7"}))] == ["r7"]
