@@ -256,7 +256,9 @@ class Director:
 
     def _met(self, rule: Rule, attempt: Attempt) -> CountedCall:
         """A call that meets the tests of a rule, beside the counters of the period that it comes in."""
-        tally = self.tallies.rules.setdefault(rule.id, Tally.of(rule))
+        tally = self.tallies.rules.get(rule.id)
+        if tally is None:
+            tally = self.tallies.rules[rule.id] = Tally.of(rule)
         if tally.period_begins(rule, attempt.now) and self.on_count is not None:
             self.on_count(rule.id, None)
         key = rule.key_of(attempt) if rule.counts_by_key else None
