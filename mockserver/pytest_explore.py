@@ -27,6 +27,7 @@ from httpx import HTTPError
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
+from mockserver.domain.record import mutable
 from mockserver.explore.aftermath import settled_down
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, tables, word
@@ -201,11 +202,24 @@ SCENARIO = "explored"
 
 _ATTRIBUTE = "mockserver_explored"
 _WORKER = "mockserver_explore"
-_verdict_key: pytest.StashKey[str] = pytest.StashKey()
-_struck_key: pytest.StashKey[bool] = pytest.StashKey()
-_hung_key: pytest.StashKey[str] = pytest.StashKey()
-_money_key: pytest.StashKey[RunMoney] = pytest.StashKey()
-_words_key: pytest.StashKey[list[str]] = pytest.StashKey()
+
+
+@mutable
+class _Came:
+    """What came of a test in which something is tried; ``hung`` is the limit in seconds that it has passed."""
+
+    verdict: str = ""
+    words: Sequence[str] = ()
+    has_struck: bool = False
+    money: RunMoney | None = None
+    hung: str = ""
+
+
+_came_key: pytest.StashKey[_Came] = pytest.StashKey()
+
+
+def _of(item: pytest.Item) -> _Came:
+    return item.stash.setdefault(_came_key, _Came())
 
 
 def name_of(trial: Trial) -> str:
@@ -348,7 +362,7 @@ class Explorer:
         if (tried := tried_in(item)) is None:
             return (yield)
         if self.deadline is not None and machine_now() > self.deadline:
-            item.stash[_verdict_key] = LEFT_OUT
+            _of(item).verdict = LEFT_OUT
             pytest.skip(f"left out: the budget of {self.config.getoption(f'{OPTION}-budget')} is used up")
         with self._limited(item, tried):
             return (yield)
@@ -381,7 +395,7 @@ class Explorer:
         result = yield
         if tried_in(pyfuncitem) is not None:
             with suppress(ControlRefused, HTTPError):
-                pyfuncitem.stash[_money_key] = money_in(pyfuncitem.stash[sandbox_key])
+                _of(pyfuncitem).money = money_in(pyfuncitem.stash[sandbox_key])
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -417,42 +431,39 @@ class Explorer:
 
     def _tell(self, item: pytest.Item, tried: Trial, report: pytest.TestReport) -> None:
         """Let the last report say what came of the test; what goes wrong after it under a fault is its failure too."""
-        if report.failed and item.stash.get(_struck_key, False):
-            if not Verdict(item.stash[_verdict_key]).reaches(Verdict.FAILED):
-                item.stash[_verdict_key] = Verdict.FAILED.value
+        came = _of(item)
+        if report.failed and came.has_struck:
+            if not Verdict(came.verdict).reaches(Verdict.FAILED):
+                came.verdict = Verdict.FAILED.value
             report.outcome, report.longrepr = "passed", None
-        if _verdict_key in item.stash:
+        if came.verdict:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
-            money = item.stash.get(_words_key, [])
-            setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key], "money": money})
+            setattr(report, _ATTRIBUTE, {**cell, "verdict": came.verdict, "money": [*came.words]})
 
     def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
-        sandbox, limit = item.stash[sandbox_key], item.stash.get(_hung_key, None)
-        allowed = asked_of(item).allow or ()
+        sandbox, came, allowed = item.stash[sandbox_key], _of(item), asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False)
         rows = [row for row in ended["findings"] if row["finding"] not in allowed]
-        item.stash[_struck_key] = is_hit = has_fired(tried, sandbox)
-        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended["rules"])
-        code, has_books = int(failed) if limit is None else None, sandbox.has_books
+        came.has_struck = is_hit = has_fired(tried, sandbox)
+        after = RunEnd(came.money or RunMoney(()), rows, broken=ended["rules"])
+        code, has_books = None if came.hung else int(failed), sandbox.has_books
         # What a finding has cost is allowed with it.
         reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
         made = judged(code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours)
         if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
-        found, bad = made.verdict, [row for row in rows if row["severity"] == "error"]
-        item.stash[_verdict_key], item.stash[_words_key] = found.value, [*made.words]
+        found, bad = made.verdict, ["\n".join(lines_of(row)) for row in rows if row["severity"] == "error"]
+        came.verdict, came.words = found.value, made.words
         said = {
-            Verdict.UNSAFE: "".join(
-                "\n\n" + told for told in (*made.words, *("\n".join(lines_of(row)) for row in bad))
-            ),
-            Verdict.HUNG: f"; not done in {limit} s",
+            Verdict.UNSAFE: "".join(f"\n\n{told}" for told in (*made.words, *bad)),
+            Verdict.HUNG: f"; not done in {came.hung} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }
         return found, f"{found}: {tried.story}{said.get(found, '')}"
 
     def _reference(self, item: pytest.Item) -> Reference:
         learnt = self.known[test_itself(item.nodeid)]
-        is_known = learnt["money"] is not None and _money_key in item.stash
+        is_known = learnt["money"] is not None and _of(item).money is not None
         return Reference(RunMoney(*learnt["money"]), learnt["shared"]) if is_known else Reference()
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
@@ -481,7 +492,7 @@ class Explorer:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 signal.signal(signal.SIGALRM, before)
             if time.monotonic() - began >= limit:
-                item.stash[_hung_key] = f"{limit:.0f}"
+                _of(item).hung = f"{limit:.0f}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix of all tests, points and verdicts; and what it leaves open."""

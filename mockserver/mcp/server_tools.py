@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -117,14 +116,10 @@ def server_tools(line: Line) -> Sequence[Tool]:
 
 
 async def _open_sandbox(line: Line, given: Arguments) -> str:
-    key = _key_in(given)
+    key = str(given.get("key", DEFAULT_KEY))
     opened = await line.call("POST", "/__admin/sandboxes", body={"key": key, "name": given.get("name", "agent")})
     variables = {"MOCKSERVER_URL": line.url, "MOCKSERVER_PUBLIC_KEY": public_key_of(key)}
     return json.dumps({"environment": variables, "sandbox": json.loads(_shown(opened))})
-
-
-def _key_in(given: Arguments) -> str:
-    return str(given.get("key", DEFAULT_KEY))
 
 
 async def _call_operation(line: Line, given: Arguments) -> str:
@@ -133,7 +128,8 @@ async def _call_operation(line: Line, given: Arguments) -> str:
         raise ToolRefused(f"path: got '{mask_printed(path[:100])}', wanted that of an operation: see `operations`")
     if method not in _METHODS:
         raise ToolRefused(f"method: got '{mask_printed(method[:100])}', allowed: {', '.join(_METHODS)}")
-    status, raw = await line.ask(method, path, _key_in(given), given.get("body"), patience=OPERATION_SECONDS)
+    key, body = str(given.get("key", DEFAULT_KEY)), given.get("body")
+    status, raw = await line.ask(method, path, key, body, patience=OPERATION_SECONDS)
     return f"{status}\n{_shown(raw)}"
 
 
@@ -157,55 +153,56 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
     """The tool of a call of the control API, which ``document`` describes."""
     method, path = row.call.split()
     operation = document["paths"][path][method.lower()]
-    fixed, offered = dict(parse_qsl(row.fixed)), row.offers.split()
-    properties: dict[str, Schema] = {"key": _KEY} if operation["security"] else {}
-    call, required = _ControlCall(line, method, path, bool(operation["security"]), fixed), list[str]()
+    fixed, offered, has_key = dict(parse_qsl(row.fixed)), row.offers.split(), bool(operation["security"])
+    properties: dict[str, Schema] = {"key": _KEY} if has_key else {}
+    required = list[str]()
     for one in operation.get("parameters", ()):
         name = one["name"]
         if one["in"] == "path" or (name not in fixed and (not offered or name in offered)):
-            call.places[name] = one["in"]
             properties[name] = {**one["schema"], "description": one.get("description", f"{name} in {path}")}
             required += [name] if one["required"] else []
-    if "requestBody" in operation:
-        fields, needed = _body_of(operation, document)
-        required += needed
-        call.places.update(dict.fromkeys(fields, "body"))
-        properties |= fields
-    return Tool(row, properties, required, call, reads=method == "GET")
+    fields, needed = _body_of(operation, document)
+    call = _ControlCall(line, method, path, has_key, fixed, fields)
+    return Tool(row, properties | fields, [*required, *needed], call, reads=method == "GET")
 
 
 def _body_of(operation: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[dict[str, Schema], Sequence[str]]:
     """The fields of the body of a call, and those that it needs."""
+    if "requestBody" not in operation:
+        return {}, ()
     model = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     schema = document["components"]["schemas"][model]
     if not schema["properties"]:
         # A scenario is a body as a whole.
         return {"scenario": {"description": schema["description"]}}, ["scenario"]
-    return schema["properties"], schema.get("required", [])
+    return schema["properties"], schema.get("required", ())
 
 
 @record
 class _ControlCall:
-    """A call of the control API: whether it is that of a sandbox, the parameters that it always has, and where each
-    argument goes, ``path``, ``query`` or ``body``."""
+    """A call of the control API: whether it is that of a sandbox, the parameters that it always has, and the arguments
+    that stand in its body."""
 
     line: Line
     method: str
     path: str
     has_key: bool
     fixed: Mapping[str, str]
-    places: dict[str, str] = field(default_factory=dict)
+    fields: Collection[str]
 
     async def __call__(self, given: Arguments) -> str:
         """Its answer, when it is called with some arguments."""
-        parts: dict[str, dict[str, Any]] = {"path": {}, "query": dict(self.fixed), "body": {}}
-        for name in self.places.keys() & given.keys():
-            parts[self.places[name]][name] = given[name]
-        asked = {name: json.dumps(one) if isinstance(one, bool) else one for name, one in parts["query"].items()}
-        named = {name: quote(str(one), safe="", errors="replace") for name, one in parts["path"].items()}
-        body = None if self.method == "GET" else parts["body"].get("scenario", parts["body"])
-        key = _key_in(given) if self.has_key else None
-        return _shown(await self.line.call(self.method, self.path.format(**named), key, body, asked))
+        named, query, body = dict[str, str](), dict[str, Any](self.fixed), dict[str, Any]()
+        for name, value in given.items():
+            if f"{{{name}}}" in self.path:
+                named[name] = quote(str(value), safe="", errors="replace")
+            elif name in self.fields:
+                body[name] = value
+            elif name != "key":
+                query[name] = json.dumps(value) if isinstance(value, bool) else value
+        key = str(given.get("key", DEFAULT_KEY)) if self.has_key else None
+        sent = None if self.method == "GET" else body.get("scenario", body)
+        return _shown(await self.line.call(self.method, self.path.format(**named), key, sent, query))
 
 
 def _is_of_an_operation(path: str) -> bool:
