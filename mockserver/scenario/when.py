@@ -21,7 +21,7 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, read_part
 from mockserver.scenario.matching import LENGTH, Attempt, Difference, FieldTest, compile_test, known_operators, shown
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like, unspaced
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
@@ -134,7 +134,7 @@ def _test_of(key: str, wanted: object, operations: frozenset[str], declared: fro
     if not is_test(key):
         keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
         meant = "card" if key.startswith("card.") else f"request.{key}" if key in fields_of(operations) else ""
-        hint = f" - did you mean '{meant}'?" if meant else nearest(key, keys)
+        hint = f" - did you mean '{meant}'?" if meant else unspaced(key, keys) or nearest(key, keys)
         raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
     if key == "overlaps":
         _among({"eq": wanted}, tuple(STORED))
