@@ -85,14 +85,6 @@ class OperationCall:
         return named
 
 
-@record
-class StatusReply:
-    """An answer that sets its own status; handlers return a plain reply when the route's will do."""
-
-    status: int
-    body: object
-
-
 def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
     found: Callable[[OperationCall], object] = resolve_name("mockserver.web.endpoints:endpoint_of")(
         row["endpoint"], row["reply"], row["query"]

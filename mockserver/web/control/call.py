@@ -20,7 +20,7 @@ from mockserver.domain.record import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request, hung_up
-from mockserver.web.routes import RouteRow, StatusReply, cell, in_module, of_type
+from mockserver.web.routes import RouteRow, cell, in_module, of_type
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.body_tables import ControlBody, read_exactly
@@ -125,7 +125,7 @@ class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another status than
-    ``success`` as a ``StatusReply``. ``keyed`` rows act on the sandbox of the secret key. ``query`` and ``body`` are
+    ``success`` as a ``Reply``. ``keyed`` rows act on the sandbox of the secret key. ``query`` and ``body`` are
     rows of ``control_bodies.csv``, ``reply`` is one of ``control_answers.csv``; ``answers`` names further statuses,
     parted by semicolons. ``example`` is a request: by name what fills path and query, and its ``body``; ``$charge`` and
     the like stand for what ``tools/derived.py`` has made. ``largest`` is the greatest body in bytes of one that is read
@@ -197,12 +197,13 @@ class ControlEndpoint(Endpoint):
         await self._released(request)
         try:
             made = self.route.handle(call)
-            status, body = self.route.success, await made if isawaitable(made) else made
+            body = await made if isawaitable(made) else made
         finally:
             # The task holds where it was cancelled, and by that the call.
             if (leaving := vars(call).pop("leaving", None)) is not None:
                 leaving.cancel()
-        if isinstance(body, StatusReply):
+        status: int | None = self.route.success
+        if isinstance(body, Reply):
             status, body = body.status, body.body
         await self._released(request)
         if request.method != "GET":
