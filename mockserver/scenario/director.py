@@ -286,9 +286,7 @@ class Director:
     def take_over(self, tallies: Tallies) -> None:
         """Count on from ``tallies``, for rules that are in force with the same text."""
         by_id = self._rules.by_id
-        same = {
-            name: tally for name, tally in tallies.rules.items() if name in by_id and tally.text == by_id[name].text
-        }
+        same = {name: one for name, one in tallies.rules.items() if name in by_id and one.text == by_id[name].text}
         self.tallies = Tallies(tallies.first, same, tallies.calls)
 
     def rules(self, now: Micros | None = None) -> list[CountedRule]:
