@@ -1,7 +1,8 @@
 """Python that begins with everything imported: what takes most of the time of a short process.
 
 Each is a process of its own, with the folder, the environment and the streams of what starts it, forked from one that
-has imported everything and checked a scenario. A server that such a process starts is forked from it in turn.
+has imported everything and checked a scenario. What such a process starts by ``sys.executable`` is forked from it in
+turn.
 """
 
 import atexit
@@ -12,6 +13,7 @@ import re
 import runpy
 import select
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,20 +22,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from _pytest.config import default_plugins
 from click.testing import CliRunner
 
 import mockserver
-from mockserver.adapters import local_server
 from mockserver.cli import main
 
+_PYTHON = sys.executable
 ROOT = Path(__file__).resolve().parents[1]
 _OTHERS = ("certifi", "encodings.idna", "httpcore", "pdb", "unittest", "uvicorn.loops.uvloop", "xml.etree.ElementTree")
 """What is imported when it is first asked for."""
@@ -43,12 +46,22 @@ def python() -> list[str]:
     """The command that stands for ``python`` before ``-m module args`` or ``file.py args``; Python itself where
     processes cannot be watched."""
     if not hasattr(os, "pidfd_open"):
-        return [sys.executable]
+        return [_PYTHON]
     return _client(_address())
 
 
+def program() -> str:
+    """A program that is that command."""
+    return str(Path(_address()).with_name("python")) if hasattr(os, "pidfd_open") else _PYTHON
+
+
+def path() -> str:
+    """A ``PATH`` on which ``python`` is that program."""
+    return f"{Path(program()).parent}{os.pathsep}{os.environ['PATH']}"
+
+
 def _client(address: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), address]
+    return [_PYTHON, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), address]
 
 
 def workers(count: int) -> list[str]:
@@ -65,10 +78,14 @@ def started(module: str, *args: str, **how: Any) -> subprocess.Popen[Any]:
 @cache
 def _address() -> str:
     """The socket of a process that has imported everything and ends with this one."""
-    address = str(Path(tempfile.mkdtemp(prefix="warm-")) / "socket")
+    folder = Path(tempfile.mkdtemp(prefix="warm-"))
+    address = str(folder / "socket")
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(_client(address))} "$@"\n')
+    program.chmod(0o755)
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm", address],
+        [_PYTHON, "-m", "tests.warm", address],
         cwd=ROOT,
         env=environ,
         stdin=subprocess.PIPE,
@@ -84,6 +101,23 @@ def _address() -> str:
 _kept: list[subprocess.Popen[bytes]] = []
 
 
+@dataclass
+class _Running:
+    """A process, what tells that it has ended, and the line of what asked for it."""
+
+    pid: int
+    watched: int
+    line: socket.socket
+
+    def end(self) -> None:
+        """End it, unless it has ended, and tell how it ended."""
+        os.kill(self.pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        with self.line, suppress(OSError):
+            self.line.sendall(code.to_bytes(8, "big", signed=True))
+        os.close(self.watched)
+
+
 def _listen(address: str) -> None:
     _use_everything()
     gc.freeze()
@@ -91,18 +125,20 @@ def _listen(address: str) -> None:
         listener.bind(address)
         listener.listen(64)
         os.write(1, b".")
+        every: dict[int, _Running] = {}
+        """By what becomes readable when it has ended, and when what asked for it has."""
         # Standard input ends with the process that started this one.
-        while 0 not in select.select([listener, 0], [], [], 1)[0]:
-            while _reaped():
-                pass
-            if select.select([listener], [], [], 0)[0]:
-                line, _ = listener.accept()
-                if os.fork() == 0:
-                    listener.close()
-                    _attend(line, address)
-                line.close()
-    os.unlink(address)
-    os.rmdir(os.path.dirname(address))
+        while 0 not in (readable := select.select([listener, 0, *every], [], [])[0]):
+            for place in readable:
+                if place is listener and (one := _begun_on(listener.accept()[0], address)):
+                    every |= dict.fromkeys((one.watched, one.line.fileno()), one)
+                elif place in every:
+                    one = every[place]
+                    del every[one.watched], every[one.line.fileno()]
+                    one.end()
+    for one in {one.pid: one for one in every.values()}.values():
+        one.end()
+    shutil.rmtree(os.path.dirname(address))
 
 
 def _use_everything() -> None:
@@ -119,52 +155,28 @@ def _use_everything() -> None:
     assert threading.active_count() == 1, "a fork has no other threads"
 
 
-def _reaped() -> bool:
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] > 0
-    except ChildProcessError:
-        return False
-
-
-def _attend(line: socket.socket, address: str) -> NoReturn:
-    """Run what is asked for on a line, and end it when the line does."""
+def _begun_on(line: socket.socket, address: str) -> _Running | None:
+    """What a line asks for, started; nothing where what asks has been killed meanwhile."""
     size, streams, _, _ = socket.recv_fds(line, 8, 3)
-    asked = b""
-    while len(asked) < int.from_bytes(size, "big"):
-        asked += line.recv(65536)
-    args, folder, environ = marshal.loads(asked)
+    asked = line.makefile("rb").read(int.from_bytes(size, "big"))
+    if not asked or len(asked) < int.from_bytes(size, "big"):
+        line.close()
+        return None
     pid = os.fork()
     if pid == 0:
-        os.chdir(folder)
-        _become(environ, streams)
-        paths = environ.get("PYTHONPATH", "").split(os.pathsep)
-        sys.path[:1] = [folder, *filter(None, paths)]
-        local_server.__dict__["subprocess"] = SimpleNamespace(
-            **{**vars(subprocess), "Popen": partial(_begun, _client(address))}
-        )
+        args, folder, environ = marshal.loads(asked)
+        _become(folder, {os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()}, streams, address)
         _run(args)
     for stream in streams:
         os.close(stream)
-    line.sendall(pid.to_bytes(8, "big"))
-    watched = os.pidfd_open(pid)
-    # The line ends with the client, standard input with the process whose processes these are.
-    if watched not in select.select([line, watched, 0], [], [])[0]:
-        os.kill(pid, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    try:
-        line.sendall(code.to_bytes(8, "big", signed=True))
-    finally:
-        os._exit(0)
+    with suppress(OSError):
+        line.sendall(pid.to_bytes(8, "big"))
+    return _Running(pid, os.pidfd_open(pid), line)
 
 
-def _begun(python: Sequence[str], command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """What ``local_server`` starts by ``python -P -m module args``."""
-    assert command[1:3] == ["-P", "-m"]
-    return subprocess.Popen([*python, *command[2:]], **how)
-
-
-def _become(environ: Mapping[str, str], streams: Sequence[int]) -> None:
+def _become(folder: str, environ: Mapping[str, str], streams: Sequence[int], address: str) -> None:
     """Leave everything of the process behind but what it has imported."""
+    os.chdir(folder)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.closerange(3, 4096)
@@ -175,6 +187,8 @@ def _become(environ: Mapping[str, str], streams: Sequence[int]) -> None:
     sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.path[:1] = [folder, *filter(None, environ.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.executable = str(Path(address).with_name("python"))
 
 
 def _run(args: Sequence[str]) -> NoReturn:

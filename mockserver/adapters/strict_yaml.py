@@ -59,12 +59,25 @@ def read(text: str, file: str) -> tuple[Any, Positions]:
         # A tab looks like the spaces that YAML wants.
         if mark is not None and line[mark.column : mark.column + 1] == "\t":
             words = "got a tab, and only spaces indent a line"
+        elif mark is not None and (opened := _left_open(problem, mark.line)) is not None:
+            words += f" - {opened}"
         elif _is_misindented(line, problem):
             words += " - is the line indented like its neighbours?"
         raise ScenarioRefused([_problem(file, problem.problem_mark, f"not valid YAML: {words}")]) from None
     except yaml.YAMLError as problem:
         first = str(problem).splitlines()[0]
         raise ScenarioRefused([_problem(file, None, f"not valid YAML: {first}")]) from None
+
+
+def _left_open(problem: yaml.MarkedYAMLError, line: int) -> str | None:
+    """What an earlier line opens that is not closed; of a map or list a comma may be missing instead."""
+    mark, context = problem.context_mark, str(problem.context)
+    if mark is None or mark.line == line:
+        return None
+    if context == "while scanning a quoted scalar":
+        return f"the quote opened in line {mark.line + 1} is not closed"
+    bracket = {"while parsing a flow mapping": "{", "while parsing a flow sequence": "["}.get(context)
+    return f"is the {bracket} of line {mark.line + 1} closed?" if bracket else None
 
 
 def _is_misindented(line: str, problem: yaml.MarkedYAMLError) -> bool:

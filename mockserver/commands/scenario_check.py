@@ -20,7 +20,7 @@ from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.problems import ScenarioProblem
-from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
+from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, ReplyMap, Scenario, TogetherMap, WaitMap
 from mockserver.settings import Settings
 from mockserver.web.absent_members import warned
 from mockserver.web.app import Application
@@ -193,7 +193,9 @@ class _Client:
                 raise _Unexpected(line, f"{call}: no whole answer came: {cut}") from None
             return
         self.answers.update({call.id: body} if call.id is not None else {})
-        if asked.expect and (faults := unexpected(asked.expect, answer.status, answer.headers, body)):
+        # Nobody means a path that there is not, unless that is what is expected.
+        expect = asked.expect or (ReplyMap() if _is_nowhere(answer.status, body) else None)
+        if expect and (faults := unexpected(expect, answer.status, answer.headers, body)):
             raise _Unexpected(line, f"{call}: {'; '.join(faults)}")
 
     async def _together(self, calls: TogetherMap, line: int) -> None:
@@ -239,6 +241,14 @@ class _Client:
         body = _read(answer.raw)
         self.messages[place] = f"{call.method} {target} -> {answer.status} {_message(answer.raw, body)}"
         return answer, body
+
+
+def _is_nowhere(status: int, body: object) -> bool:
+    """Whether the server says that it has no such path, or not with this method."""
+    details = body.get("details") if isinstance(body, dict) and status in (404, 405) else None
+    if not isinstance(details, dict):
+        return False
+    return "Method" in details or str(details.get("Path")).startswith("no such route")
 
 
 def _check_coding(answer: Answered) -> None:

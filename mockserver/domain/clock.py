@@ -169,7 +169,8 @@ def parse_instant(text: str) -> Micros:
 def parse_duration(text: str) -> Micros:
     """``800ms``, ``10s``, ``1h30m``, ``2d``: zero or more. Raises ``ValueError`` on anything else."""
     if not _DURATION.fullmatch(text):
-        raise ValueError(f"got '{text[:40]}', wanted a duration such as 800ms, 10s, 5m, 1h30m, 2d or 1w")
+        least = "of zero or more, " if text.startswith("-") else ""
+        raise ValueError(f"got '{text[:40]}', wanted a duration {least}such as 800ms, 10s, 5m, 1h30m, 2d or 1w")
     length = sum(int(Decimal(count) * _UNITS[unit]) for count, unit in _DURATION_PART.findall(text))
     if length > LATEST:
         raise ValueError(f"got '{text[:40]}', wanted a duration of less than 8000 years")

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["entity", "mutable", "or_kept", "read_grouped", "read_table", "record", "replace", "updated"]
+__all__ = ["entity", "made_of", "mutable", "or_kept", "read_grouped", "read_table", "record", "replace", "updated"]
 
 T = TypeVar("T")
 
@@ -49,6 +49,12 @@ def updated(value: T, given: Any) -> T:
     """A copy with what a request gives: its fields of the same names, those that are None apart."""
     changes = {one.name: found for one in fields(given) if (found := getattr(given, one.name)) is not None}
     return replace(value, **{name: found for name, found in changes.items() if hasattr(value, name)})  # type: ignore[type-var]
+
+
+def made_of(cls: type[T], given: Any, **own: Any) -> T:
+    """A value with fields of its own, and with those of the same names that something else has."""
+    names = (one.name for one in fields(cls) if one.init and one.name not in own)  # type: ignore[arg-type]
+    return cls(**own, **{name: getattr(given, name) for name in names if hasattr(given, name)})
 
 
 def read_table(name: str, row: Callable[..., T], folder: Path = _DATA) -> tuple[T, ...]:

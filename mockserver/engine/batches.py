@@ -29,7 +29,7 @@ from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.reading import snake
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import made_of, record, replace
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BatchEvent, ChargeState, Subject
 from mockserver.engine import charges, step_effects
@@ -105,15 +105,14 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     most = step.assume("batch.maximum")
     if wrong := read.wrong or _wrong_count(command.count, len(read.rows), most):
         raise Invalid(Code.INVALID_BATCH_DATA, wrong)
-    batch = Batch(
+    batch = made_of(
+        Batch,
+        command,
         batch_id=sandbox.ids.hex32("batch"),
-        description=command.description,
         added=sandbox.now,
         pace=_pace(step, len(read.rows), read.script),
         rows=read.rows,
         results_fault=_results_fault(read.script, read.salt),
-        metadata=command.metadata,
-        webhook=command.webhook,
     )
     batch.meaning = read.meaning
     if read.script.rows:

@@ -16,7 +16,7 @@ from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, Refused, WrongState
 from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
-from mockserver.domain.record import record
+from mockserver.domain.record import made_of, record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
@@ -244,15 +244,7 @@ def failed_challenge(code: Code) -> Decline:
 
 def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> FailedAttempt:
     """A try of a provider that said no just now."""
-    return FailedAttempt(
-        provider_id=provider_id,
-        attempted=sandbox.now,
-        error_code=decline.error_code,
-        error_message=decline.error_message,
-        gateway_code=decline.gateway_code,
-        gateway_message=decline.gateway_message,
-        is_retryable=decline.is_retryable,
-    )
+    return made_of(FailedAttempt, decline, provider_id=provider_id, attempted=sandbox.now)
 
 
 def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:

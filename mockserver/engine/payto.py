@@ -8,6 +8,7 @@ from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.errors import Faults
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement
 from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.record import made_of
 from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import PAYTO, PayToState
 from mockserver.engine import providers
@@ -32,17 +33,8 @@ def check(sandbox: Sandbox, command: NewPayToMethod) -> Provider:
 def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
     """Keep a checked agreement and plan what the payer does: as the scenario says, else the assumption."""
     sandbox = step.sandbox
-    agreement = step.add(
-        Agreement(
-            payto_id=sandbox.ids.hex32("payto"),
-            provider=provider.summary,
-            payer_name=command.payer_name,
-            description=command.description,
-            maximum_amount=command.maximum_amount,
-            added=sandbox.now,
-            pay_id=command.pay_id,
-        )
-    )
+    own = {"payto_id": sandbox.ids.hex32("payto"), "provider": provider.summary, "added": sandbox.now}
+    agreement = step.add(made_of(Agreement, command, **own))
     for after, status in _moves(step):
         if after == 0:
             come_due(step, agreement.payto_id, status)

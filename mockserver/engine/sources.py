@@ -130,18 +130,12 @@ def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> 
 
 def _token(step: Step, source: sources.TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
     token = tokens.usable(step, source.token)
-    held, provider = token.instrument, _provider_of(step, token, "Token", amount, faults)
+    provider = _provider_of(step, token, "Token", amount, faults)
     if provider is None:
         return None
-    instrument = sources.Instrument(
-        held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type
-    )
-    return ChargePlan(
-        provider,
-        instrument,
-        verified=token.verified and step.assume("charge.three_ds") == "trusted",
-        token=token,
-    )
+    instrument = replace(token.instrument, token_id=token.token_id)
+    verified = token.verified and step.assume("charge.three_ds") == "trusted"
+    return ChargePlan(provider, instrument, verified=verified, token=token)
 
 
 def _network_token(step: Step, source: sources.NetworkTokenSource, faults: Faults) -> ChargePlan | None:

@@ -15,7 +15,7 @@ from mockserver.domain.errors import Faults
 from mockserver.domain.money import check_positive, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.record import or_kept, replace
+from mockserver.domain.record import made_of, replace, updated
 from mockserver.domain.states import SUBSCRIPTION, ChargeState, Subject, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine.schedule import Due
@@ -42,21 +42,16 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     on_its_dates = start < sandbox.now and step.assume("subscription.past_start_dates") == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
-    row = Subscription(
+    row = made_of(
+        Subscription,
+        command,
         subscription_id=sandbox.ids.hex32("subscription"),
-        payment_method_id=command.payment_method_id,
         amount=amount,
         currency=code,
-        interval=command.interval,
-        frequency=command.frequency,
         start=start,
         added=sandbox.now,
         anchor=start if on_its_dates else max(start, sandbox.now),
         status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
-        end_after=command.end_after,
-        retry=command.retry,
-        webhook=command.webhook,
-        metadata=command.metadata,
         walks=True if step.assume("subscription.month_end") == "walk" else None,
     )
     if on_its_dates:
@@ -70,29 +65,24 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
     ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``."""
     row = get(step, subscription_id)
     row.after(SubscriptionEvent.UPDATED)
-    faults = Faults()
+    faults, wanted = Faults(), updated(row, command)
     method = step.sandbox.payment_methods.get(row.payment_method_id)
-    code, amount = _money(step, or_kept(command.amount, row.amount), command.currency or row.currency, method, faults)
-    interval = command.interval or row.interval
-    frequency = or_kept(command.frequency, row.frequency)
-    _check_steps(frequency, command.end_after, command.retry, row.start, faults)
+    code, amount = _money(step, wanted.amount, command.currency or row.currency, method, faults)
+    _check_steps(wanted.frequency, command.end_after, command.retry, row.start, faults)
     faults.refuse()
     anchor, period = row.anchor, row.period
-    if (interval, frequency) != (row.interval, row.frequency) and row.period:
+    if (wanted.interval, wanted.frequency) != (row.interval, row.frequency) and row.period:
         last = row.due(row.period - 1)
         anchor, period = (anchor, period) if last is None else (last, 1)
     after = replace(
-        row,
+        wanted,
         amount=amount,
         currency=code,
-        interval=interval,
-        frequency=frequency,
         anchor=anchor,
         period=period,
         end_after=command.end_after,
         retry=command.retry,
         webhook=command.webhook,
-        metadata=or_kept(command.metadata, row.metadata),
     )
     row = step.change(row, after, SubscriptionEvent.UPDATED)
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:

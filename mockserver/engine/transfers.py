@@ -17,7 +17,7 @@ from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, WrongState, invalid
 from mockserver.domain.ids import digest
 from mockserver.domain.money import currency, exact, number_text
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import made_of, record, replace
 from mockserver.domain.states import TRANSFER, ChargeState, Subject, TransferEvent
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
@@ -46,17 +46,14 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
     after = step.assume("transfer.settles_after")
     made = []
     for one in group.transfers:
-        row = Transfer(
+        row = made_of(
+            Transfer,
+            one,
             transfer_id=sandbox.ids.hex32("transfer"),
             group_reference=group.group_reference,
             provider_id=group.provider_id,
             charge_id=group.charge_id,
-            account=one.account,
-            amount=one.amount,
             total=total,
-            currency=one.currency or "",
-            reference=one.reference,
-            message=one.message,
             status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
             added=sandbox.now,
         )

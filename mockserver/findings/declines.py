@@ -130,10 +130,8 @@ class Declines:
         asked_by = charge.batch_id or charge.subscription_id
         if asked_by is None:
             return
-        sent = self._sent.get(asked_by)
-        if charge.batch_id is None:
-            # Whatever comes after the first payment comes by the plan of the subscription.
-            self._sent.pop(asked_by, None)
+        # Whatever comes after the first payment of a subscription comes by its plan.
+        sent = self._sent.pop(asked_by, None) if charge.batch_id is None else self._sent.get(asked_by)
         instrument = instrument_of(charge.instrument) if is_failed or self._hard or self._unseen else None
         if instrument is None:
             return

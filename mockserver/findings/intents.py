@@ -21,10 +21,10 @@ from mockserver.findings.ledger import Evidence
 WINDOW: Micros = DAY
 """Two calls are of the same intent within less than this, in sandbox time: what is paid daily is paid again."""
 
-MONEY = frozenset(
-    {"charge.create", "charge.capture", "charge.void", "charge.refund"}
-    | {"batch.create", "subscription.create", "transfer.create"}
-)
+MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
+"""Operations that move the money of a charge which is there."""
+
+MONEY = MOVES | {"charge.create", "batch.create", "subscription.create", "transfer.create"}
 """Operations that move money, or promise to."""
 
 _LONGEST_WORD = 40
@@ -57,7 +57,7 @@ class Intent:
 
 def intent_of(call: Call) -> Intent:
     request = call.request
-    if call.op in ("charge.capture", "charge.void", "charge.refund"):
+    if call.op in MOVES:
         return Intent(call.op, frozenset((call.path["charge_id"],)), number_of(request.get("amount")), None, None)
     if call.op == "batch.create":
         # A batch that never arrived is known by its text alone.

@@ -39,6 +39,16 @@ class Finding:
     count: int = 1
     evidence: list[Evidence] = field(default_factory=list)
 
+    def show(self, lines: Iterable[Evidence | None]) -> None:
+        """Take in lines of evidence, without those that are None or there already."""
+        known = {(line.entry, line.webhook) for line in self.evidence}
+        for line in lines:
+            if line is not None and (line.entry, line.webhook) not in known:
+                if len(self.evidence) == MOST_EVIDENCE:
+                    self.evidence.pop()
+                self.evidence.append(line)
+        self.evidence = _by_age(self.evidence)
+
 
 @mutable
 class Ledger:
@@ -62,28 +72,23 @@ class Ledger:
         """Raise a finding about something, or count it once more."""
         if name in self.policy.allow:
             return
-        known_about = {key: value for key, value in about.items() if value is not None}
-        subject = name, tuple(known_about.items())
+        known = {key: value for key, value in about.items() if value is not None}
         self.raised += 1
-        finding = self._by_subject.get(subject)
-        if finding is None:
-            if len(self._by_subject) >= MOST:
-                self.dropped += 1
-                return
-            number = len(self._by_subject) + self.dropped + 1
-            finding = Finding(
-                f"finding-{number}", CATALOGUE[name], known_about, first=at, last=at, newest=self.raised, count=0
-            )
-            self._by_subject[subject] = finding
-            self.unreported.append(finding)
-        self._count(finding, at)
-        known = {(line.entry, line.webhook) for line in finding.evidence}
-        for line in evidence:
-            if line is not None and (line.entry, line.webhook) not in known:
-                if len(finding.evidence) == MOST_EVIDENCE:
-                    finding.evidence.pop()
-                finding.evidence.append(line)
-        finding.evidence = _by_age(finding.evidence)
+        finding = self._by_subject.get((name, tuple(known.items()))) or self._opened(name, known, at)
+        if finding is not None:
+            self._count(finding, at)
+            finding.show(evidence)
+
+    def _opened(self, name: str, about: Mapping[str, str], at: Micros) -> Finding | None:
+        """A new finding; None when no more are kept."""
+        if len(self._by_subject) >= MOST:
+            self.dropped += 1
+            return None
+        number = len(self._by_subject) + self.dropped + 1
+        finding = Finding(f"finding-{number}", CATALOGUE[name], about, first=at, last=at, newest=self.raised, count=0)
+        self._by_subject[name, tuple(about.items())] = finding
+        self.unreported.append(finding)
+        return finding
 
     def withdraw(self, entry: int, *names: str) -> None:
         """Take back what was raised of a journal entry, which another finding explains."""

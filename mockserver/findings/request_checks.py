@@ -8,6 +8,7 @@ from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from mockserver.domain.card_search import BREAKS, PARTS, card_stands_in
+from mockserver.domain.codes import Code
 from mockserver.domain.masking import is_for_phones, mask_start
 from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, places
 from mockserver.domain.reading import number_of
@@ -174,7 +175,6 @@ _LONGEST_BATCH = 1_000_000
 _ROW = re.compile(
     r'(?:\A|[\r\n])[^,\r\n]*,[ \t"]*-?(?P<amount>[0-9]{1,99}\.[0-9]{1,99})[ \t"]*,[ \t"]*(?P<currency>[A-Za-z]{0,3})'
 )
-_INVALID_AMOUNT = 2
 _FINEST = max(currency.digits for currency in CURRENCIES.values())
 
 
@@ -208,7 +208,7 @@ def _is_inexact(value: object, currency: str | None, code: int | None) -> bool:
     if known is not None:
         return places(number) > known.digits
     # The service knew the currency where it refused the amount, which is then too long or not exact.
-    is_refused = code == _INVALID_AMOUNT and number.adjusted() < MAX_INTEGER_DIGITS
+    is_refused = code == Code.INVALID_AMOUNT and number.adjusted() < MAX_INTEGER_DIGITS
     return places(number) > (0 if is_refused else _FINEST)
 
 

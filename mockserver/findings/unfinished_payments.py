@@ -6,18 +6,17 @@ from decimal import Decimal
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeEvent, ChargeState, Event, Subject
 from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import evidence_of
+from mockserver.findings.intents import MOVES, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 10_000
 _MOST_SHORT = 256
-_WRONG_STATE = 54
-_MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
 _UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
 
 
@@ -60,7 +59,7 @@ class UnfinishedPayments:
 
     def _changed(self, call: Call, charge: Charge) -> None:
         """A call has changed a charge, or was refused."""
-        if call.code == _WRONG_STATE and call.op in _MOVES:
+        if call.code == Code.INVALID_CHARGE_STATUS and call.op in MOVES:
             self._refused(call, charge.charge_id)
         for event in call.events:
             # Of a payment that the service took twice the client knows one charge.
@@ -149,7 +148,7 @@ class UnfinishedPayments:
     def _cancelled(self, call: Call, charge_id: str) -> None:
         charge = self._charge_of(charge_id)
         self._to_cancel.pop(charge_id, None)
-        if charge is None or charge.status not in HOLDING or call.code == _WRONG_STATE:
+        if charge is None or charge.status not in HOLDING or call.code == Code.INVALID_CHARGE_STATUS:
             return
         is_whole = call.op == "charge.void" or number_of(call.request.get("amount")) in (None, charge.amount)
         has_begun = bool(call.events) or any(refund.added == call.at for refund in charge.reserved or ())

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import MINUTE, SECOND, Micros
+from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
@@ -15,7 +16,6 @@ from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 256
 _REPEAT: Micros = MINUTE
-_WRONG_STATE = 54
 _EVENTS = {
     "charge.capture": ChargeEvent.CAPTURED,
     "charge.void": ChargeEvent.VOIDED,
@@ -71,8 +71,8 @@ class Webhooks:
 
     def called(self, call: Call) -> None:
         """The client asked for a money operation."""
-        if call.code == _WRONG_STATE and call.op in _EVENTS and not self._doubts.is_about(call.subject or ""):
-            subject = call.subject or ""
+        subject, is_refused = call.subject or "", call.code == Code.INVALID_CHARGE_STATUS
+        if is_refused and call.op in _EVENTS and not self._doubts.is_about(subject):
             self._refused.put(subject, _Refusal(call.entry, self._seen.get(subject, 0), call.op, evidence_of(call)))
             self._judge_belief(subject, call.at)
         if (self._sent or self._taken) and call.op in MONEY:

@@ -8,9 +8,9 @@ keys arrive in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Reversible
+from collections.abc import Callable, Iterable, Iterator, Reversible
 from dataclasses import field
-from itertools import takewhile
+from itertools import count, takewhile
 from operator import itemgetter
 
 from mockserver.domain.clock import DAY, Micros
@@ -101,18 +101,12 @@ class Ruleset:
 
     def __init__(self, scenarios: Reversible[Scenario]) -> None:
         asked = [one for one in reversed(scenarios) if not one.builtin] + [one for one in scenarios if one.builtin]
-        self.rules: list[Rule] = []
-        taken: set[str] = set()
+        self.by_id: dict[str, Rule] = {}
         for scenario in asked:
             for rule in scenario.rules:
-                name = rule.id if rule.id not in taken else f"{scenario.name}/{rule.id}"
-                count = 2
-                while name in taken:
-                    name = f"{scenario.name}-{count}/{rule.id}"
-                    count += 1
-                taken.add(name)
-                self.rules.append(rule if name == rule.id else replace(rule, id=name))
-        self.by_id = {rule.id: rule for rule in self.rules}
+                name = next(name for name in _names_of(rule, scenario) if name not in self.by_id)
+                self.by_id[name] = rule if name == rule.id else replace(rule, id=name)
+        self.rules = list(self.by_id.values())
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         self.stages = {rule.stage for rule in self.rules}
         outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
@@ -127,6 +121,13 @@ class Ruleset:
         """Sort the rules by stage and operation before they are asked."""
         for stage, op in self.asked:
             self.buckets[stage, op, None]
+
+
+def _names_of(rule: Rule, scenario: Scenario) -> Iterator[str]:
+    """What a rule may be known by; the first name that no other has counts."""
+    yield rule.id
+    yield f"{scenario.name}/{rule.id}"
+    yield from (f"{scenario.name}-{number}/{rule.id}" for number in count(2))
 
 
 @record
@@ -255,7 +256,9 @@ class Director:
 
     def _met(self, rule: Rule, attempt: Attempt) -> CountedCall:
         """A call that meets the tests of a rule, beside the counters of the period that it comes in."""
-        tally = self.tallies.rules.setdefault(rule.id, Tally.of(rule))
+        tally = self.tallies.rules.get(rule.id)
+        if tally is None:
+            tally = self.tallies.rules[rule.id] = Tally.of(rule)
         if tally.period_begins(rule, attempt.now) and self.on_count is not None:
             self.on_count(rule.id, None)
         key = rule.key_of(attempt) if rule.counts_by_key else None
@@ -283,9 +286,7 @@ class Director:
     def take_over(self, tallies: Tallies) -> None:
         """Count on from ``tallies``, for rules that are in force with the same text."""
         by_id = self._rules.by_id
-        same = {
-            name: tally for name, tally in tallies.rules.items() if name in by_id and tally.text == by_id[name].text
-        }
+        same = {name: one for name, one in tallies.rules.items() if name in by_id and one.text == by_id[name].text}
         self.tallies = Tallies(tallies.first, same, tallies.calls)
 
     def rules(self, now: Micros | None = None) -> list[CountedRule]:

@@ -325,7 +325,9 @@ def known_operators(wanted: object) -> None:
         raise ValueError("got a list, wanted a value or a map such as {in: [...]}")
     for word, operand in wanted.items() if isinstance(wanted, dict) else ():
         if word not in OPERATORS:
-            raise ValueError(f"unknown test '{word[:60]}'{nearest(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}")
+            parted = " - a comma ends the number before it: write it without" if word[:1].isdigit() else ""
+            hint = parted or f"{nearest(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}"
+            raise ValueError(f"unknown test '{word[:60]}'{hint}")
         operands = operand if word == "in" and isinstance(operand, list) else [operand] if word in _PLAIN else []
         if any(isinstance(one, (list, dict)) for one in operands):
             raise ValueError(

@@ -23,16 +23,23 @@ def _words(among: str) -> Mapping[str, str]:
 FOREIGN_DECLINES, FOREIGN_OPERATIONS, VERBS = map(_words, ("decline", "operation", "verb"))
 """Reasons of declines, operations and their verbs, as other services name them."""
 
-_KEYS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in ("sequence", "transport", "before_answer")}
-"""Keys of a rule, of an outcome and of a webhook, as other tools and people name them; by a key that only these have.
-"""
+_OWN_KEYS = ("sequence", "transport", "before_answer", "emit")
+_KEYS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in _OWN_KEYS}
+"""Keys of a rule, an outcome, a webhook and a later step, as other tools and people name them; by a key that only these
+have."""
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What is said of a key that no part has."""
     foreign = next((words for own, words in _KEYS.items() if own in known), {})
     allowed = f", allowed: {', '.join(known)}" if known else "; there is nothing more to say here: write {}"
-    return f"unknown key '{key[:60]}'{hint(key, foreign, known) or allowed}"
+    return f"unknown key '{key[:60]}'{unspaced(key, known) or hint(key, foreign, known) or allowed}"
+
+
+def unspaced(key: str, known: Sequence[str]) -> str:
+    """The end of a message about a key that has its value in it, as YAML reads ``{op:charge.get}``; else empty."""
+    name = key.partition(":")[0]
+    return f" - a space is missing after '{name}:'" if name != key and name in known else ""
 
 
 def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
@@ -113,7 +120,8 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
         if verbs and pattern not in FOREIGN_OPERATIONS and not nearest_of(verb, verbs):
             meant = f"; those of {subject} are {', '.join(verbs)}"
         else:
-            meant = hint(pattern[:_LONGEST_GLOB], FOREIGN_OPERATIONS, sorted(known))
+            names = sorted({f"{name.partition('.')[0]}.*" for name in known} if verb == "*" else known)
+            meant = hint(pattern[:_LONGEST_GLOB], FOREIGN_OPERATIONS, names)
             meant = meant or "; `mockserver operations` prints all"
         raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}")
     return found

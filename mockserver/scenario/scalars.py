@@ -54,9 +54,9 @@ def read_point(value: object) -> tuple[Micros, bool]:
     try:
         return read_instant(value), False
     except ValueError:
-        raise ValueError(
-            f"got {shown(value)}, wanted a time of day such as 18:05 or a date-time such as 2031-03-01T18:05:00Z"
-        ) from None
+        wanted = "a time of day such as 18:05 or a date-time such as 2031-03-01T18:05:00Z"
+        midnight = "; midnight is 00:00" if str(value).startswith("24:") else ""
+        raise ValueError(f"got {shown(value)}, wanted {wanted}{midnight}") from None
 
 
 def read_number(value: object) -> Decimal:

@@ -21,7 +21,7 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, read_part
 from mockserver.scenario.matching import LENGTH, Attempt, Difference, FieldTest, compile_test, known_operators, shown
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like, unspaced
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
@@ -123,26 +123,25 @@ def _tests(
     tests: list[FieldTest] = []
     for key, wanted in when.items():
         with problems.at(key):
-            if key in _NOT_TESTS:
-                continue
             if key == "card":
                 tests += _card_tests(wanted, problems.below(key))
-                continue
-            if not is_test(key):
-                keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
-                meant = "card" if key.startswith("card.") else f"request.{key}" if key in fields_of(operations) else ""
-                hint = f" - did you mean '{meant}'?" if meant else nearest(key, keys)
-                raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
-            if key == "overlaps":
-                if not isinstance(wanted, str) or wanted not in STORED:
-                    allowed = ", ".join(STORED)
-                    raise ValueError(f"got {shown(wanted)}, allowed: {allowed}{nearest(str(wanted), STORED)}")
-                tests.append(compile_test(key, wanted, overlap(wanted)))
-                continue
-            if key == "provider" and declared:
-                _declared(wanted, declared)
-            tests.append(_test(key, wanted, operations))
+            elif key not in _NOT_TESTS:
+                tests.append(_test_of(key, wanted, operations, declared))
     return tuple(tests)
+
+
+def _test_of(key: str, wanted: object, operations: frozenset[str], declared: frozenset[str]) -> FieldTest:
+    if not is_test(key):
+        keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
+        meant = "card" if key.startswith("card.") else f"request.{key}" if key in fields_of(operations) else ""
+        hint = f" - did you mean '{meant}'?" if meant else unspaced(key, keys) or nearest(key, keys)
+        raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
+    if key == "overlaps":
+        _among({"eq": wanted}, tuple(STORED))
+        return compile_test(key, wanted, overlap(str(wanted)))
+    if key == "provider" and declared:
+        _declared(wanted, declared)
+    return _test(key, wanted, operations)
 
 
 def _test(path: str, wanted: object, operations: frozenset[str] = ALL_OPERATIONS) -> FieldTest:

@@ -1,5 +1,5 @@
 """The fast lane: every speed trick of serving HTTP, in one class over the guarded protocol. ``--no-fast-lane`` serves
-without it: requests then go through uvicorn's parser, a task each, Starlette's middleware and Starlette's routes.
+without it: requests then go through uvicorn's parser, a task each, and Starlette's routes.
 
 Nearly every request comes whole, in one packet, with an ordinary head, and is answered without waiting for anything.
 Such a request is read by two regular expressions instead of a parser that calls back for each line, served at once
@@ -138,7 +138,7 @@ def _key(path: str) -> tuple[int, str]:
 
 
 def fast_app(app: Application) -> Any:
-    """The application without Starlette's own middleware and router, for requests of HTTP."""
+    """The application without Starlette's own router, for requests of HTTP."""
     return app.guarded(RouteLookup(app.routes, app.router.default))
 
 

@@ -5,7 +5,7 @@ A decision is stored by its rule and the place of its outcome there; the rules t
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
@@ -74,28 +74,32 @@ class PersistenceContext(Protocol):
 
 
 class Rulebook:
-    """The rules that decisions of a sandbox were made by, by number; ``present`` is that of those in force.
+    """The rules that decisions of a sandbox were made by, by number; ``present`` is that of those in force, ``books``
+    are the places of their scenarios. Rules that are no longer in force are seldom asked for, and made then."""
 
-    ``rules_of`` makes the rules of a number that is no longer in force, which are seldom asked for.
-    """
-
-    def __init__(self, rules: Ruleset, present: int, rules_of: Callable[[int], Ruleset | None]) -> None:
+    def __init__(
+        self, context: PersistenceContext, rules: Ruleset, present: int, books: Mapping[int, list[str]]
+    ) -> None:
         self.present = present
+        self.books = dict(books)
+        self._context = context
         self._known: dict[int, Ruleset | None] = {present: rules}
-        self._rules_of = rules_of
 
-    def put_in_force(self, rules: Ruleset) -> bool:
-        """The rules that are in force now; True when they are others than before."""
-        if self._known[self.present] is rules:
-            return False
-        self.present += 1
-        self._known[self.present] = rules
-        return True
+    def put_in_force(self, config: SandboxConfig) -> None:
+        """The rules of a config are in force now."""
+        if self._known[self.present] is not config.rules:
+            self.present += 1
+            self._known[self.present] = config.rules
+        if self.present not in self.books:
+            self.books[self.present] = [self._context.place_of(one) for one in config.scenarios]
 
     def of(self, number: int) -> Ruleset | None:
         """The rules of a number, None where they are no longer known."""
         if number not in self._known:
-            self._known[number] = self._rules_of(number)
+            try:
+                self._known[number] = Ruleset([self._context.scenario(place) for place in self.books[number]])
+            except LookupError:
+                self._known[number] = None
         return self._known[number]
 
     def number_of(self, rule: Rule) -> int:

@@ -26,7 +26,6 @@ from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.director import Ruleset
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.tally import Tallies
@@ -131,9 +130,7 @@ class SandboxPersister:
     ) -> None:
         self.sandbox = sandbox
         self.world = world
-        self._context = context
-        self._books = dict(books or {})
-        self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
+        self._rulebook = Rulebook(context, sandbox.config.rules, book, books or {})
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
         self._seldom: tuple[object, ...] = ()
@@ -181,8 +178,7 @@ class SandboxPersister:
     def gather(self, commit: Commit) -> None:
         """Put the changes since the last commit into one."""
         changes, sandbox = Changes(commit, self.world), self.sandbox
-        if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
-            self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
+        self._rulebook.put_in_force(sandbox.config)
         for part in (*self._news, *self._asked):
             part.gather(changes)
         self._news.clear()
@@ -218,7 +214,7 @@ class SandboxPersister:
         sandbox, config, clock = self.sandbox, self.sandbox.config, self.sandbox.clock
         lag = sandbox.past.longest if sandbox.past is not None else 0
         time, warned = (clock.mode, clock.virtual, clock.real, clock.rate, clock.holds > 0), sorted(sandbox.warned)
-        seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._books)
+        seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._rulebook.books)
         if seldom == self._seldom:
             return self._settled
         settled = Settled(
@@ -233,7 +229,7 @@ class SandboxPersister:
             warned=warned,
             lag=lag,
             book=self._rulebook.present,
-            books=self._books,
+            books=self._rulebook.books,
         )
         plain: object = json_value(json_text(settled))
         if self._written is not None:
@@ -271,12 +267,6 @@ class SandboxPersister:
         for name, (judge, slot) in self._judged.items():
             setattr(judge, slot, head.judged.get(name, 0))
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
-
-    def _rules_of(self, number: int) -> Ruleset | None:
-        try:
-            return Ruleset([self._context.scenario(place) for place in self._books[number]])
-        except LookupError:
-            return None
 
 
 def _memory_parts(sandbox: Sandbox, rows: JournalRows) -> Iterator[MemoryPart]:

@@ -39,7 +39,8 @@ from mockserver.engine import (
 from mockserver.engine.indexed_table import STEP_ROWS, Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
-from mockserver.web.routes import OperationCall, StatusReply
+from mockserver.web.request import Reply
+from mockserver.web.routes import OperationCall
 from mockserver.web.runner import in_steps, look_ahead
 from mockserver.wire import resources
 from mockserver.wire.body_tables import body_type
@@ -118,26 +119,26 @@ class ListOf:
             return None
 
 
-def create_charge(call: OperationCall) -> bytes | StatusReply:
+def create_charge(call: OperationCall) -> bytes | Reply:
     """Any creation of a charge whose body names its own source."""
     return _begun(call, charges.create(call.step, call.body.command()))
 
 
-def charge_wallet(call: OperationCall) -> bytes | StatusReply:
+def charge_wallet(call: OperationCall) -> bytes | Reply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
     return _begun(call, charges.create(call.step, call.body.command(named=call.provider)))
 
 
-def pay_link(call: OperationCall) -> bytes | StatusReply:
+def pay_link(call: OperationCall) -> bytes | Reply:
     """Pay on the page of a link."""
     link = payment_links.get(call.step, call.path["payment_link_id"])
     return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.command()))
 
 
-def _begun(call: OperationCall, charge: Charge) -> bytes | StatusReply:
+def _begun(call: OperationCall, charge: Charge) -> bytes | Reply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
     if charge.status is ChargeState.FAILED and call.step.assume("charge.declined_reply") == "error":
-        return StatusReply(*declined(charge, call.resource))
+        return Reply(*declined(charge, call.resource))
     return _charge_text(call, charge)
 
 

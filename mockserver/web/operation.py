@@ -31,7 +31,7 @@ from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
 from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
-from mockserver.web.routes import OperationCall, Route, StatusReply
+from mockserver.web.routes import OperationCall, Route
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.unrouted import routes_at
@@ -272,7 +272,7 @@ class OperationEndpoint(Endpoint):
             return self._refused(request, step, refused, _fault_of_answer(step))
         except Unreached as unreached:
             return Reply(None, b"", step, unreached.fault)
-        if isinstance(reply, StatusReply):
+        if isinstance(reply, Reply):
             return Reply(reply.status, reply.body, step, _fault_of_answer(step))
         status = 200
         if self.route.creates:

@@ -255,6 +255,10 @@ class Runner:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
         sandbox = step.sandbox
         deliveries.release(sandbox, step.result.webhooks)
+        self.acted(sandbox)
+
+    def acted(self, sandbox: Sandbox) -> None:
+        """Something was done in a sandbox: a slice of what is due by now follows."""
         self.run(sandbox)
         self.used(sandbox)
 

@@ -24,12 +24,12 @@ from mockserver.assumptions import Profile
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.clock import FASTEST, Instant, parse_duration, parse_instant
 from mockserver.domain.delivery import header_fault
-from mockserver.domain.errors import invalid, nearest
+from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import camel, choice_of, flag_of, number_of, snake, whole_of
 from mockserver.domain.record import read_grouped, record
 from mockserver.wire.dates import read_moment
-from mockserver.wire.fields import COMMA, MOST_NAMED, Body, Folded, made, names_of, pascal, refuse_many, validate
+from mockserver.wire.fields import COMMA, Body, Folded, made, names_of, pascal, refuse_many, validate
 
 B = TypeVar("B", bound=Body)
 En = TypeVar("En", bound=Enum)
@@ -73,10 +73,10 @@ class OpenBody(ControlBody):
 
 
 def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") -> B:
-    """The typed body or query. Raises ``Invalid`` (90) naming those that are unknown, ``MOST_NAMED`` at most, else
+    """The typed body or query. Raises ``Invalid`` (90) naming those that are unknown, ``MOST_FAULTS`` at most, else
     every other fault."""
     names = names_of(model)
-    unknown = list(islice((name for name in given if name not in names), MOST_NAMED))
+    unknown = list(islice((name for name in given if name not in names), MOST_FAULTS))
     if unknown and not issubclass(model, OpenBody):
         allowed = ", ".join(names) or "none"
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}

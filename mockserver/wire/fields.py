@@ -30,9 +30,6 @@ from mockserver.wire.jsonio import MalformedJson, holds_few, loads
 MOST_FIELDS = 25_000
 """Fields, and items of lists, of one body: one step reads them all, and serves no other request meanwhile."""
 
-MOST_NAMED = MOST_FAULTS
-"""Unknown fields that a refusal names, and other faults: to find the nearest names of thousands takes long."""
-
 COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 """A number that has a decimal comma."""
 
@@ -203,16 +200,16 @@ def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
 
 def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; ``strict`` refuses unknown
-    fields too, and names ``MOST_NAMED`` of them."""
-    details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice[:MOST_NAMED]}
+    fields too, and names ``MOST_FAULTS`` of them."""
+    details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice[:MOST_FAULTS]}
     if strict:
-        for name in folded.unknown[:MOST_NAMED]:
+        for name in folded.unknown[:MOST_FAULTS]:
             parts = name.split(".")
             details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
     try:
         body = model.model_validate(folded.values)
     except ValidationError as problem:
-        for fault in problem.errors(include_url=False, include_input=False)[:MOST_NAMED]:
+        for fault in problem.errors(include_url=False, include_input=False)[:MOST_FAULTS]:
             details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))
         raise invalid(details) from None
     if details:
@@ -283,7 +280,7 @@ class Fields(Mapping[str, object]):
         with suppress(MalformedJson):
             given = loads(raw, deepest) if raw.strip() else None
         named = given.items() if isinstance(given, dict) else [("Body", None)] if given else ()
-        return cls(Body, b"", dict(islice(named, MOST_NAMED)), is_body=True)
+        return cls(Body, b"", dict(islice(named, MOST_FAULTS)), is_body=True)
 
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
@@ -312,7 +309,7 @@ class Fields(Mapping[str, object]):
         found: dict[str, str] = {}
         given = self._given or {}
         spellings = spellings_of(other or Body)
-        for name in self.unknown[:MOST_NAMED]:
+        for name in self.unknown[:MOST_FAULTS]:
             near = name if name.lower() in spellings else nearest_of(name, (one.alias for one in spellings.values()))
             if near is None:
                 continue

@@ -204,6 +204,21 @@ def test_a_wrong_indentation_is_asked_about(text: str, place: str) -> None:
     assert said.endswith(" - is the line indented like its neighbours?")
 
 
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ('a: 1\nb: {c: "x\nd: 1\ne: 2\n', "stream - the quote opened in line 2 is not closed"),
+        ("a: 'x\n", "stream - the quote opened in line 1 is not closed"),
+        ("a:\n  - {op: x, y: z\n  - id: 3\n", " - is the { of line 2 closed?"),
+        ("a: [1, 2\nb: 3\n", " - is the [ of line 1 closed?"),
+        ("a: {b: 'x, c: 'y'}\n", "did not find expected ',' or '}'"),
+        ("a: 'x", "found unexpected end of stream"),
+    ],
+)
+def test_where_it_was_opened_is_said_of_what_is_not_closed(text: str, end: str) -> None:
+    assert refusal(text).endswith(end)
+
+
 @pytest.mark.parametrize("text", ["a: b: c", 'a: "b" c\n', "a: [1\nb: 2\n", "a: {b: 1\n"])
 def test_indentation_is_not_blamed_for_other_faults(text: str) -> None:
     assert "indented" not in refusal(text)

@@ -129,6 +129,26 @@ def test_a_set_up_that_is_refused_is_reported_at_its_call(setup: str, words: str
     assert words in report
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("{call: POST /charges/card}", "no such route - did you mean '/charge/card'?"),
+        ("{call: POST /charges/card, expect: {}}", "no such route - did you mean '/charge/card'?"),
+        ("{call: PUT /charge/card}", "wanted success, got 405 (1 Method Not Allowed"),
+        ("{together: [{call: GET /info}, {call: GET /__admin/jurnal}]}", "did you mean '/__admin/journal'?"),
+        ("{call: POST /charges/card, expect: {status: 404}}", "x: ok"),
+        ("{call: PUT /charge/card, expect: {status: 405}}", "x: ok"),
+        ("{call: GET /charge/none}", "x: ok"),
+        ("{call: POST /charge/card}", "x: ok"),
+        ("{call: GET /__admin/objects/charge/none}", "x: ok"),
+    ],
+)
+def test_an_example_that_expects_nothing_must_at_least_find_a_path(call: str, words: str) -> None:
+    text = f"version: 1\nexamples: [{{name: x, calls: [{call}]}}]"
+    (report,) = asyncio.run(check(read_text(text, "e.yaml"), [], open_app))
+    assert words in str(report)
+
+
 def test_a_set_up_may_expect_a_refusal() -> None:
     refused = (
         "{call: POST /token/card, expect: {status: 400, body: {code: 90}, headers: {content-type: {contains: json}}}}"

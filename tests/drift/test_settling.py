@@ -1,8 +1,7 @@
 """Every assumption that a walk can show is found by what differs, and the profile that is written cures it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -15,7 +14,6 @@ from mockserver.domain.record import read_table
 from mockserver.drift import judging, walk
 from mockserver.drift.differences import Run, Tier, compare
 from mockserver.drift.judging import DriftReport, judge
-from mockserver.drift.peers import Peer, opening
 from mockserver.drift.traffic import Recording
 from mockserver.drift.walk import Played
 from tests.depth import tries
@@ -60,44 +58,20 @@ def other_values(key: str) -> list[object]:
 CASES = [(key, value) for key in ROWS for value in other_values(key) if key not in UNSEEN or key in VALUES]
 
 
-OPEN: Callable[[Mapping[str, object]], Peer] = opening("documented", RUN.instant)
-
-
-@cache
-def played(overrides: tuple[tuple[str, object], ...]) -> Played:
-    return asyncio.run(walk.play(WALK, OPEN(dict(overrides)), RUN.name, undoes=False))
-
-
-@pytest.fixture(autouse=True)
-def _plays_each_profile_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A walk under some assumptions is the same in every test."""
-
-    def opening(profile: str, instant: int) -> Callable[[Mapping[str, object]], object]:
-        return lambda assumptions: {key: str(value) for key, value in assumptions.items()}
-
-    async def play(steps: object, overrides: Mapping[str, object], name: str, *, undoes: bool) -> Played:
-        key = tuple(sorted(overrides.items()))
-        if key not in KNOWN:
-            KNOWN[key] = await walk.play(WALK, OPEN(dict(overrides)), RUN.name, undoes=False)
-        return KNOWN[key]
-
-    monkeypatch.setattr(judging, "opening", opening)
-    monkeypatch.setattr(judging, "play", play)
-
-
-KNOWN: dict[tuple[tuple[str, object], ...], Played] = {}
+def played(overrides: Mapping[str, object]) -> Played:
+    sandbox = judging.opening("documented", RUN.instant)(overrides)
+    return asyncio.run(judging.play(WALK, sandbox, RUN.name, undoes=False))
 
 
 def judged(overrides: Mapping[str, object]) -> DriftReport:
-    there = played(tuple(overrides.items()))
-    return asyncio.run(judge(Recording("http://127.0.0.1:9", RUN, there), "documented"))
+    return asyncio.run(judge(Recording("http://127.0.0.1:9", RUN, played(overrides)), "documented"))
 
 
 def check_cured(found: DriftReport) -> None:
     """The written profile is a scenario under which both answer alike."""
     assert (found.left, found.alone) == ([], set()), str(found)
     assumptions = read_text(found.written(), "drift.yaml").said.assumptions
-    cured = played(tuple(assumptions.items()))
+    cured = played(assumptions)
     assert compare(cured, found.recording.played, RUN) == []
     assert cured.answers.keys() == found.recording.played.answers.keys()
 

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, peak
@@ -13,7 +13,7 @@ from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, check_claims, mapp
 from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable
 from mockserver.domain.states import BatchState
 from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
@@ -29,31 +29,25 @@ from mockserver.wire.jsonio import loads_in_slices
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 
-
-@record
-class _Page:
-    """Some orders as they began, the place of the next one, and the money of all that were asked for by currency."""
-
-    orders: list[OrderMoney]
-    next: int | None
-    totals: Mapping[str, Figures]
+_Page: TypeAlias = tuple[list[OrderMoney], int | None, Mapping[str, Figures]]
+"""Some orders as they began, the place of the next one, and the money of all that were asked for by currency."""
 
 
 async def read(call: ControlCall) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since a mark."""
     sandbox, query = call.sandbox(), call.query
     is_all = query.reference is None and query.since is None
-    page = await (_of_all if is_all else _of_some)(call, sandbox)
-    about = entries_about(sandbox, page.orders)
+    orders, end, totals = await (_of_all if is_all else _of_some)(call, sandbox)
+    about = entries_about(sandbox, orders)
     doubts = sandbox.watch.doubts if sandbox.watch is not None else None
     sentence = profile_of(sandbox.assumed).sentence
     in_doubt = [] if doubts is None else doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
     return {
         "now": iso(sandbox.now),
-        "orders": [_order(order, about, doubtful, sandbox.now) for order in page.orders],
-        "next": page.next,
-        "totals": {currency: reply_of("MoneyAnswer", figures) for currency, figures in page.totals.items()},
+        "orders": [_order(order, about, doubtful, sandbox.now) for order in orders],
+        "next": end,
+        "totals": {currency: reply_of("MoneyAnswer", figures) for currency, figures in totals.items()},
         "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
         "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
     }
@@ -68,7 +62,7 @@ async def _of_all(call: ControlCall, sandbox: Sandbox) -> _Page:
     if sandbox.totals is None:
         sandbox.totals = Totals((sandbox.charges, sandbox.transfers))
     await for_each(sandbox.totals.unknown(), bool)
-    return _Page(orders, first[-1][0] if len(first) > limit else None, sandbox.totals.at(sandbox.now))
+    return orders, first[-1][0] if len(first) > limit else None, sandbox.totals.at(sandbox.now)
 
 
 async def _of_some(call: ControlCall, sandbox: Sandbox) -> _Page:
@@ -82,7 +76,7 @@ async def _of_some(call: ControlCall, sandbox: Sandbox) -> _Page:
     for order in found:
         totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
     begin, end = query.after or 0, (query.after or 0) + query.limit
-    return _Page(found[begin:end], end if end < len(found) else None, totals)
+    return found[begin:end], end if end < len(found) else None, totals
 
 
 async def compare(call: ControlCall) -> object:

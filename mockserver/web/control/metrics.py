@@ -16,7 +16,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.access import BOUNDS, WINDOW
 from mockserver.web.control.call import ControlCall
-from mockserver.web.routes import StatusReply
+from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
 
@@ -128,4 +128,4 @@ def alive(call: ControlCall) -> object:
 def ready(call: ControlCall) -> object:
     """The scenarios are loaded; 503 with the reasons when they are not."""
     problems = call.world.directory.ready_problems
-    return StatusReply(503, {"status": "not ready", "reasons": problems}) if problems else {"status": "ready"}
+    return Reply(503, {"status": "not ready", "reasons": problems}) if problems else {"status": "ready"}

@@ -133,8 +133,7 @@ async def act(call: ControlCall) -> object:
     by = "control page" if is_own_page(call.headers) else "control API"
     asked = Asked(f"object.{wanted.move}", headers={SENT_BY: by})
     due.carry_out(sandbox, asked, lambda step: later.happen_now(step, kind, object_id, wanted))
-    call.world.runner.run(sandbox)
-    call.world.runner.used(sandbox)
+    call.world.runner.acted(sandbox)
     return await one(call)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from mockserver.assumptions import ROWS, Assumed, Profile, read
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import ClockMode, iso
-from mockserver.domain.errors import Invalid, NotKept, Unauthorised, invalid
+from mockserver.domain.errors import MOST_FAULTS, Invalid, NotKept, Unauthorised, invalid
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import camel
 from mockserver.engine import state_document
@@ -34,7 +34,6 @@ from mockserver.web.request import Reply, again
 from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
-from mockserver.wire.fields import MOST_NAMED
 from mockserver.wire.jsonio import dumps_in_slices, loads_in_slices
 from mockserver.wire.replies import reply_of
 
@@ -228,7 +227,7 @@ def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, s
     faults: dict[str, str] = {}
     for key, value in given.items():
         # To look for the nearest names of thousands takes minutes.
-        if len(faults) >= MOST_NAMED:
+        if len(faults) >= MOST_FAULTS:
             break
         try:
             typed = read(key, value) if value is not None or key not in ROWS else None

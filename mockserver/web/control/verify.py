@@ -23,7 +23,7 @@ from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
-from mockserver.web.routes import StatusReply
+from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
@@ -74,7 +74,7 @@ async def verify(call: ControlCall) -> object:
         "findings": findings,
         **idle,
     }
-    return StatusReply(409, answer) if differences else answer
+    return Reply(409, answer) if differences else answer
 
 
 def _wanted(call: ControlCall) -> tuple[list[Expected], list[Invariant], set[str], Any]:

@@ -65,8 +65,7 @@ def resend(call: ControlCall) -> object:
     """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
     sandbox = call.sandbox()
     delivery = deliveries.resend(sandbox, call.path["delivery_id"])
-    call.world.runner.run(sandbox)
-    call.world.runner.used(sandbox)
+    call.world.runner.acted(sandbox)
     return delivery_reply(delivery)
 
 
@@ -93,8 +92,7 @@ def replay(call: ControlCall) -> object:
         deliveries.resend(sandbox, one.delivery_id) if body.url is None else deliveries.replay(sandbox, one, body.url)
         for one in found
     ]
-    call.world.runner.run(sandbox)
-    call.world.runner.used(sandbox)
+    call.world.runner.acted(sandbox)
     return {"webhooks": [delivery_reply(one) for one in made]}
 
 
@@ -107,8 +105,7 @@ def emit(call: ControlCall) -> object:
     made, is_cut = deliveries.emit(Step(sandbox, Asked("webhook.emit")), message, body.data or {}, target)
     if not made:
         raise invalid({"Url": f"no url given, and no webhook subscription for {word} in this sandbox"})
-    call.world.runner.run(sandbox)
-    call.world.runner.used(sandbox)
+    call.world.runner.acted(sandbox)
     answer: dict[str, object] = {"webhooks": [delivery_reply(one) for one in made]}
     if is_cut:
         answer["hint"] = f"{deliveries.MOST_OF_STEP} webhooks are sent at once at most: younger subscriptions get none"
