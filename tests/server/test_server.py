@@ -116,10 +116,7 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
         assert told == ["warning: Invalid HTTP request received.", "scenarios reloaded"]
 
 
-@pytest.mark.parametrize(
-    ("level", "told"),
-    [("warning", ["warning: Invalid HTTP request received."]), ("error", [])],
-)
+@pytest.mark.parametrize(("level", "told"), [("warning", ["warning: Invalid HTTP request received."]), ("error", [])])
 def test_less_is_reported_when_less_is_asked_for(start: Start, level: str, told: list[str]) -> None:
     process = start(MOCKSERVER_LOG_LEVEL=level, TINY_QUIET="1")
     with socket.create_connection(("127.0.0.1", port_of(line(process))), timeout=10) as lost:
