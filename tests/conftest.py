@@ -41,6 +41,14 @@ def every_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mockserver.web.runner.TURN", 0)
 
 
+@pytest.fixture
+def quick_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what this process starts by ``sys.executable`` begin with everything imported."""
+    from tests import warm
+
+    monkeypatch.setattr(sys, "executable", warm.program())
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[Process]:
     """A real server for all tests that need no options of their own; each takes a key of its own."""

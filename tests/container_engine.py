@@ -9,7 +9,6 @@ import os
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -20,6 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from tests import warm
 
 EXPOSED = "4111/tcp"
 CREATED = "2026-01-01T00:00:00Z"
@@ -41,7 +42,7 @@ class Container:
         given = dict(one.split("=", 1) for one in self.asked.get("Env") or [])
         own = {"MOCKSERVER_PORT": "0", "MOCKSERVER_PORT_FILE": str(self.folder / "port")}
         with (self.folder / "log").open("wb") as log:
-            words = [sys.executable, "-m", "mockserver"]
+            words = [*warm.python(), "-m", "mockserver"]
             self.process = subprocess.Popen(words, env={**os.environ, **given, **own}, stdout=log, stderr=log)
         end = time.monotonic() + START_SECONDS
         while not (self.folder / "port").exists() and time.monotonic() < end:

@@ -73,7 +73,7 @@ class WholeUnits(OutcomeTraits):
                 await self._answer(self.body.upper())
 """,
                 "            case FaultKind.SLOW |",
-            ),
+            )
         ],
         "mockserver/scenario/reference.md": [
             ('| `shout` | capitals only | | `{"at": "answer", "shout": true}` |\n', "| `truncate` | ")
@@ -104,7 +104,7 @@ class VoucherSource:
                 return ChargePlan(provider, sources.Instrument(sources.PaymentType.WALLET, display_type="voucher"))
 """,
                 "            case _:\n                assert_never(source)",
-            ),
+            )
         ],
         "mockserver/wire/bodies.csv": [
             (
@@ -170,7 +170,7 @@ def greet(call: ControlCall) -> object:
         faults.add(Code.VALIDATION_ERROR, "Title", "required")
 """,
                 "    faults.refuse()\n",
-            ),
+            )
         ],
     },
     "a finding": {

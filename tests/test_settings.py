@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.settings import (
-    SETTINGS,
-    Settings,
-    SettingsError,
-    data_directory,
-    resolve,
-    unknown_variables,
-)
+from mockserver.settings import SETTINGS, Settings, SettingsError, data_directory, resolve, unknown_variables
 
 ROWS = {setting.name: setting for setting in SETTINGS}
 

@@ -1,7 +1,8 @@
 """Python that begins with everything imported: what takes most of the time of a short process.
 
 Each is a process of its own, with the folder, the environment and the streams of what starts it, forked from one that
-has imported everything and checked a scenario. A server that such a process starts is forked from it in turn.
+has imported everything and checked a scenario. What such a process starts by ``sys.executable`` is forked from it in
+turn.
 """
 
 import atexit
@@ -12,6 +13,7 @@ import re
 import runpy
 import select
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -22,20 +24,19 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from _pytest.config import default_plugins
 from click.testing import CliRunner
 
 import mockserver
-from mockserver.adapters import local_server
 from mockserver.cli import main
 
+_PYTHON = sys.executable
 ROOT = Path(__file__).resolve().parents[1]
 _OTHERS = ("certifi", "encodings.idna", "httpcore", "pdb", "unittest", "uvicorn.loops.uvloop", "xml.etree.ElementTree")
 """What is imported when it is first asked for."""
@@ -45,12 +46,22 @@ def python() -> list[str]:
     """The command that stands for ``python`` before ``-m module args`` or ``file.py args``; Python itself where
     processes cannot be watched."""
     if not hasattr(os, "pidfd_open"):
-        return [sys.executable]
+        return [_PYTHON]
     return _client(_address())
 
 
+def program() -> str:
+    """A program that is that command."""
+    return str(Path(_address()).with_name("python")) if hasattr(os, "pidfd_open") else _PYTHON
+
+
+def path() -> str:
+    """A ``PATH`` on which ``python`` is that program."""
+    return f"{Path(program()).parent}{os.pathsep}{os.environ['PATH']}"
+
+
 def _client(address: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), address]
+    return [_PYTHON, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), address]
 
 
 def workers(count: int) -> list[str]:
@@ -67,10 +78,14 @@ def started(module: str, *args: str, **how: Any) -> subprocess.Popen[Any]:
 @cache
 def _address() -> str:
     """The socket of a process that has imported everything and ends with this one."""
-    address = str(Path(tempfile.mkdtemp(prefix="warm-")) / "socket")
+    folder = Path(tempfile.mkdtemp(prefix="warm-"))
+    address = str(folder / "socket")
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(_client(address))} "$@"\n')
+    program.chmod(0o755)
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm", address],
+        [_PYTHON, "-m", "tests.warm", address],
         cwd=ROOT,
         env=environ,
         stdin=subprocess.PIPE,
@@ -123,8 +138,7 @@ def _listen(address: str) -> None:
                     one.end()
     for one in {one.pid: one for one in every.values()}.values():
         one.end()
-    os.unlink(address)
-    os.rmdir(os.path.dirname(address))
+    shutil.rmtree(os.path.dirname(address))
 
 
 def _use_everything() -> None:
@@ -160,12 +174,6 @@ def _begun_on(line: socket.socket, address: str) -> _Running | None:
     return _Running(pid, os.pidfd_open(pid), line)
 
 
-def _begun(python: Sequence[str], command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """What ``local_server`` starts by ``python -P -m module args``."""
-    assert command[1:3] == ["-P", "-m"]
-    return subprocess.Popen([*python, *command[2:]], **how)
-
-
 def _become(folder: str, environ: Mapping[str, str], streams: Sequence[int], address: str) -> None:
     """Leave everything of the process behind but what it has imported."""
     os.chdir(folder)
@@ -180,8 +188,7 @@ def _become(folder: str, environ: Mapping[str, str], streams: Sequence[int], add
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[:1] = [folder, *filter(None, environ.get("PYTHONPATH", "").split(os.pathsep))]
-    popen = partial(_begun, _client(address))
-    local_server.__dict__["subprocess"] = SimpleNamespace(**{**vars(subprocess), "Popen": popen})
+    sys.executable = str(Path(address).with_name("python"))
 
 
 def _run(args: Sequence[str]) -> NoReturn:

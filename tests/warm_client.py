@@ -1,6 +1,6 @@
 """``python -I -S warm_client.py socket -m module args``: asks the process of ``tests.warm`` behind the socket to run a
-module, and ends as it ends. So do ``file.py args`` and ``-u -c program``, as execnet starts its workers; anything else
-is given to Python itself.
+module, and ends as it ends. So do ``file.py args``, ``-c program`` and ``-u -c program``, as execnet starts its
+workers; anything else is given to Python itself.
 
 Tests start thousands of these, and to import ``socket`` and ``signal`` takes as long as all else that one does: it uses
 what stands below them.
@@ -15,13 +15,15 @@ from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 _STREAMS = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
 
 
-def main(address: str, *args: str) -> int:
-    is_file = args[:1] != () and args[0].endswith(".py")
-    if not is_file and args[:1] != ("-m",) and args[:2] != ("-u", "-c"):
-        posix.execv(sys.executable, [sys.executable, *args])
+def main(address: str, *given: str) -> int:
+    # It makes no difference here whether the folder is looked through.
+    args = given[1:] if given[:1] == ("-P",) else given
+    is_whole = args[:1] == ("-c",) or (args[:1] != () and args[0].endswith(".py"))
+    if not is_whole and args[:1] != ("-m",) and args[:2] != ("-u", "-c"):
+        posix.execv(sys.executable, [sys.executable, *given])
     line = socket(AF_UNIX, SOCK_STREAM)
     line.connect(address)
-    asked = marshal.dumps((args if is_file else args[1:], posix.getcwd(), posix.environ))
+    asked = marshal.dumps((args if is_whole else args[1:], posix.getcwd(), posix.environ))
     line.sendmsg([len(asked).to_bytes(8, "big")], [(SOL_SOCKET, SCM_RIGHTS, _STREAMS)])
     line.sendall(asked)
     pid = int.from_bytes(line.recv(8), "big")

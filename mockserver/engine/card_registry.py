@@ -33,7 +33,7 @@ class CardRegistry:
         self.salt = salt
         self.facts: dict[str, cards.CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
-        self._instruments: Recent[tuple[object, ...], tuple[cards.Card, Instrument]] = Recent(MOST_INSTRUMENTS)
+        self._instruments: Recent[cards.Card, tuple[cards.Card, Instrument]] = Recent(MOST_INSTRUMENTS)
         self.accepted: Recent[Given, Accepted] = Recent(MOST_INSTRUMENTS)
         self.alike: dict[Hashable, object] = {}
 
@@ -52,18 +52,12 @@ class CardRegistry:
                 self._by_prefix.setdefault(prefix, []).append(facts.fingerprint)
         return known
 
-    def instrument(self, card: cards.Card) -> Instrument:
-        """A card as something that can be charged and shown."""
-        return self.entered(card)[1]
-
     def entered(self, card: cards.Card) -> tuple[cards.Card, Instrument]:
         """A card, and it as something that can be charged and shown. Payments with the same card share one: 220 bytes
         of a charge."""
-        given = card.expiry, card.cardholder, card.ccv_given, card.three_ds_server_trans_id
-        key = card.number.fingerprint, *given
-        if key not in self._instruments:
-            self._instruments.put(key, (card, Instrument(PaymentType.CARD, card, display_type=card.number.brand)))
-        return self._instruments[key]
+        if card not in self._instruments:
+            self._instruments.put(card, (card, Instrument(PaymentType.CARD, card, display_type=card.number.brand)))
+        return self._instruments[card]
 
     def accept(self, given: Given, accepted: Accepted) -> None:
         """Keep a card that was accepted; one whose number is not published is left."""

@@ -146,7 +146,8 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.
         vault_id = vault.store(step, changed.number, wanted.number, None, item.expires).vault_id
-    after = replace(method, instrument=sandbox.cards.instrument(changed), metadata=metadata, vault_id=vault_id)
+    _, instrument = sandbox.cards.entered(changed)
+    after = replace(method, instrument=instrument, metadata=metadata, vault_id=vault_id)
     return step.change(method, after, "updated")
 
 
@@ -262,7 +263,7 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
     intake.check_ccv(command.ccv, card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
-    instrument = sandbox.cards.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv)))
+    _, instrument = sandbox.cards.entered(replace(card, ccv_given=bool(command.ccv or item.ccv)))
     known = {name: getattr(method, name) for name in ("email", "ip", "metadata", "payer", "vault_id")}
     return Prepared("card", provider, _draft(sandbox, provider, instrument, command.terms, **known), inherited=method)
 

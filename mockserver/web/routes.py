@@ -92,29 +92,33 @@ def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
     return found
 
 
-class Route(RouteRow):
-    """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
-
-    ``handle`` is the endpoint function, ``reply`` what it answers in the words of the table of replies, ``body`` and
-    ``query`` the models of what it takes; ``largest`` the bytes that its body may have, None where that is a payment's
-    limit. ``ahead`` begins work that the operation needs before its step, and that changes nothing; None when there is
-    little of it. ``is_public``: a public key opens it too. ``creates``: the assumption
-    ``response.created_status`` says with which status it answers.
-    """
+class CallRow(RouteRow):
+    """A call of an API: where it is, ``reply`` as what it answers in the words of the table of replies, ``body`` and
+    ``query`` as the models of what it takes; ``largest`` are the bytes that its body may have, None for the limit of
+    the settings."""
 
     method: str
     path: str
-    op: str
     reply: str
-    source: str
     summary: str
+    body: type[Body] | None = cell(of_type("body"))
+    query: type[Body] | None = cell(of_type("query"))
     largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
+
+
+class Route(CallRow):
+    """One operation: who may call it, and on which source it rests. ``handle`` is the endpoint function. ``ahead``
+    begins work that the operation needs before its step, and that changes nothing; None when there is little of it.
+    ``is_public``: a public key opens it too. ``creates``: the assumption ``response.created_status`` says with which
+    status it answers.
+    """
+
+    op: str
+    source: str
     handle: Callable[[OperationCall], object] = cell(_endpoint)
     ahead: Callable[[Step], Awaitable[object] | None] | None = cell(
         lambda row: in_module("mockserver.web", "ahead")(row) or getattr(_endpoint(row), "ahead", None)
     )
-    body: type[Body] | None = cell(of_type("body"))
-    query: type[Body] | None = cell(of_type("query"))
     headers: tuple[str, ...] = cell(lambda row: tuple(row["headers"].split()))
     is_public: bool = cell(lambda row: bool(row["public"]))
     creates: bool = cell(lambda row: bool(row["creates"]))

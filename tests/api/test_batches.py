@@ -357,13 +357,7 @@ def test_progress_follows_its_curve() -> None:
     for _ in range(5):
         api.advance("5s")
         seen.append(standing(api, batch_id)[:2])
-    assert seen == [
-        ("IN_PROGRESS", 0),
-        ("IN_PROGRESS", 0.2),
-        ("IN_PROGRESS", 0.6),
-        ("SUCCESS", 1),
-        ("SUCCESS", 1),
-    ]
+    assert seen == [("IN_PROGRESS", 0), ("IN_PROGRESS", 0.2), ("IN_PROGRESS", 0.6), ("SUCCESS", 1), ("SUCCESS", 1)]
 
 
 def test_a_batch_can_stand_still_for_good() -> None:

@@ -293,10 +293,7 @@ def test_least_cost_takes_the_cheapest_provider_that_fits(others: str) -> None:
 
 
 def test_a_foreign_card_can_cost_more(api: Api) -> None:
-    costs = [
-        {"isInternationalCard": True, "transactionCost": 5},
-        {"isInternationalCard": False, "transactionCost": 1},
-    ]
+    costs = [{"isInternationalCard": True, "transactionCost": 5}, {"isInternationalCard": False, "transactionCost": 1}]
     home = api.post("/provider", {"type": "dummy", "name": "AU", "providerCountry": "AU", "costData": costs})
     abroad = api.post("/provider", {"type": "dummy", "name": "JP", "providerCountry": "jp", "costData": costs})
     assert api.charge(providerId=home["providerId"])["estimatedCost"] == 1

@@ -52,15 +52,11 @@ def test_the_default_provider_offers_what_it_can(api: Api) -> None:
         assert isinstance(offered[name], list)
     assert offered["payToProviders"] == [DUMMY]
     assert offered["payToProvidersWithOptions"] == [{"providerId": DUMMY, "minimumAmount": 0, "description": "Dummy"}]
-    assert offered["googlePayProviders"] == [
-        {"providerId": DUMMY, "gateway": "dummy", "gatewayMerchantId": DUMMY},
-    ]
+    assert offered["googlePayProviders"] == [{"providerId": DUMMY, "gateway": "dummy", "gatewayMerchantId": DUMMY}]
     assert offered["applePayProviders"][0]["domainName"] == "127.0.0.1"
     three_ds = [{"providerId": DUMMY, "providerName": "Dummy", "providerType": "dummy"}]
     assert offered["threeDsProviders"] == offered["allThreeDsProviders"] == three_ds
-    assert offered["networkTokenProviders"] == [
-        {"providerId": DUMMY, "providerType": "dummy", "clientParameters": {}},
-    ]
+    assert offered["networkTokenProviders"] == [{"providerId": DUMMY, "providerType": "dummy", "clientParameters": {}}]
     assert (offered["hasBnplProviders"], offered["hasPaypalProviders"]) == (False, False)
     assert (offered["clickToPayEnabled"], offered["clickToPayOptions"]) == (False, {"dpaId": None, "dpaName": None})
     assert offered["required3dsProvider"] is None

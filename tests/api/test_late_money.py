@@ -83,10 +83,7 @@ def test_a_refund_is_shown_when_it_has_settled_and_reserved_before(ends: str, am
         sandbox.advance("3d")
         assert read(sandbox, charge_id, "status", "refundedAmount") == [after, amount]
     rest = api.delete(f"/refund/{charge_id}").body
-    assert (rest["status"], [refund["amount"] for refund in rest["refunds"]]) == (
-        "REFUND",
-        [15, 5] if amount else [20],
-    )
+    assert (rest["status"], [refund["amount"] for refund in rest["refunds"]]) == ("REFUND", [15, 5] if amount else [20])
 
 
 def test_a_reserved_refund_of_a_payment_that_is_taken_back_does_not_happen() -> None:

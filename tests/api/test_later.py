@@ -241,10 +241,7 @@ def test_what_is_refused_without_asking_the_provider_does_not_happen_later() -> 
     assert status(api, charge_id) == "SUCCESS"
 
 
-@pytest.mark.parametrize(
-    ("event", "after"),
-    [("settles", "25h"), ("returns", "25h"), ("expires", "8d")],
-)
+@pytest.mark.parametrize(("event", "after"), [("settles", "25h"), ("returns", "25h"), ("expires", "8d")])
 def test_a_webhook_that_time_causes_is_matched_by_its_charge(event: str, after: str) -> None:
     test = "{op: webhook.deliver, state.charge.reference: mine}"
     rules = f"  - {{id: w, when: {test}, then: {{webhook: {{copies: 2}}}}}}\n"

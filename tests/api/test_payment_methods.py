@@ -272,11 +272,7 @@ def test_the_search_finds_by_every_parameter(api: Api) -> None:
 
 def test_a_fallback_method_takes_over_a_retryable_failure(api: Api) -> None:
     backup = made(api)
-    method = made(
-        api,
-        paymentInformation=card("4000000000009995"),
-        fallbackPaymentMethodId=backup["paymentMethodId"],
-    )
+    method = made(api, paymentInformation=card("4000000000009995"), fallbackPaymentMethodId=backup["paymentMethodId"])
     charge = api.post("/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 5})
     assert (charge.status, charge["status"]) == (201, "SUCCESS")
     assert charge["paymentInformation"]["paymentMethodId"] == backup["paymentMethodId"]

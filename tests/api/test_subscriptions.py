@@ -399,8 +399,7 @@ def test_an_end_that_has_been_reached_completes_at_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
-    [({"amount": 0}, 74), ({"currency": "QQQ"}, 29), ({"frequency": 0}, 90), ({"interval": "x"}, 90)],
+    ("given", "code"), [({"amount": 0}, 74), ({"currency": "QQQ"}, 29), ({"frequency": 0}, 90), ({"interval": "x"}, 90)]
 )
 def test_a_bad_update_changes_nothing(api: Api, given: dict[str, object], code: int) -> None:
     made = subscribe(api, endAfter={"count": 3})
@@ -471,11 +470,7 @@ def test_what_follows_when_no_tries_are_left(value: str, ends: str, paid: list[s
 
 @pytest.mark.parametrize(
     ("reason", "value", "tries"),
-    [
-        ("lost_card", "retry", 3),
-        ("lost_card", "final", 1),
-        ("insufficient_funds", "final", 3),
-    ],
+    [("lost_card", "retry", 3), ("lost_card", "final", 1), ("insufficient_funds", "final", 3)],
 )
 def test_whether_a_decline_that_is_not_retryable_is_tried_again(reason: str, value: str, tries: int) -> None:
     api = assuming(times=9, reason=reason, hard_declines=value)
@@ -485,8 +480,7 @@ def test_whether_a_decline_that_is_not_retryable_is_tried_again(reason: str, val
 
 
 @pytest.mark.parametrize(
-    ("value", "amounts"),
-    [("whole", [10, 10, 10]), ("rest", [10, 10, 5.02]), ("before", [10, 10])],
+    ("value", "amounts"), [("whole", [10, 10, 10]), ("rest", [10, 10, 5.02]), ("before", [10, 10])]
 )
 def test_how_an_end_by_amount_is_reached(value: str, amounts: list[float]) -> None:
     api = assuming(end_amount=value)

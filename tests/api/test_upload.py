@@ -86,11 +86,7 @@ def test_operations_with_a_body() -> None:
 
 
 REFUSED = [
-    (
-        "{op: charge.create, request.amount: 5}",
-        "reset: {}",
-        "got request.amount, and at: upload only the head",
-    ),
+    ("{op: charge.create, request.amount: 5}", "reset: {}", "got request.amount, and at: upload only the head"),
     ("{op: charge.capture, state.charge.status: SUCCESS}", "hang: {}", "got state.charge.status, and at: upload"),
     ("{op: charge.create, card: {brand: VISA}}", "reset: {}", "got card, and at: upload only the head has come"),
     ("{op: charge.get}", "reset: {}", "at: upload means nothing in charge.get; it fits batch.create"),

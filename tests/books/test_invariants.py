@@ -74,10 +74,7 @@ def test_it_holds_of_a_sandbox_without_orders() -> None:
         ("net(*)", "wanted comparisons with and, or"),
         ("net(order) < 5", "wanted an order in quotes, or *"),
         ("1 + 1 == 2", "wanted comparisons"),
-        (
-            "nett(*) < 1",
-            "got nett(), allowed: net, captured, refunded, held, pending, charges, total - did you",
-        ),
+        ("nett(*) < 1", "got nett(), allowed: net, captured, refunded, held, pending, charges, total - did you"),
         ("total(AUDD) < 1", "did you mean 'AUD'?"),
         ("__import__('os').system('x') == 0", "wanted comparisons"),
         ("net(*) in 5", "wanted comparisons"),

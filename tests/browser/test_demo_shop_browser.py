@@ -129,8 +129,7 @@ def test_a_pay_to_agreement_is_bought_with(shop: Any, sandbox: Box) -> None:
 
 
 @pytest.mark.parametrize(
-    ("button", "name"),
-    [("paypal", "PayPal"), ("googlepay", "Google Pay"), ("applepay", "Apple Pay"), ("zip", "Zip")],
+    ("button", "name"), [("paypal", "PayPal"), ("googlepay", "Google Pay"), ("applepay", "Apple Pay"), ("zip", "Zip")]
 )
 def test_a_wallet_or_checkout_is_approved(shop: Any, sandbox: Box, button: str, name: str) -> None:
     shop.get_by_test_id("way-wallets").click()

@@ -39,7 +39,7 @@ def run(tmp_path: Path) -> Run:
     (tmp_path / "lost.yaml").write_text(LOST, "utf-8")
 
     def done(*options: str, program: str, argv: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        words = [*options, "--", sys.executable, "-c", PAY + program, *argv]
+        words = [*options, "--", *warm.python(), "-c", PAY + program, *argv]
         summary = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
         return subprocess.run(
             [*warm.python(), "-m", "mockserver", "run", *words],

@@ -7,10 +7,7 @@ from tests.driving import CARD, DUMMY, Api, Reply
 
 FAST = {"mode": "fast"}
 NEW_YEAR = {"start": "2032-01-01T00:00:00Z", "mode": "manual"}
-METHOD = {
-    "call": "POST /payment_method/card",
-    "body": {"providerId": DUMMY, "paymentInformation": CARD},
-}
+METHOD = {"call": "POST /payment_method/card", "body": {"providerId": DUMMY, "paymentInformation": CARD}}
 
 
 def put(api: Api, clock: object, name: str = "s", **more: object) -> Reply:

@@ -408,8 +408,7 @@ def shown_texts(api: Api) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [[int(digit) for digit in VISA], list(VISA), ["4111", "1111", "1111", "1111"], [4111, 1111, 1111, 1111]],
+    "parts", [[int(digit) for digit in VISA], list(VISA), ["4111", "1111", "1111", "1111"], [4111, 1111, 1111, 1111]]
 )
 def test_a_card_number_in_a_list_is_masked(api: Api, parts: list[object]) -> None:
     api.post(

@@ -200,13 +200,7 @@ def test_a_declined_charge_says_which_rule_decided(told: Api) -> None:
     charge_id = told.call("GET", "/charge?reference=order-5").body["charges"][0]["chargeId"]
     [declined] = story(told, charge_id)
     assert (declined["what"], declined["entry"], declined["kept"]) == ("declined", 1, True)
-    rule = {
-        "rule": "card-insufficient-funds",
-        "attempt": 1,
-        "choice": 1,
-        "code": 15,
-        "message": "Insufficient Funds",
-    }
+    rule = {"rule": "card-insufficient-funds", "attempt": 1, "choice": 1, "code": 15, "message": "Insufficient Funds"}
     assert declined["rules"] == [rule]
 
 

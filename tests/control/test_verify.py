@@ -165,10 +165,7 @@ def test_others_are_served_while_much_is_verified(api: Api, monkeypatch: pytest.
 def test_an_expectation_has_so_many_tests(api: Api) -> None:
     many = {f"request.metadata.a{number}": "x" for number in range(1_001)}
     refused = api.call("POST", "/__admin/verify", {"requests": [{"op": "charge.create", "where": many}]})
-    assert (refused.status, refused["details"]) == (
-        400,
-        {"Requests[0].where": "got 1001 tests, wanted at most 1000"},
-    )
+    assert (refused.status, refused["details"]) == (400, {"Requests[0].where": "got 1001 tests, wanted at most 1000"})
 
 
 def test_of_many_faulty_expectations_the_first_are_reported(api: Api) -> None:

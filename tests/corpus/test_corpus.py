@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PROGRAMS = {".py": "python", ".sh": "sh", ".mjs": "node", ".php": "php"}
+PROGRAMS = {".py": ["python"], ".sh": ["sh"], ".mjs": ["node"], ".php": ["php", "-n"]}
 BUGGY = yaml.safe_load((HERE / "corpus.yaml").read_text("utf-8"))
 RECONCILING = {"ships_pending_careful.mjs", "ships_bounced_careful.py", "ships_returned_careful.py"}
 """Shops with a nightly job."""
@@ -32,16 +32,6 @@ HOW = {"bare": False, "books": True}
 """Whether the books of a shop are read."""
 CAREFULLY = tries({"books": True}, HOW)
 """Whoever is not accused with books is not accused without."""
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One server for all."""
-    from mockserver.adapters.local_server import start, stop
-
-    address, process = start(["--log-level", "error"], tmp_path_factory.mktemp("server"))
-    yield address
-    stop(process)
 
 
 def twin(name: str) -> str:
@@ -96,12 +86,13 @@ def replayed(folder: Path, url: str, shop: str, options: list[str]) -> dict[str,
 
 def started(shop: Path) -> list[str]:
     """The command that starts a shop."""
-    return [*(warm.python() if shop.suffix == ".py" else [PROGRAMS[shop.suffix]]), str(shop)]
+    return [*(warm.python() if shop.suffix == ".py" else PROGRAMS[shop.suffix]), str(shop)]
 
 
 def explore(folder: Path, url: str, shop: str, *options: str) -> subprocess.CompletedProcess[str]:
-    if (suffix := Path(shop).suffix) != ".py" and shutil.which(PROGRAMS[suffix]) is None:
-        pytest.skip(f"needs {PROGRAMS[suffix]}")
+    program, *_ = PROGRAMS[Path(shop).suffix]
+    if program != "python" and shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
     return subprocess.run(
         [*warm.python(), "-m", "mockserver", "explore", "--url", url, *options, "--", *started(HERE / shop)],
         cwd=folder,

@@ -22,10 +22,7 @@ CONF = Path(__file__).resolve().parents[2] / "deploy" / "nginx" / "mockserver.co
 CLOCK = ("--clock", "2031-03-01T00:00:00Z", "--seed", "7", "--log-level", "error")
 KEYS = tries(200, 1_000)
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")]
 
 
 @dataclass(slots=True)

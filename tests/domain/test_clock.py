@@ -36,12 +36,7 @@ def clock(mode: ClockMode, rate: int = 1) -> Clock:
 
 @pytest.mark.parametrize(
     ("mode", "rate", "elapsed"),
-    [
-        (ClockMode.REAL, 1, 50),
-        (ClockMode.REAL, 60, 50),
-        (ClockMode.MANUAL, 60, 0),
-        (ClockMode.FAST, 60, 3000),
-    ],
+    [(ClockMode.REAL, 1, 50), (ClockMode.REAL, 60, 50), (ClockMode.MANUAL, 60, 0), (ClockMode.FAST, 60, 3000)],
 )
 def test_how_time_runs_in_each_mode(mode: ClockMode, rate: int, elapsed: int) -> None:
     assert clock(mode, rate).read(1050) == START + elapsed

@@ -20,6 +20,7 @@ from mockserver.cli import main
 from mockserver.scenario.failures import FAULTS, OWN_AXES
 from tests import warm
 from tests.depth import tries
+from tests.served import serve
 
 pytestmark = pytest.mark.slow
 
@@ -59,13 +60,11 @@ def cells(folder: Path, verdict: str) -> set[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url() -> Iterator[str]:
     """One server for all that need none of their own; it wants the token that ``HOUSE`` has."""
-    from mockserver.adapters.local_server import start, stop
-
-    address, process = start(["--log-level", "error", "--admin-token", TOKEN], tmp_path_factory.mktemp("server"))
-    yield address
-    stop(process)
+    server = serve("--log-level", "error", "--admin-token", TOKEN)
+    yield server.url
+    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_a_card_that_paid_is_found_again_as_it_was_entered() -> None:
         Instrument(PaymentType.CARD, way, display_type=number.brand) for way in ways
     ]
     assert all(again is first for again, first in zip((cards.entered(way) for way in ways), made, strict=True))
-    assert cards.instrument(made[0][0]) is made[0][1]
+    assert cards.entered(made[0][0])[1] is made[0][1]
 
 
 class _Entries:

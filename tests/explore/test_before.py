@@ -1,7 +1,6 @@
 """A report compared with an earlier one, and a cell that is fixed."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from click.testing import CliRunner, Result
 from mockserver.cli import main
 from mockserver.explore.kept import Before, NoReport
 from mockserver.explore.verdicts import Verdict
+from tests import warm
 
 slow = pytest.mark.slow
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -18,7 +18,7 @@ LOST, DECLINED = "charge.create#1/lost_answer", "charge.create#1/declined_soft"
 
 def explore(url: str, folder: Path, shop: str, *given: str) -> Result:
     there = ["explore", "--url", url, "--out", str(folder / "explored"), "--faults", "lost_answer,declined_soft"]
-    return CliRunner().invoke(main, [*there, *given, "--", sys.executable, str(CORPUS / shop)])
+    return CliRunner().invoke(main, [*there, *given, "--", *warm.python(), str(CORPUS / shop)])
 
 
 def report(folder: Path, **verdicts: str) -> Path:
@@ -44,11 +44,7 @@ def test_a_cell_that_was_not_tried_is_not_known(tmp_path: Path) -> None:
 @slow
 @pytest.mark.parametrize(
     ("was", "code", "said"),
-    [
-        ("unsafe", 0, "0 better, 0 worse"),
-        ("survived", 1, "0 better, 1 worse"),
-        ("not tried", 1, "0 better, 0 worse"),
-    ],
+    [("unsafe", 0, "0 better, 0 worse"), ("survived", 1, "0 better, 1 worse"), ("not tried", 1, "0 better, 0 worse")],
 )
 def test_what_is_no_worse_than_before_is_let_pass(url: str, tmp_path: Path, was: str, code: int, said: str) -> None:
     before = report(tmp_path, **({} if was == "not tried" else {"lost_answer": was}))

@@ -52,9 +52,7 @@ def test_a_read_meets_the_faults_of_the_network_only() -> None:
 
 def test_a_batch_has_rows_that_fail_and_a_webhook_but_no_provider_of_its_own() -> None:
     assert "row_failed" in fitting(BATCH)
-    assert {FAULTS[name].at for name in fitting(BATCH)} == {
-        *("batch", "receive", "answer", "notify", "crash", "twice"),
-    }
+    assert {FAULTS[name].at for name in fitting(BATCH)} == {*("batch", "receive", "answer", "notify", "crash", "twice")}
 
 
 ROWS = [
@@ -152,16 +150,10 @@ def test_a_trial_is_known_by_its_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        (
-            "charge.create#2/lost_answer",
-            "the command does not make - did you mean 'charge.create#1'?; its calls:",
-        ),
+        ("charge.create#2/lost_answer", "the command does not make - did you mean 'charge.create#1'?; its calls:"),
         ("charge.create#1/lost_anser", "is not a fault - did you mean 'lost_answer'"),
         ("charge.search#1/declined_hard", "declined_hard makes no sense at charge.search#1"),
-        (
-            "charge.create#1/lost_answer+charge.crate#2/lost_answer",
-            "got 'charge.crate#2', which the command does",
-        ),
+        ("charge.create#1/lost_answer+charge.crate#2/lost_answer", "got 'charge.crate#2', which the command does"),
     ],
 )
 def test_a_name_that_says_nothing_to_try_is_refused(name: str, words: str) -> None:

@@ -89,10 +89,7 @@ def test_renewals_are_counted_by_themselves() -> None:
         ],
         CHAOS,
     )
-    assert {one.place for one in found} == {
-        Place("subscription.renew", 2, 1),
-        Place("subscription.renew", 3, 1),
-    }
+    assert {one.place for one in found} == {Place("subscription.renew", 2, 1), Place("subscription.renew", 3, 1)}
     # The later one is asked first: a rule does not count what a rule before it decides.
     assert [rule["when"] for rule in rules_of(found)] == [
         {"op": "subscription.renew", "nth": 3, "attempt": 1},

@@ -1,7 +1,9 @@
 """A command that is killed at one of its calls, or run a second time beside itself, as its user sees it."""
 
 import json
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
 from mockserver.explore.trial import InjectionPoint, held_until
 from mockserver.scenario.failures import FAULTS
+from tests import warm
 from tests.depth import tries
 from tests.explore.test_command import lives
 
@@ -27,10 +30,14 @@ sys.exit(subprocess.call([sys.executable, sys.argv[1]]))
 
 
 def explore(
-    url: str, folder: Path, *given: str, command: tuple[str, ...] = (str(CORPUS / "commits_late.py"),)
+    url: str,
+    folder: Path,
+    *given: str,
+    command: Sequence[str] = (str(CORPUS / "commits_late.py"),),
+    python: Sequence[str] | None = None,
 ) -> Result:
     there = ["explore", "--url", url, "--out", str(folder / "explored")]
-    return CliRunner().invoke(main, [*there, *given, "--", sys.executable, *command])
+    return CliRunner().invoke(main, [*there, *given, "--", *(python or warm.python()), *command])
 
 
 def cells(done: Result, folder: Path) -> dict[str, Any]:
@@ -77,7 +84,7 @@ def test_a_crash_that_comes_again_is_compared_with_one_restart(
 
 @slow
 def test_the_restart_may_be_another_command(url: str, tmp_path: Path) -> None:
-    restart = f"{sys.executable} {CORPUS / 'commits_late_careful.py'}"
+    restart = shlex.join([*warm.python(), str(CORPUS / "commits_late_careful.py")])
     found = cells(explore(url, tmp_path, "--faults", "lost_request", "--restart", restart), tmp_path)
     assert [found[fault]["verdict"] for fault in ("crash_before", "crash_between")] == ["survived", "survived"]
 
@@ -97,9 +104,8 @@ def test_everything_that_a_killed_command_has_started_is_gone(
 ) -> None:
     monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
     command = ("-c", PARENT, str(CORPUS / "commits_late.py"))
-    assert set(cells(explore(url, tmp_path, "--faults", "crash_between", command=command), tmp_path)) == {
-        "crash_between"
-    }
+    done = explore(url, tmp_path, "--faults", "crash_between", command=command, python=[sys.executable])
+    assert set(cells(done, tmp_path)) == {"crash_between"}
     assert not lives(int((tmp_path / "pids").read_text()))
 
 

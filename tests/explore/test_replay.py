@@ -1,15 +1,15 @@
 """``mockserver explore --replay``: a file is reached when each of its rules has struck."""
 
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
+from tests import warm
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_python")]
 
 LISTS_CHARGES = (
     "import os, urllib.request as r; "
@@ -27,7 +27,7 @@ LOST_CHARGE = (
 def replay(url: str, folder: Path, *rules: str) -> Result:
     file = folder / "pair.yaml"
     file.write_text("\n".join(["version: 1", "name: pair", "rules:", *(f"  - {rule}" for rule in rules)]), "utf-8")
-    given = ["explore", "--url", url, "--replay", str(file), "--", sys.executable, "-c", LISTS_CHARGES]
+    given = ["explore", "--url", url, "--replay", str(file), "--", *warm.python(), "-c", LISTS_CHARGES]
     return CliRunner().invoke(main, given)
 
 
@@ -46,7 +46,7 @@ def test_one_that_struck_is_reached(url: str, tmp_path: Path) -> None:
 
 def test_a_file_without_rules_reaches_nothing(url: str, tmp_path: Path) -> None:
     (tmp_path / "none.yaml").write_text("version: 1\nname: none\n", "utf-8")
-    given = ["explore", "--url", url, "--replay", str(tmp_path / "none.yaml"), "--", sys.executable, "-c", "pass"]
+    given = ["explore", "--url", url, "--replay", str(tmp_path / "none.yaml"), "--", *warm.python(), "-c", "pass"]
     assert CliRunner().invoke(main, given).output.startswith("not reached: ")
 
 
@@ -59,7 +59,7 @@ def test_a_file_without_rules_reaches_nothing(url: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_cell_is_replayed_by_its_name(url: str, name: str, code: int, words: str) -> None:
-    given = ["explore", "--url", url, "--replay", name, "--", sys.executable, "-c", LISTS_CHARGES]
+    given = ["explore", "--url", url, "--replay", name, "--", *warm.python(), "-c", LISTS_CHARGES]
     done = CliRunner().invoke(main, given)
     assert (done.exit_code, words in " ".join(done.output.split())) == (code, True), done.output
 
@@ -86,7 +86,7 @@ LOST = ["explore", "--jobs", "1", "--ops", "charge.create", "--faults", "lost_an
 def explored(folder: Path, *options: str, card: str = PAID) -> Result:
     shop = folder / "shop.py"
     shop.write_text(PAYS, "utf-8")
-    words = [*LOST, "--out", str(folder / "explored"), *options, "--", sys.executable, str(shop), card]
+    words = [*LOST, "--out", str(folder / "explored"), *options, "--", *warm.python(), str(shop), card]
     return CliRunner().invoke(main, words)
 
 
@@ -95,7 +95,7 @@ def test_a_scenario_and_a_profile_hold_in_every_run(tmp_path: Path) -> None:
     file.write_text("{version: 1, name: keys, assumptions: {request.idempotency: by_header}}", "utf-8")
     assert "charge.create#1  UNSAFE" in explored(tmp_path).output
     assert "charge.create#1  survived" in explored(tmp_path, "--scenario", str(file)).output
-    words = [*LOST, "--out", str(tmp_path / "sdk"), "--profile", "sdk", "--", sys.executable, "-c", PAYS, PAID, "sdk"]
+    words = [*LOST, "--out", str(tmp_path / "sdk"), "--profile", "sdk", "--", *warm.python(), "-c", PAYS, PAID, "sdk"]
     done = CliRunner().invoke(main, words)
     assert (done.exit_code, "1 run with faults at 1 call" in done.output) == (1, True), done.output
 

@@ -117,11 +117,7 @@ def shrunk(folder: Path, client: str, *options: str, scenario: str = "chaos") ->
 
 @pytest.mark.parametrize(
     ("client", "name", "rules"),
-    [
-        (PAYS_AGAIN, "chaos-double-charge", 1),
-        (KNOWS_NO_OUTAGE, "chaos-exit-1", 1),
-        (GIVES_UP, "chaos-exit-7", 3),
-    ],
+    [(PAYS_AGAIN, "chaos-double-charge", 1), (KNOWS_NO_OUTAGE, "chaos-exit-1", 1), (GIVES_UP, "chaos-exit-7", 3)],
     ids=["pays again", "knows no outage", "gives up"],
 )
 def test_a_planted_bug_is_found_in_a_few_rules(tmp_path: Path, url: str, client: str, name: str, rules: int) -> None:

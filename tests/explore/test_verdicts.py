@@ -4,15 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.explore.verdicts import (
-    Reference,
-    RunMoney,
-    Verdict,
-    invariants_of,
-    judged,
-    key_of,
-    money_differences,
-)
+from mockserver.explore.verdicts import Reference, RunMoney, Verdict, invariants_of, judged, key_of, money_differences
 from tests.explore.after import after
 
 NAMES = ("held", "captured", "refunded", "refunding", "pending", "waiting", "returned", "transferred")

@@ -185,11 +185,7 @@ STORIES: dict[str, tuple[Sequence[str], Sequence[Act], Sequence[str]]] = {
     "sends more digits than the currency has": ([], [pays(amount="10.005")], ["amount-not-exact"]),
     "sends an exact amount": ([], [pays(amount="30.30")], []),
     "searches by a part of a card number": ([], [asks("/charge?CardNumber=41111111")], []),
-    "searches by a card number": (
-        [],
-        [asks("/charge?CardNumber=4111111111111111")],
-        ["card-number-outside-its-field"],
-    ),
+    "searches by a card number": ([], [asks("/charge?CardNumber=4111111111111111")], ["card-number-outside-its-field"]),
     "is a page of the sandbox": ([], [asks("/charge", origin="http://127.0.0.1")], []),
     "is a page of the same origin": ([], [asks("/charge", sec_fetch_mode="cors", sec_fetch_site="same-origin")], []),
     "is a server in Node": ([], [asks("/charge", sec_fetch_mode="cors", user_agent="node")], []),

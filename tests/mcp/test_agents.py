@@ -2,8 +2,8 @@
 
 import json
 import re
+import shlex
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -94,9 +94,9 @@ def test_what_the_section_says_to_run_runs(tmp_path: Path) -> None:
     lines = block.splitlines()
     assert len(lines) == 7
     for line in lines:
-        words = line.replace("COMMAND", f"{sys.executable} pay.py").partition(" > ")
+        words = line.replace("COMMAND", shlex.join([*warm.python(), "pay.py"])).partition(" > ")
         process = subprocess.run(
-            [*warm.python(), "-m", *words[0].split()], cwd=tmp_path, capture_output=True, text=True, check=False
+            [*warm.python(), "-m", *shlex.split(words[0])], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert process.returncode == 0, (line, process.stdout, process.stderr)
         if words[2]:

@@ -143,13 +143,12 @@ def test_an_agent_talks_over_http(mode: str, server: Process) -> None:
 
 
 def agent_of(*args: str, folder: Path, **environ: str) -> Any:
-    """What starts the command for an agent, with this Python on its path."""
+    """What starts the command for an agent, with Python on its path."""
     from mcp import StdioServerParameters
     from mcp.client.stdio import stdio_client
 
     program, *words = [*warm.python(), "-m", "mockserver", "mcp", *args]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path, **environ}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": warm.path(), **environ}
     return stdio_client(StdioServerParameters(command=program, args=words, cwd=folder, env=environment))
 
 

@@ -33,10 +33,7 @@ BAD = "version: 1\nname: bad\nrules:\n  - id: a\n    when: {op: charge.creat}\n 
 def test_a_payment_is_tried_by_hand_and_looked_up() -> None:
     async def story(agent: Agent) -> None:
         opened = json.loads(await agent.does("open_sandbox", key="sk_shop", name="Checkout"))
-        assert opened["environment"] == {
-            "MOCKSERVER_URL": "http://127.0.0.1:4111",
-            "MOCKSERVER_PUBLIC_KEY": "pk_shop",
-        }
+        assert opened["environment"] == {"MOCKSERVER_URL": "http://127.0.0.1:4111", "MOCKSERVER_PUBLIC_KEY": "pk_shop"}
         assert opened["sandbox"]["name"] == "Checkout"
         shown = await agent.does("operations", find="charge.create")
         example = json.loads(

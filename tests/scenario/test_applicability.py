@@ -222,11 +222,7 @@ def test_a_named_outcome_that_means_nothing_there_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("op", "statuses"),
-    [
-        ("charge.get", [503, 200, 503, 200]),
-        ("charge.*", [503, 200, 200, 200]),
-        ("'*'", [503, 200, 200, 200]),
-    ],
+    [("charge.get", [503, 200, 503, 200]), ("charge.*", [503, 200, 200, 200]), ("'*'", [503, 200, 200, 200])],
 )
 def test_reads_are_counted_by_the_object_where_all_of_a_rule_are_about_one(op: str, statuses: list[int]) -> None:
     api = Api(scenario=None)

@@ -13,10 +13,7 @@ RULES = """
   - {id: visa, when: {card: {brand: visa}}, then: {provider_down: {}, latency: 2s}}
   - {id: last, then: {approve: {}}}
 """
-REQUEST = {
-    "op": "charge.create",
-    "body": {"Amount": 12, "PaymentInformation": {"CardNumber": "4111111111111111"}},
-}
+REQUEST = {"op": "charge.create", "body": {"Amount": 12, "PaymentInformation": {"CardNumber": "4111111111111111"}}}
 
 
 def test_an_explanation() -> None:
@@ -86,7 +83,7 @@ def test_each_stage_has_a_first_match_of_its_own() -> None:
 def test_what_ends_a_call_as_it_arrives_ends_the_explanation() -> None:
     early = STAGES.replace("{id: hooks, when: {op: charge.create}", "{id: hooks, when: {op: charge.refund}")
     assert stages(early, {"op": "charge.create", "body": {"amount": 7}}) == {
-        "as the request arrives:": ["fires", "nothing more is asked"],
+        "as the request arrives:": ["fires", "nothing more is asked"]
     }
 
 

@@ -113,10 +113,7 @@ BAD = [
     (HEAD + "providers: [{id: a, type: dumy}]", "got 'dumy', wanted a known provider type - did you mean 'dummy'?"),
     (HEAD + "providers: [{id: a, currency: AUX}]", "providers[0].currency: "),
     (HEAD + "providers: [{id: a, currency: dollars}]", "wanted three letters, such as AUD"),
-    (
-        HEAD + "providers: [{id: main, fallback: mian}]",
-        "got 'mian', wanted a provider's id - did you mean 'main'?",
-    ),
+    (HEAD + "providers: [{id: main, fallback: mian}]", "got 'mian', wanted a provider's id - did you mean 'main'?"),
     (HEAD + "providers: [{id: a, fallback: a}]", "a provider cannot take over from itself"),
     (HEAD + "providers: [{id: a}, {id: a}]", "got 'a' a second time; the id of a provider must be unique"),
     (HEAD + "providers: [{name: a}]", "providers[0]: 'id' is missing"),

@@ -31,51 +31,24 @@ def warned(*rules: str) -> list[str]:
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (
-            f"when: {{op: charge.refund, request.amount: {{gt: 5, lt: 3}}}}, {LOST}",
-            "no value passes its test",
-        ),
-        (
-            f"when: {{op: charge.refund, request.amount: {{gt: 5, lte: 5}}}}, {LOST}",
-            "no value passes its test",
-        ),
-        (
-            f"when: {{op: charge.create, state.charge.status: SUCCESS}}, {LOST}",
-            "no charge exists yet",
-        ),
+        (f"when: {{op: charge.refund, request.amount: {{gt: 5, lt: 3}}}}, {LOST}", "no value passes its test"),
+        (f"when: {{op: charge.refund, request.amount: {{gt: 5, lte: 5}}}}, {LOST}", "no value passes its test"),
+        (f"when: {{op: charge.create, state.charge.status: SUCCESS}}, {LOST}", "no charge exists yet"),
         (
             f"when: {{op: charge.capture, source: card}}, {LOST}",
             "acts on a charge that exists already, whatever its source",
         ),
-        (
-            f"when: {{op: charge.create, nth: {{lt: 1}}}}, {LOST}",
-            "no value passes its test of nth",
-        ),
+        (f"when: {{op: charge.create, nth: {{lt: 1}}}}, {LOST}", "no value passes its test of nth"),
         ("when: {op: charge.create}, then: {webhook: {together: false}}", "changes nothing by its webhook"),
         ("when: {op: charge.create}, then: {webhook: {gap: 5s}}", "changes nothing by its webhook"),
         ("when: {op: batch.create}, then: {batch: {results: {}}}", "changes nothing by its batch"),
         ("when: {op: charge.create}, then: {transport: {at: answer, headers: {}}}", "changes nothing by its transport"),
-        (
-            f"when: {{op: charge.create, request.providerId: nobody}}, {BREAKS}",
-            "only for a provider created later",
-        ),
-        (
-            f"when: {{op: charge.refund, state.charge.provider: nobody}}, {BREAKS}",
-            "only for a provider created later",
-        ),
-        (
-            f"when: {{op: charge.create, provider: nobody}}, {LOST}",
-            "only for a provider created later",
-        ),
+        (f"when: {{op: charge.create, request.providerId: nobody}}, {BREAKS}", "only for a provider created later"),
+        (f"when: {{op: charge.refund, state.charge.provider: nobody}}, {BREAKS}", "only for a provider created later"),
+        (f"when: {{op: charge.create, provider: nobody}}, {LOST}", "only for a provider created later"),
         (f"when: {{op: vault.get, clock: {{to: '2030-01-01'}}}}, {BREAKS}", "its time ends at 2030-01-01T00:00"),
-        (
-            f"when: {{op: vault.get, clock: {{from: '2030-01-01', for: 1d}}}}, {BREAKS}",
-            "its time ends at 2030",
-        ),
-        (
-            f"limit: 1, {LOST}, expect: {{min: 2}}",
-            "cannot fire as often as it is expected to",
-        ),
+        (f"when: {{op: vault.get, clock: {{from: '2030-01-01', for: 1d}}}}, {BREAKS}", "its time ends at 2030"),
+        (f"limit: 1, {LOST}, expect: {{min: 2}}", "cannot fire as often as it is expected to"),
     ],
 )
 def test_a_rule_that_never_fires(rule: str, words: str) -> None:
@@ -115,11 +88,7 @@ def test_a_rule_that_may_fire(rule: str) -> None:
             "r never fires: rule 'slow' (line 6) decides",
         ),
         (SLOW, f"when: {{op: charge.*}}, {LOST}", "r never fires in charge.create: rule 'slow'"),
-        (
-            BIG,
-            f"when: {{op: charge.create, request.amount: 150}}, {LOST}",
-            "r never fires: rule 'big'",
-        ),
+        (BIG, f"when: {{op: charge.create, request.amount: 150}}, {LOST}", "r never fires: rule 'big'"),
         (
             BIG,
             f"when: {{op: charge.create, card: {{last4: '0002'}}}}, {LOST}",
@@ -180,10 +149,7 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
         # Other operations, another stage, another value.
         (SLOW, f"when: {{op: charge.refund}}, {LOST}"),
         (SLOW, f"when: {{op: charge.create}}, {BREAKS}"),
-        (
-            BIG,
-            f"when: {{op: charge.create, request.amount: 50}}, {LOST}",
-        ),
+        (BIG, f"when: {{op: charge.create, request.amount: 50}}, {LOST}"),
         # Another range, a wider one, one that only seems to be within.
         *(
             (big(wide), f"when: {{op: charge.create, request.amount: {{{narrow}}}}}, {LOST}")

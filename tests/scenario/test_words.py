@@ -44,10 +44,7 @@ WRONG = [
     ("then: {webhook: {swap_with_next: 0s}}", "got '0s', wanted true, false or a duration above 0, such as 2s"),
     ("then: {transport: {at: receive, status: 503, retry_after: 9.5}}", "got 9.5, wanted whole seconds"),
     ("then: {webhook: {receiver: ['500']}}", "got '500', wanted an HTTP status from 100 to 599 or timeout"),
-    (
-        "when: charge.get, then: {lag: 1s}",
-        "wanted a map of keys and values, such as {op: charge.create}",
-    ),
+    ("when: charge.get, then: {lag: 1s}", "wanted a map of keys and values, such as {op: charge.create}"),
     ("when: {op: charge.get, amount: 5}, then: {lag: 1s}", "unknown key 'amount', allowed: op, "),
     ("when: {amount: 5}, then: {lag: 1s}", "unknown key 'amount' - did you mean 'request.amount'?"),
     ("when: {card.last4: '1111'}, then: {approve: {}}", "unknown key 'card.last4' - did you mean 'card'?"),

@@ -19,12 +19,7 @@ from tests.served import serve
 RESET = "then: {transport: {at: connect, reset: true}}"
 
 REFUSED = [
-    (
-        "{op: charge.create}",
-        RESET,
-        "limit: 1",
-        "got op, and no request and no sandbox",
-    ),
+    ("{op: charge.create}", RESET, "limit: 1", "got op, and no request and no sandbox"),
     ("{clock: {from: '18:05'}}", RESET, "limit: 1", "got clock, and no request and no sandbox"),
     ("{header.x-a: b}", RESET, "limit: 1", "got header.x-a, and no request and no sandbox"),
     ("{}", RESET, "", "at: connect needs a limit, a number"),
@@ -78,10 +73,7 @@ def test_one_sandbox_cannot_be_given_what_is_the_servers(scenario: dict[str, obj
 @pytest.mark.parametrize(
     ("tls", "words"),
     [
-        (
-            "{certificate: expird}",
-            "allowed: expired, wrong_name, untrusted_chain - did you mean 'expired'?",
-        ),
+        ("{certificate: expird}", "allowed: expired, wrong_name, untrusted_chain - did you mean 'expired'?"),
         ("{}", "got nothing, wanted at least one of certificate, refuse, hang, min_version"),
         ("{refuse: handshakes}", "got 'handshakes', allowed: handshake - did you mean 'handshake'?"),
         ("{refuse: handshake, hang: handshake}", "got refuse and hang, only one of them is allowed"),

@@ -72,8 +72,7 @@ def test_a_client_that_asks_first_is_reported_to_go_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "line", "version"),
-    [("/a", "connection: close", "1.1"), ("/a", "x: y", "1.0"), ("/last", "x: y", "1.1")],
+    ("path", "line", "version"), [("/a", "connection: close", "1.1"), ("/a", "x: y", "1.0"), ("/last", "x: y", "1.1")]
 )
 def test_a_connection_that_shall_end_is_closed(clock: Clock, path: str, line: str, version: str) -> None:
     protocol, wire = connected(clock)

@@ -149,9 +149,7 @@ def test_uvicorn_serves_the_application(tmp_path: Path) -> None:
                 assert client.get(f"/charge//{charge.json()['chargeId']}/").json() == charge.json()
                 assert client.put("/charge/card", json={}).headers["allow"] == "POST"
                 refused = client.put(
-                    "/__admin/scenarios",
-                    content=under(CUTS[FaultKind.HANG]),
-                    headers={"content-type": "text/yaml"},
+                    "/__admin/scenarios", content=under(CUTS[FaultKind.HANG]), headers={"content-type": "text/yaml"}
                 )
                 assert "got transport at upload: hang" in refused.json()["details"]["Rules"]
                 assert client.get("/__admin").status_code == 200

@@ -116,10 +116,7 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
         assert told == ["warning: Invalid HTTP request received.", "scenarios reloaded"]
 
 
-@pytest.mark.parametrize(
-    ("level", "told"),
-    [("warning", ["warning: Invalid HTTP request received."]), ("error", [])],
-)
+@pytest.mark.parametrize(("level", "told"), [("warning", ["warning: Invalid HTTP request received."]), ("error", [])])
 def test_less_is_reported_when_less_is_asked_for(start: Start, level: str, told: list[str]) -> None:
     process = start(MOCKSERVER_LOG_LEVEL=level, TINY_QUIET="1")
     with socket.create_connection(("127.0.0.1", port_of(line(process))), timeout=10) as lost:
@@ -273,14 +270,14 @@ def test_an_ipv6_address_is_bracketed() -> None:
 def test_an_address_of_another_machine_is_bad_usage() -> None:
     with pytest.raises(CannotListen, match=r"cannot listen on 192\.0\.2\.1:0") as refused:
         listen(Settings(host="192.0.2.1", port=0))
-    assert refused.value.code == 2
+    assert refused.value.exit_code == 2
 
 
 @pytest.mark.parametrize("host", ["a" * 64, "x..invalid"])
 def test_a_name_that_none_can_have_is_bad_usage(host: str) -> None:
     with pytest.raises(CannotListen, match="cannot listen on") as refused:
         listen(Settings(host=host, port=0))
-    assert refused.value.code == 2
+    assert refused.value.exit_code == 2
 
 
 def test_a_taken_tls_port_frees_the_plain_one() -> None:
@@ -290,4 +287,4 @@ def test_a_taken_tls_port_frees_the_plain_one() -> None:
         with pytest.raises(CannotListen, match="--tls-port") as refused:
             listen(Settings(port=plain, tls_port=port))
         listen(Settings(port=plain)).close()
-    assert refused.value.code == 3
+    assert refused.value.exit_code == 3

@@ -20,11 +20,10 @@ from mockserver.domain.record import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request, hung_up
-from mockserver.web.routes import RouteRow, cell, in_module, of_type
+from mockserver.web.routes import CallRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.body_tables import ControlBody, read_exactly
-from mockserver.wire.fields import Body
 from mockserver.wire.jsonio import loads
 
 if TYPE_CHECKING:
@@ -121,29 +120,21 @@ class ControlCall:
         return marks[given]
 
 
-class ControlRoute(RouteRow):
+class ControlRoute(CallRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another status than
     ``success`` as a ``Reply``. ``keyed`` rows act on the sandbox of the secret key. ``query`` and ``body`` are
     rows of ``control_bodies.csv``, ``reply`` is one of ``control_answers.csv``; ``answers`` names further statuses,
     parted by semicolons. ``example`` is a request: by name what fills path and query, and its ``body``; ``$charge`` and
-    the like stand for what ``tools/derived.py`` has made. ``largest`` is the greatest body in bytes of one that is read
-    in parts, None for that of the settings; ``media`` the type of what it answers.
+    the like stand for what ``tools/derived.py`` has made. A state document has a ``largest``: it is read in parts.
+    ``media`` is the type of what it answers.
     """
 
-    method: str
-    path: str
-    reply: str
-    summary: str
     handle: Callable[[ControlCall], object] = cell(in_module("mockserver.web.control", "call"))
-    query: type[Body] | None = cell(of_type("query"))
-    body: type[Body] | None = cell(of_type("body"))
     keyed: bool = cell(lambda row: bool(row["keyed"]))
     success: int = cell(lambda row: int(row["success"]))
     answers: Mapping[int, str] = cell(lambda row: _answers(row["answers"]))
-    # A state document is far larger than a request of the payments API may be.
-    largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
     media: str = cell(lambda row: row["media"] or JSON)
     example: Mapping[str, Any] = cell(lambda row: json.loads(row["example"] or "{}"))
 
