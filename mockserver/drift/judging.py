@@ -125,7 +125,7 @@ async def judge(recording: Recording, profile: str) -> DriftReport:
     value that settles most, until none settles any more."""
     trials, chosen = _Trials(recording, profile), dict[str, object]()
     first = gap = await trials.gap(chosen)
-    found: list[tuple[Discrepancy, str]] = []
+    found: list[tuple[tuple[str, str], str]] = []
     while gap.places:
         ranked = list[tuple[int, str, object]]()
         for key, value in _values(gap, chosen, Profile(profile)):
@@ -137,8 +137,7 @@ async def judge(recording: Recording, profile: str) -> DriftReport:
         for _, key, value in sorted(ranked, key=itemgetter(0)):
             tried = await trials.gap({**chosen, key: value})
             if len(tried.places) < len(gap.places):
-                settled = gap.places - tried.places
-                found += [(one, key) for one in gap.differences if (one.call, one.place) in settled]
+                found += [(place, key) for place in gap.places - tried.places]
                 chosen[key], gap = value, tried
         if not ranked:
             break
@@ -147,7 +146,7 @@ async def judge(recording: Recording, profile: str) -> DriftReport:
         fewer = {other: value for other, value in chosen.items() if other != key}
         if len((await trials.gap(fewer)).places) <= len(gap.places):
             chosen = fewer
-    known = {(one.call, one.place): key for one, key in found if key in chosen}
+    known = {place: key for place, key in found if key in chosen}
     by_key = [(one, known[one.call, one.place]) for one in first.differences if (one.call, one.place) in known]
     return DriftReport(recording, profile, chosen, by_key, gap.differences, gap.alone)
 

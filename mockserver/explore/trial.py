@@ -279,9 +279,9 @@ class TrialRunner:
         restarts: bool = False,
     ) -> Observed:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
-        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``. Where the
-        scenario holds all, the command is killed and the restart follows, which ``restarts`` wants in any case; where
-        it holds one call until it is released, the command is run twice.
+        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``AfterRun``. Where
+        the scenario holds all, the command is killed and the restart follows, which ``restarts`` wants in any case;
+        where it holds one call until it is released, the command is run twice.
 
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
@@ -297,8 +297,7 @@ class TrialRunner:
             held = HeldRun(sandbox, held_until(scenario), second=partial(done, self.argv, output=second))
             ended = runs.enter_context(self.commands.run(self.argv, output=output, beside=held.go, **way))
             if restarts or held.was_killed:
-                again = self.commands.run(self.restart or self.argv, output=restart, **way)
-                ended = runs.enter_context(again)
+                ended = runs.enter_context(self.commands.run(self.restart or self.argv, output=restart, **way))
             ended = held.judged(ended)
             with output.open("ab") as file:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())

@@ -261,16 +261,11 @@ def judged(
     (``is_ours``), only the shop's books or an invariant can say whether the client has done wrong. A fault that never
     struck says nothing of the command.
     """
-    made = _judged(code, after, reference, has_books=has_books, has_fired=has_fired)
-    is_excused = is_ours and not has_books and not after.broken and made.verdict is Verdict.UNSAFE
-    return Judged(Verdict.DOUBTFUL, made.words) if is_excused else made
-
-
-def _judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
+    worst = Verdict.DOUBTFUL if is_ours and not has_books and not after.broken else Verdict.UNSAFE
     told = _lines(after.differing)
     findings = after.differing if reference.of_two else after.findings
     if after.broken or any(row["severity"] == "error" for row in findings):
-        return Judged(Verdict.UNSAFE, [*after.broken, *told])
+        return Judged(worst, [*after.broken, *told])
     if not has_fired:
         return Judged(Verdict.NOT_REACHED)
     if code is None:
@@ -278,7 +273,7 @@ def _judged(code: int | None, after: RunEnd, reference: Reference, *, has_books:
     if code != 0 or after.failed:
         return Judged(Verdict.FAILED, [after.failed] if after.failed else ())
     if not has_books:
-        return _by_money(after, reference)
+        return _by_money(after, reference, worst)
     early = _lines(after.differed)
     return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
 
@@ -288,8 +283,8 @@ def _lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     return [str(row["evidence"][0]["line"]) for row in findings]
 
 
-def _by_money(after: RunEnd, reference: Reference) -> Judged:
-    """Without the shop's books: what the shop did with the money, beside the run without a fault."""
+def _by_money(after: RunEnd, reference: Reference, worst: Verdict) -> Judged:
+    """Without the shop's books: what the shop did with the money, beside the run without a fault; harm is ``worst``."""
     found: Sequence[MoneyDifference] = ()
     if reference.money is not None:
         found = money_differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
@@ -298,5 +293,5 @@ def _by_money(after: RunEnd, reference: Reference) -> Judged:
     unknown = _lines(row for row in ends if row["finding"] == _UNKNOWN_END)
     harm += [f"customer paid, and nobody has looked: {line}" for line in unknown]
     if harm:
-        return Judged(Verdict.UNSAFE, harm)
+        return Judged(worst, harm)
     return Judged(Verdict.DOUBTFUL if found else Verdict.SURVIVED, [one.words for one in found])

@@ -24,7 +24,7 @@ from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
 from mockserver.scenario.scalars import LAST_MOVE
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.tally import CountedCall, CountedRule, Tallies, Tally
+from mockserver.scenario.tally import UNSEEN, CountedCall, CountedRule, Tallies, Tally
 from mockserver.scenario.transport import At, ErrorBody, Transport
 
 _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
@@ -262,7 +262,7 @@ class Director:
         if tally.period_begins(rule, attempt.now) and self.on_count is not None:
             self.on_count(rule.id, None)
         key = rule.key_of(attempt) if rule.counts_by_key else None
-        return CountedCall(rule, tally, attempt.now, attempt, key, tally.times(key))
+        return CountedCall(rule, tally, attempt.now, attempt, key, before=tally.keys.get(key or "", UNSEEN))
 
     def _outcome(self, call: CountedCall) -> Outcome | Difference:
         rule = call.rule

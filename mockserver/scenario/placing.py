@@ -40,7 +40,11 @@ class Placing:
         if self._strikes(At.CONNECT):
             problems.add_all(self._misused_at_connect())
             return Stage.CONNECT, frozenset({CONNECTION})
-        problems.add_all(self._misused())
+        if self._asks and any(one.transport is not None and one.transport.comes_first for one in self.plan.outcomes):
+            early = "copies, hold, virtual at: receive come before a provider is asked"
+            problems.add((), f"{early}: they go with no test of one")
+        if any(one.replay for one in self.plan.outcomes):
+            problems.add_all(self._misused_replay())
         left = self._fitting(problems)
         if left is None:
             return Stage.ARRIVAL, self.operations
@@ -115,14 +119,6 @@ class Placing:
             yield from (((part,), f"got {key}, and {known}") for key in keys if key not in early)
         if not self._strikes_alone(At.UPLOAD):
             yield (), "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
-
-    def _misused(self) -> Iterator[tuple[Path, str]]:
-        """What must be decided as a request arrives, in a rule that is asked later."""
-        outcomes = self.plan.outcomes
-        if self._asks and any(one.transport is not None and one.transport.comes_first for one in outcomes):
-            yield (), "copies, hold, virtual at: receive come before a provider is asked: they go with no test of one"
-        if any(one.replay for one in outcomes):
-            yield from self._misused_replay()
 
     def _misused_replay(self) -> Iterator[tuple[Path, str]]:
         """The first answer is looked for as a request arrives, by a key that it has then; it is that of the first

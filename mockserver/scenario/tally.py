@@ -20,7 +20,7 @@ class Times(NamedTuple):
     last: Micros | None = None
 
 
-_UNSEEN = Times(0, 0)
+UNSEEN = Times(0, 0)
 KEYS = dict[str, Times]
 """The counters of the keys of a rule: there may be as many as calls were made."""
 
@@ -50,10 +50,6 @@ class Tally:
             return False
         self.period, self.fired, self.keys = period, 0, {}
         return True
-
-    def times(self, key: str | None) -> Times:
-        """How often a key was met."""
-        return _UNSEEN if key is None else self.keys.get(key, _UNSEEN)
 
 
 @mutable
@@ -96,20 +92,12 @@ class CountedRule:
         return None
 
     @property
-    def alive(self) -> bool:
-        return self.spent is None
-
-    @property
     def unmet(self) -> str | None:
         """What was expected of it and has not come, in words."""
         plan, expect = self.rule.plan, self.rule.expect
         if isinstance(plan, Sequence) and plan.at_end is AtEnd.FAIL and self.tally.exhausted:
             return f"its sequence of {plan.ends[-1]} was used up, and {self.tally.exhausted} more calls came"
         return expect.unmet(self.tally.hits) if expect is not None else None
-
-    @property
-    def expectation_met(self) -> bool:
-        return self.unmet is None
 
 
 @record

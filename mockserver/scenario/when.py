@@ -291,21 +291,10 @@ class Window:
 
     def __post_init__(self) -> None:
         points = [point for point in (self.from_, self.to) if point is not None]
-        start, end = self.from_ and self.from_[0], self.to and self.to[0]
         on_days = self.days is not None or self.month_days is not None
-        if () in (self.days, self.month_days):
-            raise ValueError("got no day, wanted at least one")
-        if not points and self.for_ is None and not on_days:
-            raise ValueError("got nothing, wanted at least one of from, to, for, days, month_days")
-        if end is not None and self.for_ is not None:
-            raise ValueError("got to and for, only one of them is allowed")
-        if len({is_daily for _, is_daily in points}) > 1:
-            raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
-        daily = any(is_daily for _, is_daily in points)
-        if (on_days or self.zone is not None) and not daily and (points or self.for_ is not None):
-            word = "days" if self.days else "month_days" if on_days else "zone"
-            raise ValueError(f"got {word} without a time of day, wanted {word} alone or with from or to such as 08:00")
-        daily = daily or on_days
+        self._check_keys(points, on_days)
+        start, end = self.from_ and self.from_[0], self.to and self.to[0]
+        daily = on_days or any(is_daily for _, is_daily in points)
         if not daily and start is not None and end is not None and end <= start:
             raise ValueError("got an end that is not after the start")
         if daily and end is not None and end == (start or 0):
@@ -317,6 +306,21 @@ class Window:
             end = start + self.for_
         for name, value in (("start", start), ("end", end), ("daily", daily)):
             object.__setattr__(self, name, value)
+
+    def _check_keys(self, points: list[tuple[Micros, bool]], on_days: bool) -> None:
+        """Refuse keys that do not go together."""
+        if () in (self.days, self.month_days):
+            raise ValueError("got no day, wanted at least one")
+        if not points and self.for_ is None and not on_days:
+            raise ValueError("got nothing, wanted at least one of from, to, for, days, month_days")
+        if self.to is not None and self.for_ is not None:
+            raise ValueError("got to and for, only one of them is allowed")
+        if len({is_daily for _, is_daily in points}) > 1:
+            raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
+        is_timed = any(is_daily for _, is_daily in points)
+        if (on_days or self.zone is not None) and not is_timed and (points or self.for_ is not None):
+            word = "days" if self.days else "month_days" if on_days else "zone"
+            raise ValueError(f"got {word} without a time of day, wanted {word} alone or with from or to such as 08:00")
 
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
         """Whether an instant lies within, when what says no start begins at ``begins``."""

@@ -262,8 +262,9 @@ class Runner:
         self.run(sandbox)
         self.used(sandbox)
 
-    async def flush_webhooks(self, sandbox: Sandbox, step: Step) -> None:
+    async def flush_webhooks(self, step: Step) -> None:
         """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
+        sandbox = step.sandbox
         await self.catch_up(sandbox)
         end = self.real_clock() + 2 * sandbox.assumed["webhook.timeout"]
         while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(sandbox, end):

@@ -131,7 +131,7 @@ class Endpoint:
             acted = cut or self.act(request)
             reply = acted if isinstance(acted, Reply) else await acted
             if world.tracing is not None and request.step is not None:
-                world.tracing.caused(scope, request.sandbox, request.step)
+                world.tracing.caused(scope, request.step)
             return reply
         except Unanswerable as fault:
             return self.refused(fault, request)
@@ -200,7 +200,7 @@ class Endpoint:
         if step is not None:
             scope[STEP] = step
             if step.result.urgent:
-                await self.world.runner.flush_webhooks(step.sandbox, step)
+                await self.world.runner.flush_webhooks(step)
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
             if (reply.fault is not None or step.sandbox.holding.is_all) and not await self._may_answer(request, reply):

@@ -18,7 +18,6 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, TracerProvider, set_
 from mockserver.domain.charge import Charge
 from mockserver.domain.delivery import Delivery, Sent
 from mockserver.domain.masking import mask_start
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.access import METHODS, OPERATION, REFUSED, STEP, Access, shown_path
 from mockserver.web.request import Scope, headers_by
@@ -57,10 +56,10 @@ class Tracing:
             _note_status(span, access.status or None, access.fault or (None if access.status else "no_answer"), 500)
         span.end()
 
-    def caused(self, scope: Scope, sandbox: Sandbox, step: Step) -> None:
+    def caused(self, scope: Scope, step: Step) -> None:
         """The webhooks of a step belong to the trace of its request."""
         for delivery_id in step.result.webhooks if _SPAN in scope else ():
-            if (delivery := sandbox.deliveries.get(delivery_id)) is not None:
+            if (delivery := step.sandbox.deliveries.get(delivery_id)) is not None:
                 self._causes[delivery] = scope[_SPAN]
 
     def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Span:

@@ -197,14 +197,14 @@ def test_an_exhausted_sequence_on_arrival_refuses_the_call() -> None:
 def test_limit() -> None:
     director = directing(told(one(more="limit: 2")))
     assert [ask(director, subject=name).rule for name in "abc"] == ["r", "r", None]
-    assert [(report.tally.hits, report.left, report.alive) for report in director.rules()] == [(2, 0, False)]
+    assert [(report.tally.hits, report.left, report.spent is None) for report in director.rules()] == [(2, 0, False)]
 
 
 def test_a_limit_for_each_key() -> None:
     director = directing(told(one(more="limit: {times: 2, per: key}")))
     assert [ask(director, subject=name).rule for name in "aaabba"] == ["r", "r", None, "r", "r", None]
     report = director.rules()[0]
-    assert (report.tally.calls, report.tally.hits, report.left, report.alive) == (4, 4, None, True)
+    assert (report.tally.calls, report.tally.hits, report.left, report.spent is None) == (4, 4, None, True)
     lost = ask(director, subject="a").lost()
     assert lost == [("r", "limit: wanted fewer than 2 firings for its key, got 2")]
 
