@@ -81,9 +81,10 @@ def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
         return not (is_settled and claims == {Claim.PENDING} and truth.net)
     if Claim.REFUNDED in claims and not (truth.refunded or truth.refunding):
         return False
+    if Claim.TAKEN in claims and refunded is None and truth.net <= 0:
+        return False
     if paid is None:
-        given_back = (None, truth.refunded, truth.refunded + truth.refunding)
-        return refunded in given_back and (refunded is not None or Claim.TAKEN not in claims or truth.net > 0)
+        return refunded in (None, truth.refunded, truth.refunded + truth.refunding)
     return paid in nets | {truth.captured} if refunded is None else belief.net in nets
 
 
@@ -121,7 +122,8 @@ class _Difference:
         if belief.is_negative and truth.held and not truth.net and not truth.pending:
             held = f"{self.money(truth.held)} of {self.about}"
             yield "hold-left-open", f"{held} stay held, which the shop {self.called}"
-        has = truth.told(self.order.currency)
+        paying = sum(one.captured > 0 for one in self.order.each)
+        has = truth.told(self.order.currency) + (f" in {paying} charges" if paying > 1 else "")
         yield "amount-differs", f"{self.about}: the shop books {self.booked}, the sandbox has {has}"
 
     def _without_money(self) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from mockserver.domain.money import CURRENCIES
 LONGEST = 1_000
 """Characters of an invariant."""
 
-FUNCTIONS = ("net", "captured", "refunded", "held", "pending", "charges", "total")
+FUNCTIONS = ("net", "captured", "refunded", "held", "pending", "transferred", "charges", "total")
 """What may be asked of an order, by its name or of each (``*``); ``total(AUD)`` is the net of a currency."""
 
 _COMPARED: Mapping[str, Callable[[Decimal, Decimal], bool]] = {

@@ -209,6 +209,11 @@ def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
     with _progress() as progress:
         made = exploration.explore(lab, known=known, keep=kept.keep, progress=progress)
     kept.settle(made.dropped)
+    if not (made.cells or made.left_out or made.why == "interrupted"):
+        calls = ", ".join(str(point) for point in lab.base.points[:8])
+        stop(
+            Exit.USAGE, f"nothing to try: no fault of --faults and --ops makes sense at a call of the command ({calls})"
+        )
     return made
 
 

@@ -15,7 +15,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Exploration
 from mockserver.explore.kept import Cell
 from mockserver.explore.verdicts import Verdict
-from mockserver.scenario.failures import FAULTS, SURVIVED, TRIED, UNSAFE, Coverage
+from mockserver.scenario.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 
@@ -69,7 +69,19 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
     if worst:
         words = mask_text(shlex.join([*options, "--", *made.command]))
         lines += [f"To see one alone: mockserver explore --replay {worst[0].name} {words}", ""]
-    return "\n".join([*lines, *summary(made)])
+    return "\n".join([*lines, *_untried(made), *summary(made)])
+
+
+def _untried(made: Exploration) -> list[str]:
+    """What makes sense at a call and is tried only when it is asked for; of a swarm nothing."""
+    tried = [FAULTS[by] for cell in made.cells for _, by in cell.injections]
+    if made.left_out or any(cell.is_drawn for cell in made.cells):
+        return []
+    able = [one for one in FAULTS.values() if any(one.fits(point) for point in made.baseline.points)]
+    rare = [one.name for one in able if not one.is_usual and one.at not in OWN_AXES and one not in tried]
+    axes = [f"--{at}" for at in OWN_AXES if at in {one.at for one in able} - {one.at for one in tried}]
+    words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes]
+    return [f"Not tried: {', '.join(words)}", ""] if words else []
 
 
 def warnings(made: Exploration) -> dict[str, list[str]]:

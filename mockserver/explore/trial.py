@@ -26,7 +26,7 @@ from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
-from mockserver.scenario.operations import OPERATIONS
+from mockserver.scenario.operations import OPERATIONS, READS
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
@@ -76,16 +76,23 @@ _ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
 
 def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
     """What two runs did otherwise, in words: calls, by operation and status, that one of them lacks. The order does not
-    count: parallel clients have none."""
-    before, after = (
-        Counter(f"{one['op']} answered {one['status']}" for one in run if one["call"] is not None)
-        for run in (first, second)
-    )
+    count: parallel clients have none. Nor does how often a read came: a client that polls asks until it has ended."""
+    before, after = map(_made, (first, second))
     return [
         f"{what}: {_times(before[what])} in the first run, {_times(after[what])} in the second"
         for what in dict.fromkeys((*before, *after))
         if before[what] != after[what]
     ]
+
+
+def _made(entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """How often each call came, a read once at most."""
+    made, reads = Counter[str](), set[str]()
+    for entry in entries:
+        if entry["call"] is not None:
+            made[what := f"{entry['op']} answered {entry['status']}"] += 1
+            reads |= {what} if entry["op"] in READS else set()
+    return Counter({what: 1 if what in reads else count for what, count in made.items()})
 
 
 def _times(count: int) -> str:

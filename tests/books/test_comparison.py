@@ -52,6 +52,10 @@ def found(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, i
         pytest.param([{"paid": 20}, {"paid": 20}], [PAID, PAID_AGAIN], id="two-rows-of-one-order"),
         pytest.param({"state": "paid"}, [PAID], id="paid-without-an-amount"),
         pytest.param({"paid": 20}, [refunded("5")], id="gross"),
+        pytest.param({"paid": 20}, [refunded("20")], id="gross-without-a-claim"),
+        pytest.param({"paid": 20, "state": "paid"}, [refunded("5")], id="paid-and-partly-given-back"),
+        pytest.param({"paid": 20, "state": "paid"}, [refunded("20", settles=9)], id="paid-until-the-refund-settles"),
+        pytest.param({"paid": 20, "state": "paid"}, [refunded("20"), PAID_AGAIN], id="given-back-and-paid-again"),
         pytest.param({"paid": 15}, [refunded("5")], id="net"),
         pytest.param({"paid": 20, "refunded": 5}, [refunded("5")], id="gross-and-refunded"),
         pytest.param({"paid": 20, "refunded": 20, "state": "refunded"}, [refunded("20")], id="refunded"),
@@ -107,6 +111,9 @@ def test_right_books_raise_nothing(row: Any, charges: list[Charge]) -> None:
         pytest.param({"paid": 20, "refunded": 0}, [refunded("5")], "refund-not-booked", id="refund-not-booked"),
         pytest.param({"paid": 20, "refunded": 0}, [refunded("10")], "refund-not-booked", id="half-not-booked"),
         pytest.param({"state": "paid"}, [refunded("20")], "refund-not-booked", id="paid-but-given-back"),
+        pytest.param(
+            {"paid": 20, "state": "Shipped"}, [refunded("20")], "refund-not-booked", id="shipped-but-given-back"
+        ),
         pytest.param({"paid": 20, "refunded": 5}, [PAID], "refund-not-made", id="refund-not-made"),
         pytest.param({"paid": 40, "refunded": 20}, [PAID, PAID_AGAIN], "refund-not-made", id="one-of-two-not-made"),
         pytest.param({"state": "refunded"}, [PAID], "refund-not-made", id="refunded-in-the-books-only"),
@@ -155,6 +162,11 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
         ({"state": "cancelled"}, [PAID], "customer paid 20.00 AUD for order-5, which the shop calls cancelled"),
         ({"paid": 2000}, [PAID], "the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD; are these"),
         ({"paid": 20}, [SMALL], "order-5: the shop books paid 20.00 AUD, the sandbox has captured 19.99 AUD"),
+        (
+            {"paid": 20},
+            [PAID, SMALL],
+            "order-5: the shop books paid 20.00 AUD, the sandbox has captured 39.99 AUD in 2 c",
+        ),
     ],
 )
 def test_a_difference_is_told_in_money(row: dict[str, Any], charges: list[Charge], words: str) -> None:

@@ -32,6 +32,7 @@ def broken(text: str, orders: Sequence[OrderMoney] = ORDERS) -> str | None:
     "text",
     [
         'net("order-2") == 0',
+        'transferred("order-1") == 0 and transferred(*) <= 20',
         'captured("order-1") >= 40 and charges("order-1") < 3',
         "held(*) <= 12.5",
         "total(AUD) == 20",
@@ -74,7 +75,7 @@ def test_it_holds_of_a_sandbox_without_orders() -> None:
         ("net(*)", "wanted comparisons with and, or"),
         ("net(order) < 5", "wanted an order in quotes, or *"),
         ("1 + 1 == 2", "wanted comparisons"),
-        ("nett(*) < 1", "got nett(), allowed: net, captured, refunded, held, pending, charges, total - did you"),
+        ("nett(*) < 1", "got nett(), allowed: net, captured, refunded, held, pending, transferred, charges, tot"),
         ("total(AUDD) < 1", "did you mean 'AUD'?"),
         ("__import__('os').system('x') == 0", "wanted comparisons"),
         ("net(*) in 5", "wanted comparisons"),

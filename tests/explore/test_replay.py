@@ -117,6 +117,29 @@ def test_the_worst_is_seen_alone_under_the_options_of_the_exploration(tmp_path: 
     assert (again.exit_code, "held of order-1 is 40.00" in again.output) == (1, True), again.output
 
 
+def test_a_fault_that_fits_no_call_is_refused(tmp_path: Path) -> None:
+    done = explored(tmp_path, "--faults", "lagging_read")
+    words = "nothing to try: no fault of --faults and --ops makes sense at a call of the command (charge.create#1)"
+    assert (done.exit_code, words in done.output) == (2, True), done.output
+
+
+POLLS = """
+import os, pathlib, sys, urllib.request as r
+runs = pathlib.Path(sys.argv[1])
+runs.write_text(runs.read_text() + "." if runs.exists() else ".")
+heads = {"x-secretkey": os.environ["MOCKSERVER_SECRET_KEY"]}
+for _ in runs.read_text():
+    r.urlopen(r.Request(os.environ["MOCKSERVER_URL"] + "/charge", None, heads))
+"""
+
+
+def test_a_client_that_polls_has_a_baseline_of_the_reads_that_it_always_makes(tmp_path: Path) -> None:
+    words = ["explore", "--jobs", "1", "--faults", "rate_limited", "--out", str(tmp_path / "explored"), "--"]
+    done = CliRunner().invoke(main, [*words, *warm.python(), "-c", POLLS, str(tmp_path / "runs")])
+    assert "without faults: 1 call in" in done.output
+    assert (done.exit_code, "1 run with faults at 1 call: 1 failed" in done.output) == (0, True), done.output
+
+
 def test_that_no_payment_succeeds_without_a_fault_is_said(tmp_path: Path) -> None:
     warning = (
         "warning: without faults no payment succeeded, so few faults can show anything: charge.create#1 was answered"
