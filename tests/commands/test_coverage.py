@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from mockserver.cli import main
 from mockserver.scenario.failures import SURVIVED, UNSAFE, Coverage
+from tests.running import run
 
 FOUND = Coverage.of(["charge.get"], [("charge.get", "lost_answer", SURVIVED), ("charge.get", "cut_answer", UNSAFE)])
 
@@ -21,7 +20,7 @@ def report(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(("least", "code"), [(FOUND.percent, 0), (FOUND.percent + 1, 1)])
 def test_the_gate(report: str, least: int, code: int) -> None:
-    done = CliRunner().invoke(main, ["coverage", "--report", report, "--fail-under", str(least)])
+    done = run("coverage", "--report", report, "--fail-under", str(least))
     assert done.exit_code == code
     lines = done.output.splitlines()
     assert lines[1].startswith(f"charge.get  2 of {FOUND.counts[1]}")
@@ -31,7 +30,7 @@ def test_the_gate(report: str, least: int, code: int) -> None:
 
 
 def test_for_programs(report: str) -> None:
-    done = CliRunner().invoke(main, ["coverage", "--report", report, "--format", "json"])
+    done = run("coverage", "--report", report, "--format", "json")
     assert json.loads(done.output) == FOUND.shown()
 
 
@@ -41,10 +40,10 @@ def test_for_programs(report: str) -> None:
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
-    done = CliRunner().invoke(main, ["coverage", "--report", str(file)])
+    done = run("coverage", "--report", str(file))
     assert (done.exit_code, "is no report of" in done.output) == (2, True)
 
 
 def test_no_server_is_said() -> None:
-    done = CliRunner().invoke(main, ["coverage", "--url", "http://127.0.0.1:9"])
+    done = run("coverage", "--url", "http://127.0.0.1:9")
     assert (done.exit_code, "no server at http://127.0.0.1:9" in done.output) == (5, True)

@@ -3,13 +3,8 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from mockserver.cli import main
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
+from tests.running import run
 
 
 @pytest.fixture(autouse=True)

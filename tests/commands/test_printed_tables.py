@@ -5,17 +5,12 @@ import json
 import sys
 
 import pytest
-from click.testing import CliRunner, Result
 
 from mockserver.assumptions import ROWS
-from mockserver.cli import main
 from mockserver.commands.printed_tables import show
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.web.routes import ROUTES
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(main, args)
+from tests.running import run
 
 
 def test_states_prints_every_move_of_every_table() -> None:

@@ -5,11 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from mockserver.cli import main
 from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.reference import json_schema
+from tests.running import run
 
 STORY = """
 version: 1
@@ -28,10 +27,6 @@ examples:
       - {call: POST /charge/card, body: *charge, expect: {status: 201, body: {status: SUCCESS}}}
 """
 REQUEST = {"method": "POST", "path": "/charge/card", "body": {"reference": "order-1"}}
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(main, args)
 
 
 @pytest.fixture
@@ -185,9 +180,9 @@ def test_what_is_not_a_regular_file_or_has_no_end_is_refused(
     os.mkfifo("pipe.yaml")
     files = {"/dev/zero": "not a regular file", "pipe.yaml": "not a regular file", "long.yaml": "over 10 MB"}
     for file_name, reason in files.items():
-        done = CliRunner().invoke(main, [*words, file_name])
+        done = run(*words, file_name)
         assert (done.exit_code, reason in done.output) == (2, True), done.output
-    done = CliRunner().invoke(main, ["explain", "webhook-twice", "--request", "/dev/zero"])
+    done = run("explain", "webhook-twice", "--request", "/dev/zero")
     assert (done.exit_code, "not a regular file" in done.output) == (2, True)
 
 

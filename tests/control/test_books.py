@@ -11,11 +11,6 @@ from tests.driving import Api
 FIGURES = ("held", "captured", "refunded", "net", "pending")
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def pay(api: Api, reference: str | None = "order-1", amount: object = 20, **more: object) -> str:
     named = {} if reference is None else {"reference": reference}
     return api.charge(amount=amount, **named, **more)["chargeId"]

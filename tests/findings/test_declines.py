@@ -19,11 +19,6 @@ PAID = charge_in(ChargeState.SUCCESS, instrument=STORED)
 HARD = declined(STOLEN)
 
 
-@pytest.fixture
-def story() -> Story:
-    return Story()
-
-
 def pay(story: Story, charge: object = HARD, ccv: str | None = None, **facts: object) -> Call:
     request = {"paymentInformation": {"ccv": ccv}}
     return story.call("charge.create", f"ch_{story.entry}", charge=charge, request=request, **facts)

@@ -17,11 +17,6 @@ from tests.findings.story import STORED, Story
 TWICE = ["double-charge", "blind-retry"]
 
 
-@pytest.fixture
-def story() -> Story:
-    return Story()
-
-
 @pytest.mark.parametrize("hung_up", ["before", "after"])
 def test_a_client_that_hangs_up_and_asks_again_is_in_doubt(story: Story, hung_up: str) -> None:
     first = story.pay("ch_1", is_open=True)

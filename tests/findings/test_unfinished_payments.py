@@ -11,11 +11,6 @@ from tests.findings.story import Story
 IGNORED = "partial-approval-ignored"
 
 
-@pytest.fixture
-def story() -> Story:
-    return Story()
-
-
 def pay(
     story: Story,
     asked: object,

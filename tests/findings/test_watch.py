@@ -13,11 +13,6 @@ from tests.driving import VISA
 from tests.findings.story import Story, declined
 
 
-@pytest.fixture
-def story() -> Story:
-    return Story()
-
-
 @pytest.mark.parametrize("subject", ["ch_1", None])
 def test_a_forged_webhook_is_accepted(story: Story, subject: str | None) -> None:
     story.webhook(is_genuine=False, subject=subject, caused_by=None)
