@@ -94,7 +94,7 @@ def test_patience(mockserver):
 def test_that_is_moody(mockserver):
     note("moody")
     for _ in range((open("ran.txt").read().count("moody") in (1, 3)) + 1):
-        mockserver.client.get("/charge")
+        mockserver.client.post("/vault", json={"cardNumber": "4111111111111111"})
 
 
 @pytest.mark.anyio
@@ -215,8 +215,8 @@ def test_what_hangs_is_ended(outcomes: dict[str, str], explored: subprocess.Comp
 def test_calls_that_differ_from_run_to_run_are_reported(
     outcomes: dict[str, str], explored: subprocess.CompletedProcess[str]
 ) -> None:
-    assert tries(outcomes, "test_that_is_moody")["charge.search#2-lost_answer"] == "SKIPPED"
-    told = "charge.search answered 200: twice in the first run, once in the second"
+    assert tries(outcomes, "test_that_is_moody")["vault.create#2-lost_answer"] == "SKIPPED"
+    told = "vault.create answered 201: twice in the first run, once in the second"
     assert f"test_shop.py::test_that_is_moody: calls differ from run to run: {told}" in explored.stdout
 
 
