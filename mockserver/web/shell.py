@@ -91,7 +91,7 @@ class Endpoint:
         request = Request(scope["method"], scope["path"], path, query, headers, receive, client=scope.get("client"))
         try:
             reply = await self._reply(scope, request)
-            body = reply.body if isinstance(reply.body, bytes) else reply.text()
+            body = reply.text()
             if reply.step is not None:
                 self.note(request, reply.step, reply, body)
             if self.world.store is not None and (lost := await self._unkept(self.world.store, request)) is not None:
