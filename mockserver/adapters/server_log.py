@@ -41,7 +41,7 @@ class ServerLog:
         self._write("info", self._worded(line))
 
     def warning(self, line: str) -> None:
-        self._write("warning", self._worded(line, "warning") if self._as_json else f"warning: {line}")
+        self._write("warning", self._worded(line, "warning"))
 
     def error(self, line: str) -> None:
         self._write("error", self._worded(line))
@@ -53,8 +53,9 @@ class ServerLog:
                 self.echo(line, err=True)
 
     def _worded(self, line: str, name: str = "message") -> str:
-        told = {"time": iso(machine_now())[:23] + "Z", name: line}
-        return json.dumps(told, separators=(",", ":")) if self._as_json else line
+        if not self._as_json:
+            return line if name == "message" else f"{name}: {line}"
+        return json.dumps({"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":"))
 
 
 class LibraryMessages(logging.Handler):

@@ -81,7 +81,8 @@ def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
         return not (is_settled and claims == {Claim.PENDING} and truth.net)
     if Claim.REFUNDED in claims and not (truth.refunded or truth.refunding):
         return False
-    if Claim.TAKEN in claims and refunded is None and truth.net <= 0:
+    # What was paid by vouchers alone has no money here.
+    if Claim.TAKEN in claims and refunded is None and paid != 0 and truth.net <= 0:
         return False
     if paid is None:
         return refunded in (None, truth.refunded, truth.refunded + truth.refunding)

@@ -118,7 +118,7 @@ def explore(
             if replay is not None:
                 with with_runner() as runner:
                     sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
-            kept = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout))
+            kept = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout), serve)
             with kept.claimed(), with_runner() as runner:
                 made = _explore(_lab(runner, plan), kept, resume=resume)
                 made.before = before
@@ -203,17 +203,17 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
 
 
 def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
+    if not lab.trials():
+        calls = ", ".join(str(point) for point in lab.base.points[:8])
+        stop(
+            Exit.USAGE, f"nothing to try: no fault of --faults and --ops makes sense at a call of the command ({calls})"
+        )
     if not resume:
         kept.begin()
     known = kept.resume()
     with _progress() as progress:
         made = exploration.explore(lab, known=known, keep=kept.keep, progress=progress)
     kept.settle(made.dropped)
-    if not (made.cells or made.left_out or made.why == "interrupted"):
-        calls = ", ".join(str(point) for point in lab.base.points[:8])
-        stop(
-            Exit.USAGE, f"nothing to try: no fault of --faults and --ops makes sense at a call of the command ({calls})"
-        )
     return made
 
 

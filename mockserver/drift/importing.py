@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 
 from mockserver.domain.clock import Micros, iso
-from mockserver.domain.masking import CARD_VARIABLE, mask_text, sendable_field
+from mockserver.domain.masking import CARD_VARIABLE, mask_text, printable, sendable_field
 from mockserver.drift.peers import opening
 from mockserver.drift.traffic import Exchange
 from mockserver.drift.walk import DUMMY
@@ -70,7 +70,7 @@ def _reason(answer: object) -> str:
     if not isinstance(answer, Mapping) or not {"message", "code"} <= answer.keys():
         return ""
     message, code = (" ".join(mask_text(str(answer[name])).split())[:_LONGEST] for name in ("message", "code"))
-    return f" {message} (code {code})"
+    return printable(f" {message} (code {code})")
 
 
 def commented(text: str, unlike: Mapping[str, str]) -> str:

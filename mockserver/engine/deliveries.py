@@ -213,6 +213,8 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
     """A webhook subscription was deleted: nothing more is sent for it."""
     for delivery in sandbox.deliveries:
         if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
+            if delivery.state is DeliveryState.HELD:
+                sandbox.deliveries.held.pop(delivery.overtaken_by, None)
             _move(sandbox, delivery, DeliveryEvent.WITHDRAWN)
             _end(sandbox, delivery)
 

@@ -238,7 +238,8 @@ class Sandboxes:
             self.names[key] = name
 
     def drop(self, sandbox: Sandbox) -> None:
-        """Forget an open sandbox, its name and what was kept aside for it: its key opens another."""
+        """Forget an open sandbox, in the storage too, its name and what was kept aside for it: its key opens a new
+        one."""
         self.storage.delete(sandbox)
         self._forget_aside(sandbox.key)
         self.dropped += 1

@@ -51,17 +51,18 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     found = differences(first.entries, second.entries)
     if found:
         raise NoBaseline("\n".join(["two runs without any fault made different calls:", *found]))
-    # Of a client that polls the calls that come in both.
-    least = min(first, second, key=lambda seen: len(seen.points))
-    statuses = {(entry["op"], entry["call"]): entry["status"] for entry in least.entries}
+    statuses = {(entry["op"], entry["call"]): entry["status"] for entry in first.entries}
+    # A client that polls does not make all of its calls in both.
+    always = {(one.op, one.nth) for one in second.points}
+    points = [one for one in first.points if (one.op, one.nth) in always]
     unseen = second.after.money.unseen(second.after.rows)
     seeded = [row for row in first.after.money.unseen(first.after.rows) if row in unseen]
     ignored = {key for row in seeded if (key := key_of(row)) is not None}
     for seen in (first, second):
         _check_books(seen, ignored)
     return Baseline(
-        calls=tuple((one, statuses[one.op, one.nth]) for one in least.points if not one.is_counted),
-        due=tuple(one for one in least.points if one.is_counted),
+        calls=tuple((one, statuses[one.op, one.nth]) for one in points if not one.is_counted),
+        due=tuple(one for one in points if one.is_counted),
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
         reference=Reference.of(first.after.money, second.after.money),

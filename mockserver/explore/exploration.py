@@ -145,9 +145,9 @@ class Tried:
         return scenario_text({**self.scenario, "description": f"{story}: {told}" if told else story})
 
     def cell(self) -> Cell:
-        """The same as it is kept; its output is gone then."""
+        """The same as it is kept."""
         has_survived, seen = self.judged.verdict is Verdict.SURVIVED, self.seen
-        cell = Cell(
+        return Cell(
             self.trial.file,
             self.trial.point,
             self.trial.fault,
@@ -161,8 +161,6 @@ class Tried:
             output="" if has_survived else seen.printed(),
             money=tuple(self.judged.words),
         )
-        seen.output.unlink()
-        return cell
 
 
 @mutable
@@ -201,7 +199,10 @@ class _Search:
         return bool(self.running)
 
     def _try(self, trial: Trial) -> Cell:
-        return self.lab.try_one(trial).cell()
+        tried = self.lab.try_one(trial)
+        cell = tried.cell()
+        tried.seen.output.unlink()
+        return cell
 
     def _take(self, cell: Cell, trial: Trial) -> None:
         """Count a cell, and see what follows from it."""

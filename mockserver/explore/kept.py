@@ -112,13 +112,17 @@ class OtherExploration(Exception):
 
 class ExplorationFolder:
     """The folder of one exploration, with each cell, its scenario file and its output. It is made when it does not
-    exist. ``cells.jsonl`` has a line that says what was explored, then one for each cell, written as it comes."""
+    exist. ``cells.jsonl`` has a line that says what was explored, with the options of its server (``serve``), then one
+    for each cell, written as it comes."""
 
-    def __init__(self, folder: Path, command: Sequence[str], seed: int, client_timeout: str) -> None:
+    def __init__(
+        self, folder: Path, command: Sequence[str], seed: int, client_timeout: str, serve: Sequence[str] = ()
+    ) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._cells = folder / CELLS
         self._head = {"command": list(map(mask_text, command)), "seed": seed, "client timeout": client_timeout}
+        self._head |= {"server": list(serve)} if serve else {}
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
@@ -154,9 +158,10 @@ class ExplorationFolder:
             self.begin()
             return []
         head, cells = self._read()
-        for name, wanted in self._head.items():
-            if head.get(name) != wanted:
-                raise OtherExploration(f"{self._cells} is of another {name}: it has {head.get(name)!r}, now {wanted!r}")
+        for name in dict.fromkeys((*self._head, *head)):
+            had, wanted = head.get(name), self._head.get(name)
+            if had != wanted:
+                raise OtherExploration(f"{self._cells} is of another {name}: it has {had!r}, now {wanted!r}")
         return cells
 
     def keep(self, cell: Cell) -> None:

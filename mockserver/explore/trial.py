@@ -216,7 +216,7 @@ class HeldRun:
         """Whether the command was killed at the call."""
         return self.until == "all" and not self.why_not
 
-    def judged(self, ended: Ended) -> Ended:
+    def worse_of(self, ended: Ended) -> Ended:
         """How it ended; of two runs as the one that did not end in time or, else, that failed."""
         is_worse = ended.exit == 0 or (ended.exit is not None and self.ended is not None and self.ended.exit is None)
         return replace(ended, exit=self.ended.exit) if self.ended is not None and is_worse else ended
@@ -257,7 +257,7 @@ class HeldRun:
 @record
 class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
-    output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
+    output, unmasked. ``run`` names the program for ``isolated``, which shares a server with others; ``salt``
     is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
     shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
     server was there before; ``line`` are connections to it for all runs."""
@@ -305,7 +305,7 @@ class TrialRunner:
             ended = runs.enter_context(self.commands.run(self.argv, output=output, beside=held.go, **way))
             if restarts or held.was_killed:
                 ended = runs.enter_context(self.commands.run(self.restart or self.argv, output=restart, **way))
-            ended = held.judged(ended)
+            ended = held.worse_of(ended)
             with output.open("ab") as file:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
             return Observed(
@@ -367,7 +367,7 @@ def _key(*parts: object) -> str:
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
-    """What a command is told of its sandbox, and of a folder that is its own for one run, made in another."""
+    """Make the folder of a run in another, and say what its command is told of that and of its sandbox."""
     own = folder / "run"
     own.mkdir()
     names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}

@@ -22,7 +22,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, problem
 from mockserver.settings import Settings
 from mockserver.web.access import OPERATION, QUIET_PATHS, REFUSED, STATUS, Access
-from mockserver.web.request import ASKED_PATH, UNTIDY, RawHeader, are_usual, is_foreign, send_json, tidied
+from mockserver.web.request import ASKED_PATH, RawHeader, are_usual, is_foreign, send_json, tidied
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
 
@@ -120,8 +120,7 @@ class Guard:
         if not is_usual and (refusal := self._sender_refusal(scope, host, hosts, coding)) is not None:
             return _refuse(scope, send, refusal)
         scope[ASKED_PATH], scope["root_path"] = path, ""
-        if UNTIDY.search(path):
-            scope["path"] = tidied(path)
+        scope["path"] = tidied(path)
         # Doubled slashes are ignored when a route is looked for, so they are here.
         bare = path.lstrip("/")
         if bare.startswith(_OWN):

@@ -2,7 +2,6 @@
 cost of request and response objects."""
 
 import asyncio
-import re
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import field
@@ -107,10 +106,6 @@ class TooLarge(Exception):
 
 class HungUp(Exception):
     """The client went away before it had sent its body."""
-
-
-UNTIDY = re.compile(r"//|/\Z|\n")
-"""What a path has that ``tidied`` changes; nearly all have nothing of it."""
 
 
 def tidied(path: str) -> str:

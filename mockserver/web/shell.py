@@ -106,8 +106,7 @@ class Endpoint:
                 scope[STEP] = step
                 step.result.answered = True
                 step.sandbox.holding.in_flight.pop(id(step), None)
-                if step.result.watched or step.result.webhooks:
-                    self._ended(step, receive)
+                self._ended(step, receive)
 
     async def _reply(self, scope: asgi.Scope, request: Request) -> Reply:
         """Read, authenticate, arrive, act: the reply to a request, which may be a refusal. Raises ``HungUp``."""

@@ -18,7 +18,8 @@ IDLE_IN_STORE = "24h"
 
 
 async def drop_idle(world: World) -> None:
-    """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time waited for."""
+    """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time waited for. Nothing
+    where no time is set."""
     if (idle := world.settings.sandbox_idle or (IDLE_IN_STORE if world.store is not None else None)) is not None:
         length = parse_duration(idle)
         while True:

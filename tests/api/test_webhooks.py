@@ -252,6 +252,16 @@ def test_overtaken_by_the_next() -> None:
     assert [one["body"]["data"]["status"] for one in arrived(api)] == ["REFUND", "SUCCESS"]
 
 
+def test_one_that_is_withdrawn_holds_the_place_of_no_other() -> None:
+    api = scripted("{swap_with_next: true}", op="webhook.deliver")
+    for _ in range(2):
+        address = {"types": ["Transaction"], "url": HOOK["url"]}
+        subscription = api.post("/webhook/subscription", address)["webhookSubscriptionId"]
+        api.charge()
+        assert logged(api)[-1]["state"] == "held"
+        api.delete(f"/webhook/subscription/{subscription}")
+
+
 def test_overtaken_by_nobody_it_goes_after_a_minute() -> None:
     api = scripted("{swap_with_next: true}")
     api.charge(webhook=HOOK)

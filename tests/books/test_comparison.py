@@ -53,6 +53,7 @@ def found(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, i
         pytest.param({"state": "paid"}, [PAID], id="paid-without-an-amount"),
         pytest.param({"paid": 20}, [refunded("5")], id="gross"),
         pytest.param({"paid": 20}, [refunded("20")], id="gross-without-a-claim"),
+        pytest.param({"paid": 0, "state": "shipped"}, [], id="shipped-for-a-voucher"),
         pytest.param({"paid": 20, "state": "paid"}, [refunded("5")], id="paid-and-partly-given-back"),
         pytest.param({"paid": 20, "state": "paid"}, [refunded("20", settles=9)], id="paid-until-the-refund-settles"),
         pytest.param({"paid": 20, "state": "paid"}, [refunded("20"), PAID_AGAIN], id="given-back-and-paid-again"),

@@ -185,7 +185,7 @@ def test_recorded_traffic_becomes_examples_that_pass(tmp_path: Path) -> None:
 
 def test_a_failure_that_does_not_happen_here_is_not_taken_for_the_recorded_one(tmp_path: Path) -> None:
     file, out = tmp_path / "fail.har", tmp_path / "recorded.yaml"
-    poor = {"message": f"Insufficient Funds\n{VISA}", "code": 15, "isRetryable": True}
+    poor = {"message": f"Insufficient Funds\n{VISA}\x1b", "code": 15, "isRetryable": True}
     file.write_text(
         har(
             ("POST", f"{BASE}/charge/card", CHARGE, 400, poor),

@@ -118,9 +118,12 @@ def test_the_worst_is_seen_alone_under_the_options_of_the_exploration(tmp_path: 
 
 
 def test_a_fault_that_fits_no_call_is_refused(tmp_path: Path) -> None:
+    assert "charge.create#1  UNSAFE" in explored(tmp_path).output
+    kept = sorted(path.name for path in (tmp_path / "explored").iterdir())
     done = explored(tmp_path, "--faults", "lagging_read")
     words = "nothing to try: no fault of --faults and --ops makes sense at a call of the command (charge.create#1)"
     assert (done.exit_code, words in done.output) == (2, True), done.output
+    assert sorted(path.name for path in (tmp_path / "explored").iterdir()) == kept
 
 
 POLLS = """

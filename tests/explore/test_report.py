@@ -306,6 +306,10 @@ def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> 
         ("no json\n", "is not a file of an exploration; remove it or choose another --out"),
         ('{"command": ["b"], "seed": 1, "client timeout": "30s"}\n', "is of another command: it has ['b'], now ['a']"),
         ('{"command": ["a"], "seed": 1, "client timeout": "30s"}\n{"name": 5}\n', "is not a file of an exploration"),
+        (
+            '{"command": ["a"], "seed": 1, "client timeout": "30s", "server": ["--profile", "sdk"]}\n',
+            "is of another server: it has ['--profile', 'sdk'], now None",
+        ),
     ],
 )
 def test_what_another_left_is_not_resumed(tmp_path: Path, text: str, words: str) -> None:

@@ -77,8 +77,9 @@ def rules(call: ControlCall) -> object:
     sandbox, connections = call.sandbox(), call.world.directory.connections
     met = {one.rule.id: one for one in connections.rules() if one.rule.stage is Stage.CONNECT}
     reports = (met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now))
-    told = ((one, {"alive": one.spent is None, "expectationMet": one.unmet is None}) for one in reports)
-    rules = [reply_of("RuleReportAnswer", one, **others) for one, others in told]
+    rules = [
+        reply_of("RuleReportAnswer", one, alive=one.spent is None, expectationMet=one.unmet is None) for one in reports
+    ]
     return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
 
