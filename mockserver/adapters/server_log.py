@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import iso
+from mockserver.domain.masking import mask_text
 from mockserver.settings import LOG_LEVELS, LogRecord, Settings
 
 Echo: TypeAlias = Callable[..., None]
@@ -68,7 +69,8 @@ class LibraryMessages(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record, with the traceback that it may have."""
         say = self._log.error if record.levelno >= logging.ERROR else self._log.warning
-        say(self.format(record))
+        # An error that nobody foresaw may quote what a client has sent.
+        say(mask_text(self.format(record)))
 
     def take_over(self, *names: str) -> None:
         """Print what these loggers get, in place of all other handlers."""

@@ -77,7 +77,9 @@ def _untried(made: Exploration) -> list[str]:
     tried = [FAULTS[by] for cell in made.cells for _, by in cell.injections]
     if made.left_out or any(cell.is_drawn for cell in made.cells):
         return []
-    able = [one for one in FAULTS.values() if any(one.fits(point) for point in made.baseline.points)]
+    ops = {at.partition("#")[0] for cell in made.cells for at, _ in cell.injections}
+    points = [point for point in made.baseline.points if point.op in ops]
+    able = [one for one in FAULTS.values() if any(map(one.fits, points))]
     rare = [one.name for one in able if not one.is_usual and one.at not in OWN_AXES and one not in tried]
     axes = [f"--{at}" for at in OWN_AXES if at in {one.at for one in able} - {one.at for one in tried}]
     words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes]

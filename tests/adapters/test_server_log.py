@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 import mockserver
 from mockserver.adapters import server_log
-from mockserver.adapters.server_log import RequestLog, ServerLog
+from mockserver.adapters.server_log import LibraryMessages, RequestLog, ServerLog
 from mockserver.settings import Settings
 from mockserver.web.access import LogLine
 from tests import warm
@@ -231,6 +232,20 @@ def test_a_line_of_the_server_that_cannot_be_written_stops_nothing() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     ServerLog(echo, Settings()).error("the store could not be written")
+
+
+def test_the_traceback_of_an_error_that_nobody_foresaw_tells_no_secret() -> None:
+    said: list[str] = []
+    handler = LibraryMessages(ServerLog(lambda line, *, err=False: said.append(line), Settings()))
+    logger = logging.Logger("library")
+    logger.addHandler(handler)
+    try:
+        raise KeyError(f"{NUMBER} of sk_secret_1234")
+    except KeyError:
+        logger.exception("it failed for %s", NUMBER)
+    [text] = said
+    assert text.startswith("it failed for 4539********1486\nTraceback")
+    assert text.endswith("KeyError: '4539********1486 of sk_***'")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")

@@ -130,6 +130,18 @@ def test_the_server_ends_with_the_run(number: int, tmp_path: Path) -> None:
     until(lambda: not is_there(url))
 
 
+def test_a_run_that_is_interrupted_before_its_program_begins_leaves_nothing(tmp_path: Path) -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "mockserver", "run", "--", "sleep", "60"],
+        env={**os.environ, "PYTHONPATH": str(warm.ROOT), "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+    )
+    until(lambda: any(tmp_path.iterdir()))
+    started.send_signal(signal.SIGTERM)
+    _, said = started.communicate(timeout=30)
+    assert (started.returncode, said, list(tmp_path.iterdir())) == (130, b"interrupted\n", [])
+
+
 def is_there(url: str) -> bool:
     try:
         return bool(urlopen(f"{url}/healthz", timeout=5).status == 200)
