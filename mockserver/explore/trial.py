@@ -308,11 +308,13 @@ class TrialRunner:
             ended = held.worse_of(ended)
             with output.open("ab") as file:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
+            # What the shop does afterwards is not the command's: no fault is aimed at it.
+            entries = sandbox.journal()
+            after = AfterRun(sandbox, self.aftermath, done, folder, ignored).end(is_loud=ended.exit not in (0, None))
             return Observed(
                 ended,
-                # What the shop does afterwards is not the command's: no fault is aimed at it.
-                entries=sandbox.journal(),
-                after=AfterRun(sandbox, self.aftermath, done, folder, ignored).end(is_loud=ended.exit not in (0, None)),
+                entries=entries,
+                after=after,
                 fired=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
                 timeline=sandbox.report("timeline"),
                 output=output,

@@ -107,8 +107,9 @@ class CallRow(RouteRow):
 
 
 class Route(CallRow):
-    """One operation: who may call it, and on which source it rests. ``handle`` is the endpoint function. ``ahead``
-    begins work that the operation needs before its step, and that changes nothing; None when there is little of it.
+    """One operation: who may call it, and on which source it rests. ``handle`` is the endpoint function: it
+    gives the body of the answer, or a ``Reply`` of which status and body alone count. ``ahead`` begins work that the
+    operation needs before its step, and that changes nothing; None when there is little of it.
     ``is_public``: a public key opens it too. ``creates``: the assumption ``response.created_status`` says with which
     status it answers.
     """

@@ -69,6 +69,7 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
         unknown=request.unknown,
         pace=pace,
         is_browser=is_browser and not is_own_page(headers),
+        is_late=sandbox.past is not None and step.result.lag != 0,
     )
     watch.called(_answered(_done(call, step), step, reply.fault))
 
@@ -95,7 +96,6 @@ def _done(call: Call, step: Step) -> Call:
         events=result.events,
         currency=_currency_of(step) if code is not None or call.op in ALSO_TAKEN else None,
         is_repeat=result.is_repeat,
-        is_late=step.sandbox.past is not None and result.lag != 0,
         is_partial=result.ruled and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
         rows=batch.meaning if call.op == "batch.create" and isinstance(batch, Batch) else None,
     )

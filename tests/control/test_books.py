@@ -224,6 +224,7 @@ def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:
         ({"rows": [{"paid": 1}]}, "Rows[0].Reference", "missing, wanted one of charge, subscription, reference"),
         ({"rows": [{"reference": "a"}, {"reference": "b", "paid": "lots"}]}, "Rows[1].Paid", "got 'lots'"),
         ({"rows": [{"reference": "a", "paid": 10**30}]}, "Rows[0].Paid", "at most 15"),
+        ({"rows": [{"reference": "a", "paid": "lots"}, {"reference": "b", "total": 1}]}, "Rows[0].Paid", "got 'lots'"),
         ({"rows": [{"reference": "a", "currency": "AUDD"}]}, "Rows[0].Currency", "did you mean 'AUD'?"),
     ],
 )
@@ -233,6 +234,7 @@ def test_wrong_books_are_refused_with_their_place_and_change_nothing(
     pay(api)
     assert found(api) == ["charged-but-unpaid"]
     details = api.call("POST", "/__admin/books/compare", body)["details"]
+    assert list(details) == [field]
     assert words in details[field]
     assert len(api.call("GET", "/__admin/findings")["findings"]) == 1
 

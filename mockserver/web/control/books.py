@@ -172,9 +172,10 @@ async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[lis
         raise invalid({"States": str(fault)}) from None
     rows = [one for one in await for_each(enumerate(given), reading.row) if one is not None]
     try:
-        check_claims(reading.names)
+        # What a bad row claims is not known.
+        check_claims(() if reading.faults else reading.names)
     except BadRow as fault:
-        reading.faults.setdefault("Rows", fault.words)
+        reading.faults["Rows"] = fault.words
     books = ShopBooks(sandbox, rows, is_settled=asked.settled)
     for place, bad in chain.from_iterable(await for_each(() if reading.faults else books.rows, books.faults)):
         reading.note(place, bad)
