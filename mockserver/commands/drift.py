@@ -13,7 +13,7 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment, machine_now
 from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.commands.ending import stop
+from mockserver.commands.ending import run_interruptible, stop
 from mockserver.commands.options import options
 from mockserver.drift.differences import Run
 from mockserver.drift.importing import commented, scenario_of
@@ -58,7 +58,7 @@ def drift(
         if record is not None:
             record.mkdir(parents=True, exist_ok=True)
             (record / "drift.har").write_text(written(recordings[-1]), "utf-8")
-        reports = [asyncio.run(judge(one, profile)) for one in recordings]
+        reports = [run_interruptible(judge(one, profile)) for one in recordings]
         click.echo("\n\n".join(map(str, reports)))
         if write is not None:
             write.write_text(reports[-1].written(), "utf-8")
@@ -89,7 +89,7 @@ def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
     run = Run(f"drift-{machine_now() // 1_000:x}", machine_now())
     server = remote(url, key, machine_now)
     try:
-        return Recording(url, run, asyncio.run(play(steps(ops), server, run.name)))
+        return Recording(url, run, run_interruptible(play(steps(ops), server, run.name)))
     except NotCompared as refused:
         raise NotCompared(f"{url}: {refused}", refused.code) from None
 

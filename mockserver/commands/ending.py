@@ -1,11 +1,13 @@
 """How a command ends before it is done: for a reason, or by a signal."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
+
+T = TypeVar("T")
 
 
 def stop(code: int, words: str) -> NoReturn:
@@ -27,18 +29,46 @@ def heeded() -> dict[int, Any]:
 @contextmanager
 def interruptions() -> Iterator[None]:
     """What asks to end raises ``KeyboardInterrupt``, once: what ends then is not interrupted again."""
+
+    def interrupt() -> NoReturn:
+        raise KeyboardInterrupt
+
+    with _once(interrupt):
+        yield
+
+
+def run_interruptible(story: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine, which what asks to end cancels, once: where ``interruptions`` raises is anywhere, in the middle
+    of a step of the loop or of a library too. Raises ``KeyboardInterrupt`` when it was cancelled."""
+    import asyncio
+
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        task = loop.create_task(story)
+        with _once(lambda: loop.call_soon_threadsafe(task.cancel)):
+            try:
+                return loop.run_until_complete(task)
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _once(act: Callable[[], object]) -> Iterator[None]:
+    """The first signal that asks to end does something within this block, and those after it nothing."""
     import signal
 
     before = heeded()
 
-    def interrupt(*_: object) -> NoReturn:
+    def handle(*_: object) -> None:
         for number in before:
             signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
+        act()
 
     for number in before:
-        signal.signal(number, interrupt)
-    yield
-    for number, handler in before.items():
-        if signal.getsignal(number) is interrupt:
-            signal.signal(number, handler)
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is handle:
+                signal.signal(number, handler)
