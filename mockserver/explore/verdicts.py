@@ -173,8 +173,9 @@ def _sent_on(place: Place, was: Figures, now: Figures) -> MoneyDifference | None
 
 
 def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[MoneyDifference]:
-    """What books that agree do not say: money of an order that was transferred again, and a hold that the run without
-    a fault does not leave, of an order that they call paid or refunded; or more than it ever had of one called held.
+    """What books that agree do not say: money of an order that was transferred again, and a hold, or a payment that is
+    pending, which the run without a fault does not leave, of an order that they call paid or refunded; or more than
+    it ever had of one called held.
 
     Rows that give ``held``, or call the order pending or unknown, or something of the shop's own, say enough.
     """
@@ -185,11 +186,13 @@ def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[M
         (was, peak), now = before.get(place, nothing), Figures.of(order)
         if place[0] and (sent := _sent_on(place, was, now)):
             found.append(sent)
-        claims = end.claims_of(order) if now.held > was.held else set()
-        most = peak if Claim.HELD in claims else was.held
-        if now.held > most and claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
-            left = f"{money_text(now.held, place[1])} of {order['reference'] or 'an order'} stay held"
-            found.append(MoneyDifference(False, f"{left}, {money_text(most, place[1])} without a fault"))
+        most, left = was.held + was.pending, now.held + now.pending
+        claims = end.claims_of(order) if left > most else set()
+        most = peak if Claim.HELD in claims else most
+        if left > most and claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+            stays = f"{money_text(left, place[1])} of {order['reference'] or 'an order'} stay held or pending"
+            said = f"{stays}, without a fault {money_text(most, place[1])}; the books do not say so"
+            found.append(MoneyDifference(False, said))
     return found
 
 

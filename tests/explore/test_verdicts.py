@@ -224,6 +224,8 @@ def test_a_hold_that_books_do_not_name_is_doubtful_where_no_fault_leaves_none(ro
     assert held_beside(row) is Verdict.DOUBTFUL
     assert held_beside(row, base=money(order(captured=20, held=20))) is Verdict.SURVIVED
     assert held_beside(row, held=0) is Verdict.SURVIVED
+    # It will be taken, once it has settled.
+    assert held_beside(row, held=0, pending=20) is Verdict.DOUBTFUL
 
 
 @pytest.mark.parametrize(
