@@ -24,6 +24,7 @@ COMPARED = (
     "refund-not-made",
     "amount-differs",
     "hold-left-open",
+    "paid-by-another",
 )
 """The findings of a comparison."""
 
