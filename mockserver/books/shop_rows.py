@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
-from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, Currency, number_text
+from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, Currency, number_text, places
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
 
@@ -161,12 +161,23 @@ def _amount(field: str, given: Any, currency: Currency | None) -> Decimal | None
         raise BadRow(field, f"got {number_text(number)[:_SHOWN]}, wanted 0 or more")
     if number.adjusted() >= MAX_INTEGER_DIGITS:
         raise BadRow(field, f"got {number.adjusted() + 1} digits before the point, at most {MAX_INTEGER_DIGITS}")
-    digits = 3 if currency is None else currency.digits
-    near = number.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN)
+    near = number.quantize(Decimal(1).scaleb(-3 if currency is None else -currency.digits), ROUND_HALF_EVEN)
     if abs(near - number) > _DUST:
-        whose = "an amount" if currency is None else currency.code
-        raise BadRow(field, f"got {number_text(number)[:_SHOWN]}, {whose} has {digits or 'no'} digits after the point")
+        raise _too_exact(field, number, currency)
     return near
+
+
+def excess(row: ShopRow, code: str) -> BadRow | None:
+    """The fault of a row that names no currency and means this one, where an amount has more digits than it."""
+    currency = CURRENCIES[code]
+    given = ((field, getattr(row, field) or Decimal()) for field in AMOUNTS)
+    bad = (_too_exact(field, amount, currency) for field, amount in given if places(amount) > currency.digits)
+    return next(bad, None)
+
+
+def _too_exact(field: str, number: Decimal, currency: Currency | None) -> BadRow:
+    whose, digits = ("an amount", 3) if currency is None else (currency.code, currency.digits)
+    return BadRow(field, f"got {number_text(number)[:_SHOWN]}, {whose} has {digits or 'no'} digits after the point")
 
 
 def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.books.comparison import COMPARED, Belief, agrees, difference
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, money_text, transferred
-from mockserver.books.shop_rows import BadRow, Claim, ShopRow
+from mockserver.books.shop_rows import BadRow, Claim, ShopRow, excess
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.masking import mask_start, mask_text
@@ -135,13 +135,15 @@ class ShopBooks:
         rest."""
 
     def faults(self, key: OrderKey) -> list[tuple[int, BadRow]]:
-        """The rows of an order, by their place, that name no currency where the order has several."""
+        """The rows of an order, by their place, that name no currency where the order has several, or where an amount
+        has more digits than its only one."""
         currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
-        if len(currencies) < 2:
-            return []
+        unnamed = [(place, row) for place, row in self.rows[key] if row.currency is None]
+        if len(currencies) == 1:
+            return [(place, bad) for place, row in unnamed if (bad := excess(row, currencies[0])) is not None]
         name = mask_start(key[1], _LONGEST_NAME)
         bad = BadRow("currency", f"missing, and {name} has charges in {' and '.join(currencies)}")
-        return [(place, bad) for place, row in self.rows[key] if row.currency is None]
+        return [(place, bad) for place, _ in unnamed if currencies]
 
     def note_unknown(self, charge: Charge) -> None:
         """Remember a charge of which the books have no row."""

@@ -263,7 +263,7 @@ class FieldTest:
     operators: tuple[tuple[str, str], ...]
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
     equals: frozenset[Value] | None = None
-    operands: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    operands: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def wants_presence(self) -> bool:

@@ -220,7 +220,8 @@ async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: 
     lifespan = LifespanOn(server.config)
     # By this the application knows that its scenarios may cut connections.
     lifespan.state[TRANSPORT] = True
-    _heed_signals(app, server, log)
+    reload = reloading(app, log)
+    _heed_signals(app, server, reload)
     await lifespan.startup()
     if lifespan.should_exit:
         return Exit.INTERNAL
@@ -230,7 +231,7 @@ async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: 
         server.lifespan.state = lifespan.state
         await server.startup(sockets=[bound.plain])
         collector.start()
-        return await _run(app, bound, server, context, log)
+        return await _run(app, bound, server, context, reload, log)
     finally:
         await lifespan.shutdown()
 
@@ -253,7 +254,12 @@ def _tls_context(bound: Listeners, flaw: TlsMap | None) -> ssl.SSLContext | None
 
 
 async def _run(
-    app: Application, bound: Listeners, server: Server, context: ssl.SSLContext | None, log: ServerLog
+    app: Application,
+    bound: Listeners,
+    server: Server,
+    context: ssl.SSLContext | None,
+    reload: Callable[[], None],
+    log: ServerLog,
 ) -> int:
     settings = bound.settings
     app.world.log = requests = RequestLog(log.echo, settings)
@@ -271,7 +277,7 @@ async def _run(
             log.address(f"ready on {settings.address}")
             if settings.watch:
                 seen = stamps(settings.scenario)
-                watching = asyncio.create_task(watch(settings.scenario, seen, reloading(app, log)))
+                watching = asyncio.create_task(watch(settings.scenario, seen, reload))
                 ready.callback(watching.cancel)
             await server.main_loop()
     except OSError as problem:
@@ -347,7 +353,7 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
                 target.unlink()
 
 
-def _heed_signals(app: Application, server: Server, log: ServerLog) -> None:
+def _heed_signals(app: Application, server: Server, reload: Callable[[], None]) -> None:
     """Stop at SIGTERM and SIGINT (a second one does not wait for answers), reload at SIGHUP."""
     loop = asyncio.get_running_loop()
 
@@ -359,7 +365,7 @@ def _heed_signals(app: Application, server: Server, log: ServerLog) -> None:
 
     actions: dict[int, Callable[[], None]] = {signal.SIGTERM: stop, signal.SIGINT: stop}
     if sys.platform != "win32":
-        actions[signal.SIGHUP] = reloading(app, log)
+        actions[signal.SIGHUP] = reload
     for number, action in actions.items():
         # Loops without add_signal_handler (Windows) are woken by the standard one.
         try:

@@ -249,6 +249,24 @@ def test_a_row_without_a_currency_is_refused_where_the_order_has_two(api: Api) -
     assert found(api, *rows) == []
 
 
+@pytest.mark.parametrize(
+    ("currency", "row", "details"),
+    [
+        ("AUD", {"paid": "20.001"}, {"Rows[0].Paid": "got 20.001, AUD has 2 digits after the point"}),
+        ("AUD", {"paid": 20, "refunded": 0.005}, {"Rows[0].Refunded": "got 0.005, AUD has 2 digits after the point"}),
+        ("JPY", {"paid": 20.5}, {"Rows[0].Paid": "got 20.5, JPY has no digits after the point"}),
+        ("BHD", {"paid": "20.000"}, None),
+        ("AUD", {"paid": 20.0000001}, None),
+    ],
+)
+def test_without_a_currency_amounts_have_the_digits_of_the_orders_only_one(
+    api: Api, currency: str, row: Any, details: Any
+) -> None:
+    pay(api, amount=20, currency=currency)
+    answer = compare(api, {"reference": "order-1", **row})
+    assert (answer["details"] if answer.status == 400 else None) == details
+
+
 def test_books_have_ten_megabytes_at_most(api: Api) -> None:
     assert compare(api, "x" * 10_000_001).status == 413
 

@@ -122,6 +122,7 @@ def test_a_rule_that_may_fire(rule: str) -> None:
                 ("between: [5, 100]", "gt: 5, lt: 100"),
                 ("starts_with: order-", "starts_with: order-5, ends_with: x"),
                 ("ends_with: '5'", "ends_with: -5"),
+                (f"contains: {'a' * 99}b", f"contains: {'a' * 99}b"),
             ]
         ),
         (
@@ -165,6 +166,8 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
                 ("starts_with: order-", "ends_with: order-"),
                 ("starts_with: order-", "contains: order-5"),
                 ("ne: 5", "gt: 4"),
+                # Alike in what an explanation shows of them.
+                (f"contains: {'a' * 99}b", f"contains: {'a' * 99}c"),
             ]
         ),
         *(
