@@ -8,7 +8,6 @@ import pytest
 from mockserver.web.transport_faults import Cut
 from tests.driving import DUMMY, Api
 
-
 FIGURES = ("held", "captured", "refunded", "net", "pending")
 
 
