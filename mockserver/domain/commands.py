@@ -1,8 +1,9 @@
 """What callers ask for, in the imperative. ``wire`` builds commands, ``engine`` carries them out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from decimal import Decimal
+from operator import attrgetter
 
 from mockserver.domain.charge import Charge, FailedAttempt, Payer, WebhookTarget
 from mockserver.domain.clock import Instant, Micros
@@ -68,29 +69,25 @@ class NewCharge:
             provider.summary,
             instrument=instrument,
             added=now,
-            reference=self.reference,
             email=self.email or (payer.email if payer else None),
             customer_id=customer_id,
             payer=payer,
             authorised=None if declined else amount,
-            capture=self.capture,
             failed_attempts=failed_attempts,
             succeeded=now if event is ChargeEvent.PAID else None,
             estimated_cost=provider.cost_of(amount, currency, card.number if card else None),
             three_ds_verified=verified,
             three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
             challenged=event is ChargeEvent.CHALLENGED,
-            three_ds_notification_url=self.three_ds_notification_url,
-            initiator=self.initiator,
-            ip=self.ip,
-            descriptor=self.descriptor,
-            subscription_id=self.subscription_id,
-            batch_id=self.batch_id,
-            payment_link_id=self.payment_link_id,
-            metadata=self.metadata,
-            webhook=self.webhook,
             transfer=self.source.transfer if isinstance(self.source, TokenSource) else None,
+            **dict(zip(_AS_ASKED, _as_asked(self), strict=True)),
         )
+
+
+_WORKED_OUT = {"amount", "currency", "payer", "email"}
+_AS_ASKED = sorted({one.name for one in fields(NewCharge)} & {one.name for one in fields(Charge)} - _WORKED_OUT)
+_as_asked = attrgetter(*_AS_ASKED)
+"""What a charge has as its command says it: the fields of the same names."""
 
 
 @record

@@ -325,7 +325,7 @@ def _consult(step: Step, op: str, charge: Charge) -> Pending | None:
     if provider is None:
         return None
     outcome = providers.ask(step, op, provider, charge.instrument, "charge")
-    providers.refuse_declined(outcome, REFUSALS[op])
+    providers.refuse_declined(outcome, REFUSALS.get(op))
     return outcome.provider if isinstance(outcome.provider, Pending) else None
 
 
