@@ -87,12 +87,16 @@ class QuotaMember(ABC):
             quota.held += by
             # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for one large entry.
             if by > 0:
-                quota.put_last(self)
+                quota.by_use[self] = None
+                quota.by_use.move_to_end(self)
+                if quota.held > quota.most:
+                    quota.enforce()
 
 
 class JournalQuota:
     """At most ``most`` bytes, roughly counted, for all its members; ``dropped`` counts the entries that were given up
-    for that, ``overflown`` those that the bound of a journal alone has pushed out."""
+    for that, ``overflown`` those that the bound of a journal alone has pushed out. ``by_use`` has the members, those to
+    which nothing has come for longest first."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -100,20 +104,21 @@ class JournalQuota:
         self.dropped = 0
         self.overflown = 0
         self._report_at = 1
-        self._quietest: OrderedDict[QuotaMember, None] = OrderedDict()
+        self.by_use: OrderedDict[QuotaMember, None] = OrderedDict()
 
     def enter(self, member: QuotaMember) -> None:
         """Count what it holds from now on."""
         member.quota = self
         self.held += member.size
-        self.put_last(member)
+        self.by_use[member] = None
+        self.enforce()
 
     def leave(self, member: QuotaMember) -> None:
         """Count it no longer: its sandbox is gone."""
         if member.quota is self:
             member.quota = None
             self.held -= member.size
-            self._quietest.pop(member, None)
+            self.by_use.pop(member, None)
 
     def news(self) -> str | None:
         """A warning about entries that were given up: the first time, and whenever ten times as many are gone."""
@@ -126,17 +131,14 @@ class JournalQuota:
             f"{self.dropped} of their oldest entries have been dropped for that so far"
         )
 
-    def put_last(self, member: QuotaMember) -> None:
-        """Something has come to a member: those to which nothing has come for longer give up their oldest entries until
-        the rest fits."""
-        self._quietest[member] = None
-        self._quietest.move_to_end(member)
-        while self.held > self.most and self._quietest:
-            first = next(iter(self._quietest))
-            if first.give_up_oldest():
+    def enforce(self) -> None:
+        """Let the quietest give up their oldest entries until the rest fits."""
+        while self.held > self.most and self.by_use:
+            quietest = next(iter(self.by_use))
+            if quietest.give_up_oldest():
                 self.dropped += 1
             else:
-                del self._quietest[first]
+                del self.by_use[quietest]
 
 
 class Cause(NamedTuple):
