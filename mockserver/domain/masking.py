@@ -87,7 +87,7 @@ def _card_shown(text: str) -> str:
 
 
 def mask_printed(text: str) -> str:
-    """What a program printed, masked like any text, and each ccv that stands behind its name."""
+    """A text that may hold JSON or a form, masked like any text, and each ccv that stands behind its name."""
     return re.sub(_CCV_PRINTED, r"\1***", mask_text(text))
 
 
@@ -149,7 +149,7 @@ def _mask_of(name: str) -> Callable[[str], str]:
         return _mask_ccv
     if _PHONE_FIELD.search(folded):
         return _mask_phone
-    return _mask_card if folded in _CARD_FIELDS else mask_text
+    return _mask_card if folded in _CARD_FIELDS else mask_printed
 
 
 def _mask_key(_: str) -> str:

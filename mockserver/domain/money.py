@@ -56,7 +56,8 @@ _BY_NAME: dict[str, str] = {row.name.lower(): row.code for row in CURRENCIES.val
 def currency(text: str) -> Currency:
     """The currency of an alphabetic code in any letter case (assumption ``currency.allowed``). Raises ``Invalid`` (29)
     with what was got and the nearest code."""
-    found = CURRENCIES.get(text) or CURRENCIES.get(text.strip().upper())
+    # Letters such as a dotless i are upper-cased into others.
+    found = CURRENCIES.get(text.strip().upper()) if text.isascii() else None
     if found is None:
         raise Invalid(Code.CURRENCY_NOT_SUPPORTED, {"Currency": _unknown(text)})
     return found

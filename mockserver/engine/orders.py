@@ -5,12 +5,13 @@ An order is a subscription, a reference, or a charge without either. Source: doc
 comparison finds.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.books.comparison import COMPARED, Belief, agrees, difference
-from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
-from mockserver.books.shop_rows import BadRow, ShopRow, excess
+from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, money_text, transferred
+from mockserver.books.shop_rows import BadRow, Claim, ShopRow, excess
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.masking import mask_start, mask_text
@@ -22,6 +23,7 @@ from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST_LINES, _MOST_WEBHOOKS = 4, 2
 _LONGEST_NAME = 60
+_DIGITS = re.compile("[0-9]{4}")
 
 
 def key_of(charge: Charge) -> OrderKey:
@@ -167,9 +169,31 @@ class ShopBooks:
             rows[row.currency or next(iter(orders), "")].append(row)
         for currency in dict.fromkeys((*orders, *rows)):
             order, belief = orders.get(currency) or OrderMoney(key, currency), Belief(name, rows[currency])
-            found = difference(belief, order, is_settled=self.is_settled)
+            found = difference(belief, order, is_settled=self.is_settled) or self._of_payers(belief, order)
             if found is not None:
                 yield BookDifference(*found, belief, order)
+
+    def _of_payers(self, belief: Belief, order: OrderMoney) -> tuple[str, str] | None:
+        """Money of an order that came from another customer, or card, than its rows name. Both must be known: a name
+        that is no customer's, and four digits where no card was charged, say nothing."""
+        names = {row.payer for row in belief.rows if row.payer and Claim.UNKNOWN not in belief.claims}
+        customers = {one for name in names for one in self._customers(name)}
+        for charge, money in zip(order.charges, order.each, strict=True):
+            card, payer = charge.instrument.card, charge.customer_id
+            is_other = payer is not None and payer not in customers
+            if not customers:
+                is_other = card is not None and all(map(_DIGITS.fullmatch, names)) and card.number.last4 not in names
+            if names and is_other and money.exposure > 0:
+                who = f"customer {payer}" if customers or card is None else f"the card that ends in {card.number.last4}"
+                amount, named = money_text(money.exposure, order.currency), " or ".join(sorted(names))
+                return "paid-by-another", f"{amount} of {belief.order} came from {who}, the shop's books name {named}"
+        return None
+
+    def _customers(self, name: str) -> Iterator[str]:
+        """The ids of the customers of an id, a reference or an email."""
+        known = self._sandbox.customers
+        for by, value in (("id", name), ("reference", name), ("email", name.lower())):
+            yield from (one.customer_id for one in known.find(by, value))
 
     def _charges(self, key: OrderKey) -> list[Charge]:
         if key in self.unknown:

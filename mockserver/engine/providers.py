@@ -128,7 +128,7 @@ def get(sandbox: Sandbox, provider_id: str) -> Provider:
 
 
 def named(sandbox: Sandbox, provider_id: str, needs: Capability) -> Provider:
-    """The provider that a body names. Raises ``Invalid`` 39 (unknown), 32, 71, 78, 103 (lacks the feature)."""
+    """The provider that a body or query names. Raises ``Invalid`` 39 (unknown), 32, 71, 78, 103 (lacks the feature)."""
     provider = sandbox.providers.get(provider_id)
     if provider is None or provider.state is Presence.REMOVED:
         raise Invalid(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
@@ -279,13 +279,13 @@ class Offer:
 
 def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
     """What is offered for an amount and a currency; without them, everything in use that no row hides. Raises
-    ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider)."""
+    ``Invalid`` 29 (currency), 39 and 32 (card provider)."""
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
     for feature in Capability:
         offered = [one for one in in_use(step.sandbox, feature) if one.is_offered(amount, code)]
         able[feature] = taking(step, offered, code)
-    asked = get(step.sandbox, card_provider_id) if card_provider_id else None
+    asked = named(step.sandbox, card_provider_id, Capability.CARD) if card_provider_id else None
     return Offer(able, asked or next(iter(able[Capability.CARD]), None))
 
 

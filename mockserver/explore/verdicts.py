@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from mockserver.books import shop_rows
 from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import NAMES, Figures, money_text
-from mockserver.books.shop_rows import KEYS
+from mockserver.books.shop_rows import KEYS, Claim
 from mockserver.domain.charge import ZERO
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.domain.masking import mask_text
@@ -154,23 +154,65 @@ def _difference(
         return harm(f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
     if is_refund_lost and now.refunded + now.refunding < was.refunded:
         return harm(f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
+    if sent := _sent_on(place, was, now):
+        return sent
     told = {"paid": (had, has), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
+    told["transferred"] = was.transferred, now.transferred
     said = [
         f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in told.items() if before != after
     ]
     return MoneyDifference(False, f"{order}: {', '.join(said)}") if said else None
 
 
-def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
-    """Lines of a scenario that break when a run takes more than the run without a fault."""
+def _sent_on(place: Place, was: Figures, now: Figures) -> MoneyDifference | None:
+    """More was transferred, and no more was taken: the share of a higher price is higher too."""
+    if now.transferred <= was.transferred or now.net > was.net:
+        return None
+    sent, meant = (money_text(one.transferred, place[1]) for one in (now, was))
+    return MoneyDifference(True, f"{sent} of {place[0] or 'all orders'} were transferred, {meant} were meant")
+
+
+def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[MoneyDifference]:
+    """What books that agree do not say: money of an order that was transferred again, and a hold, or a payment that is
+    pending, which the run without a fault does not leave, of an order that they call paid or refunded; or more than
+    it ever had of one called held.
+
+    Rows that give ``held``, or call the order pending or unknown, or something of the shop's own, say enough.
+    """
+    before, nothing = base.by_place(shared, base.length), (Figures(), ZERO)
+    found = []
+    for order in end.money.orders:
+        place = order["reference"] if order["reference"] in shared else "", order["currency"]
+        (was, peak), now = before.get(place, nothing), Figures.of(order)
+        if place[0] and (sent := _sent_on(place, was, now)):
+            found.append(sent)
+        most, left = was.held + was.pending, now.held + now.pending
+        claims = end.claims_of(order) if left > most else set()
+        most = peak if Claim.HELD in claims else most
+        if left > most and claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+            stays = f"{money_text(left, place[1])} of {order['reference'] or 'an order'} stay held or pending"
+            said = f"{stays}, without a fault {money_text(most, place[1])}; the books do not say so"
+            found.append(MoneyDifference(False, said))
+    return found
+
+
+def invariants_of(money: RunMoney, shared: Collection[str], *, has_books: bool = False) -> list[str]:
+    """Lines of a scenario that break when a run takes more than the run without a fault; with the shop's books, only of
+    what these cannot say."""
     times = Counter(row["reference"] for row in money.orders)
     lines = []
     for row in money.orders:
         order, figures = row["reference"], Figures.of(row)
-        if order in shared and times[order] == 1 and not {'"', "\\"} & set(order):
-            lines.append(f'net("{order}") <= {number_text(figures.net)}')
-            if figures.refunded:
-                lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
+        if order not in shared or times[order] != 1 or {'"', "\\"} & set(order):
+            continue
+        net = number_text(figures.net)
+        if figures.transferred:
+            sent = number_text(figures.transferred)
+            lines.append(f'transferred("{order}") <= {sent} or net("{order}") > {net}')
+        if not has_books:
+            lines.append(f'net("{order}") <= {net}')
+        if figures.refunded and not has_books:
+            lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
     return lines
 
 
@@ -204,14 +246,26 @@ class Verdict(StrEnum):
 @record
 class RunEnd:
     """What came of it. ``differed`` are the differences of the books when the command ended, ``rows`` the shop's rows
-    at the end; ``failed`` says why they could not be read; ``broken`` which invariants do not hold."""
+    at the end and ``states`` what its own states mean; ``failed`` says why they could not be read; ``broken`` which
+    invariants do not hold."""
 
     money: RunMoney
     findings: Sequence[Mapping[str, Any]]
     differed: Sequence[Mapping[str, Any]] = ()
     rows: Sequence[Mapping[str, Any]] = ()
+    states: Mapping[str, str] | None = None
     failed: str = ""
     broken: Sequence[str] = ()
+
+    def claims_of(self, order: Mapping[str, Any]) -> set[Claim | None]:
+        """What the shop's rows claim of an order and its charges; None of one that gives ``held``, or whose state is
+        the shop's own."""
+        ids = {("charge", one["chargeId"]) for one in order["charges"]}
+        ids |= {(kind, order[kind]) for kind in KEYS if order[kind] is not None}
+        rows = (shop_rows.read_row(row, self.states) for row in self.rows if key_of(row) in ids)
+        return {
+            None if row.held is not None else Claim.TAKEN if row.paid and not row.state else row.claim for row in rows
+        }
 
     @property
     def differing(self) -> list[Mapping[str, Any]]:
@@ -274,7 +328,11 @@ def judged(
         return Judged(Verdict.FAILED, [after.failed] if after.failed else ())
     if not has_books:
         return _by_money(after, reference, worst)
-    early = _lines(after.differed)
+    known, early = reference.money, _lines(after.differed)
+    beside = [] if known is None or is_ours else beside_books(known, after, reference.shared)
+    told += [one.words for one in beside]
+    if any(one.is_harm for one in beside):
+        return Judged(Verdict.UNSAFE, told)
     return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
 
 

@@ -161,7 +161,8 @@ def test_the_public_key_does_not_open_other_operations() -> None:
 
 def test_unknown_ids_and_currencies_are_refused(api: Api) -> None:
     assert problem_of(api.get("/info/providers/nothing")) == (404, 39)
-    assert problem_of(api.get("/info/providers", cardProviderId="nothing")) == (404, 39)
+    assert problem_of(api.get("/info/providers", cardProviderId="nothing")) == (400, 39)
+    assert problem_of(api.get("/info/providers", cardProviderId=provider(api, type="paypal"))) == (400, 32)
     assert problem_of(api.get("/info/providers/token/nothing")) == (404, 87)
     assert problem_of(api.get("/info/providers", currency="QQQ")) == (400, 29)
     assert problem_of(api.get("/info/providers", amount="lots")) == (400, 90)

@@ -25,8 +25,9 @@ async def story(number: int, done: list[str], again: int) -> str:
 
 
 @pytest.fixture(autouse=True)
-def same_handlers() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+def heard() -> Iterator[None]:
+    """Signals that end a process do so, whatever the tests themselves were started by."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -1,7 +1,9 @@
 """The journal through ``/__admin/journal``: complete, filtered, bounded and free of secrets."""
 
 import asyncio
+import json
 from time import process_time
+from urllib.parse import quote
 
 import pytest
 
@@ -220,6 +222,9 @@ def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(api: Api) -> None:
         },
     )
     api.call("POST", "/charge/card", raw=b'{"cardNumber": "4539578763621486", "ccv": "9371"')
+    for twice in ('"ccv":"9371"', "ccv=9371&x=1", r"{\"ccv\": 9371}"):
+        api.call("POST", f"/charge/card?next={quote(twice)}", {"amount": 1, "paymentInformation": twice})
+        api.call("POST", "/charge/card", raw=json.dumps(twice).encode(), headers={"referer": twice})
     api.call("GET", f"/charge/{number}")
     text = api.call("GET", "/__admin/journal").raw.decode()
     assert number not in text

@@ -89,6 +89,7 @@ def test_a_currency_is_found_in_any_case(text: str) -> None:
         ("X" * 5000, "got a text of 5000 characters, wanted an ISO 4217 code such as AUD"),
         ("X" * 25, "got a text of 25 characters, wanted an ISO 4217 code such as AUD"),
         ("Q" * 24, f"got '{'Q' * 24}', wanted an ISO 4217 code such as AUD"),
+        ("\u0131dr", "got '\u0131dr', wanted an ISO 4217 code such as AUD - did you mean 'IDR'?"),
         ("AUD 4111", "got a text of 8 characters, wanted an ISO 4217 code such as AUD"),
     ],
 )
