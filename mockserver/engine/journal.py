@@ -3,13 +3,14 @@
 Entries hold the request as it came, so that it can be taken again; it is masked before it is shown.
 Beside them stands the story of each object: its changes with the rules that caused them, longer than the journal keeps
 the requests.
-The journals and inboxes of one server share a quota. When it is full, those to which nothing has come for longest give
-up their oldest entries.
+The journals and inboxes of one server share a quota. When it is full, one of those that keep most gives up its oldest
+entries: a quiet sandbox keeps its story beside a busy one. They are ranked by the powers of two that their sizes have
+reached, so the largest is known to within a factor of two however many there are.
 Sources: docs/control-api.md (``/__admin/journal``, ``/__admin/objects``); the command line's ``--journal-memory``.
 """
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
@@ -33,6 +34,8 @@ MOST_CHANGES = 200_000
 
 _CHANGE = 400
 """Bytes that a change takes, as measured with ordinary charges."""
+
+_RANKS = 64
 
 _ENTRY = 3_000
 """Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary charges."""
@@ -82,21 +85,21 @@ class QuotaMember(ABC):
 
     def resize(self, by: int) -> None:
         """Entries have come, or gone when ``by`` is negative."""
-        self.size += by
-        if (quota := self.quota) is not None:
-            quota.held += by
-            # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for one large entry.
-            if by > 0:
-                quota.by_use[self] = None
-                quota.by_use.move_to_end(self)
-                if quota.held > quota.most:
-                    quota.enforce()
+        quota, before = self.quota, self.size
+        self.size = after = before + by
+        if quota is None:
+            return
+        quota.held += by
+        if before.bit_length() != after.bit_length():
+            quota.update_rank(self, before)
+        # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for one large entry.
+        if by > 0 and quota.held > quota.most:
+            quota.enforce()
 
 
 class JournalQuota:
     """At most ``most`` bytes, roughly counted, for all its members; ``dropped`` counts the entries that were given up
-    for that, ``overflown`` those that the bound of a journal alone has pushed out. ``by_use`` has the members, those to
-    which nothing has come for longest first."""
+    for that, ``overflown`` those that the bound of a journal alone has pushed out."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -104,13 +107,14 @@ class JournalQuota:
         self.dropped = 0
         self.overflown = 0
         self._report_at = 1
-        self.by_use: OrderedDict[QuotaMember, None] = OrderedDict()
+        # Dictionaries keep the order of their keys, which makes the choice among equals the same in every run.
+        self._ranks: list[dict[QuotaMember, None]] = [{} for _ in range(_RANKS)]
 
     def enter(self, member: QuotaMember) -> None:
         """Count what it holds from now on."""
         member.quota = self
         self.held += member.size
-        self.by_use[member] = None
+        self._ranks[member.size.bit_length()][member] = None
         self.enforce()
 
     def leave(self, member: QuotaMember) -> None:
@@ -118,7 +122,12 @@ class JournalQuota:
         if member.quota is self:
             member.quota = None
             self.held -= member.size
-            self.by_use.pop(member, None)
+            del self._ranks[member.size.bit_length()][member]
+
+    def update_rank(self, member: QuotaMember, before: int) -> None:
+        """What holds as much as it says now has held so many bytes ``before``."""
+        del self._ranks[before.bit_length()][member]
+        self._ranks[member.size.bit_length()][member] = None
 
     def news(self) -> str | None:
         """A warning about entries that were given up: the first time, and whenever ten times as many are gone."""
@@ -132,13 +141,13 @@ class JournalQuota:
         )
 
     def enforce(self) -> None:
-        """Let the quietest give up their oldest entries until the rest fits."""
-        while self.held > self.most and self.by_use:
-            quietest = next(iter(self.by_use))
-            if quietest.give_up_oldest():
-                self.dropped += 1
-            else:
-                del self.by_use[quietest]
+        """Let those members that hold most give up their oldest entries until the rest fits."""
+        while self.held > self.most:
+            rank = next((rank for rank in reversed(self._ranks) if rank), None)
+            largest = next(iter(rank)) if rank else None
+            if largest is None or not largest.give_up_oldest():
+                return
+            self.dropped += 1
 
 
 class Cause(NamedTuple):
@@ -259,7 +268,7 @@ class Journal(QuotaMember):
         if len(entries) == self.limit:
             if self.quota is not None:
                 self.quota.overflown += 1
-            self.resize(-size_of(entries[0]))
+            grown -= size_of(entries[0])
         entries.append(entry)
         self.resize(grown)
 

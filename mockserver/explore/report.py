@@ -66,6 +66,8 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
         lines += [line, *(f"    {told}" for told in (*drawn, *cell.money))]
     for name, cells in warnings(made).items():
         lines.append(f"warning   {name} in {len(cells)} of {len(made.cells)} runs: {cells[0]}")
+    for words, cells in excused(made).items():
+        lines.append(f"note      {words} in {len(cells)} of {len(made.cells)} runs: {cells[0]} (--invariant)")
     lines += [""] if lines and lines[-1] else []
     if worst:
         words = mask_text(shlex.join([*options, "--", *made.command]))
@@ -93,6 +95,15 @@ def warnings(made: Exploration) -> dict[str, list[str]]:
     for cell in made.cells:
         for name in dict.fromkeys(row["finding"] for row in cell.findings if row["severity"] == "warning"):
             found.setdefault(name, []).append(cell.name)
+    return found
+
+
+def excused(made: Exploration) -> dict[str, list[str]]:
+    """What the shop's books agree on though no run without a fault does it, each with the cells in which they do."""
+    found: dict[str, list[str]] = {}
+    for cell in made.cells:
+        for words in cell.money if cell.verdict is Verdict.SURVIVED else ():
+            found.setdefault(words, []).append(cell.name)
     return found
 
 
@@ -133,6 +144,8 @@ def markdown(made: Exploration) -> str:
         lines.append("")
     for name, cells in warnings(made).items():
         lines.append(f"- warning: `{name}` in {len(cells)} of {runs} runs: `{cells[0]}`")
+    for said, cells in excused(made).items():
+        lines.append(f"- note: {said} in {len(cells)} of {runs} runs: `{cells[0]}` (`--invariant`)")
     lines += ["", "<details><summary>The matrix</summary>", ""]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in made.cells if cell.is_single}
     for table in _tables(list(map(str, made.baseline.points)), words):

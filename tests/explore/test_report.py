@@ -131,6 +131,14 @@ def test_warnings_are_said_once_with_the_runs_that_have_them(made: Exploration) 
     assert "- warning: `blind-retry` in 2 of 2 runs: `charge.get#1/lost_answer`" in report.markdown(made).splitlines()
 
 
+def test_what_the_books_excuse_is_noted(made: Exploration) -> None:
+    said = "the books agree: customer paid 22.00 AUD for order-1 of 20.00 AUD"
+    made.cells = [replace(made.cells[2], money=[said]), made.cells[0]]
+    told = f"{said} in 1 of 2 runs: charge.get#1/lost_answer (--invariant)"
+    assert f"note      {told}" in report.text(made).splitlines()
+    assert f"- note: {said} in 1 of 2 runs: `charge.get#1/lost_answer` (`--invariant`)" in report.markdown(made)
+
+
 def test_markdown_lists_what_needs_a_look_and_folds_the_matrix_away(made: Exploration) -> None:
     made.cells[1] = replace(made.cells[1], money=["a | b <i>"])
     lines = report.markdown(made).splitlines()
