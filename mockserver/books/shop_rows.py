@@ -66,7 +66,7 @@ STATES: Mapping[str, Claim] = {
 class ShopRow:
     """What the shop believes about one order. ``key`` is its kind and value; an amount is None where the shop says
     nothing of it. ``state`` is as the shop spells it, ``claim`` what that means, None where that is not known.
-    ``payer`` is who shall have paid: a customer's id, reference or email, or the last four digits of a card."""
+    ``payer`` is who shall have paid: a customer's id, reference or email."""
 
     key: tuple[str, str]
     currency: str | None = None

@@ -7,8 +7,8 @@ have; all others count in the total of their currency only, as a shop may make a
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
@@ -60,8 +60,7 @@ class RunMoney:
 
     def unseen(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The rows of a shop's books about orders that the sandbox never saw."""
-        seen = {(kind, row[kind]) for row in self.orders for kind in KEYS if row[kind] is not None}
-        seen |= {("charge", charge["chargeId"]) for row in self.orders for charge in row["charges"]}
+        seen = {key for row in self.orders for key in _keys_of(row)}
         # An order number that could be a card's is masked there.
         keys = ((row, key_of(row) or ("", "")) for row in rows)
         return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
@@ -91,6 +90,12 @@ class RunMoney:
                 figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
                 found[name, row["currency"]] = figures + money, peak + Decimal(str(row["peak"]))
         return found
+
+
+def _keys_of(order: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What rows of a shop's books may be about that are about an order, or a charge of it."""
+    yield from ((kind, order[kind]) for kind in KEYS if order[kind] is not None)
+    yield from (("charge", charge["chargeId"]) for charge in order["charges"])
 
 
 def _made_after(after: int, order: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -175,23 +180,17 @@ def _sent_on(place: Place, was: Figures, now: Figures) -> MoneyDifference | None
 def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[MoneyDifference]:
     """What books that agree do not say: money of an order that was transferred again, and a hold, or a payment that is
     pending, which the run without a fault does not leave, of an order that they call paid or refunded; or more than
-    it ever had of one called held.
-
-    Rows that give ``held``, or call the order pending or unknown, or something of the shop's own, say enough.
-    """
+    it ever had of one called held."""
     before, nothing = base.by_place(shared, base.length), (Figures(), ZERO)
-    found = []
-    for order in end.money.orders:
-        place = order["reference"] if order["reference"] in shared else "", order["currency"]
-        (was, peak), now = before.get(place, nothing), Figures.of(order)
-        if place[0] and (sent := _sent_on(place, was, now)):
-            found.append(sent)
-        most, left = was.held + was.pending, now.held + now.pending
-        claims = end.claims_of(order) if left > most else set()
-        most = peak if Claim.HELD in claims else most
-        if left > most and claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
-            stays = f"{money_text(left, place[1])} of {order['reference'] or 'an order'} stay held or pending"
-            said = f"{stays}, without a fault {money_text(most, place[1])}; the books do not say so"
+    places = ((place, now) for place, (now, _) in end.money.by_place(shared, base.length).items() if place[0])
+    found = [sent for place, now in places if (sent := _sent_on(place, before.get(place, nothing)[0], now))]
+    for order, claims in end.concluded():
+        name, currency, now = order["reference"], order["currency"], Figures.of(order)
+        was, peak = before.get((name if name in shared else "", currency), nothing)
+        most, left = peak if Claim.HELD in claims else was.held + was.pending, now.held + now.pending
+        if left > most:
+            stays = f"{money_text(left, currency)} of {name or 'an order'} stay held or pending"
+            said = f"{stays}, without a fault {money_text(most, currency)}; the books do not say so"
             found.append(MoneyDifference(False, said))
     return found
 
@@ -257,15 +256,17 @@ class RunEnd:
     failed: str = ""
     broken: Sequence[str] = ()
 
-    def claims_of(self, order: Mapping[str, Any]) -> set[Claim | None]:
-        """What the shop's rows claim of an order and its charges; None of one that gives ``held``, or whose state is
-        the shop's own."""
-        ids = {("charge", one["chargeId"]) for one in order["charges"]}
-        ids |= {(kind, order[kind]) for kind in KEYS if order[kind] is not None}
-        rows = (shop_rows.read_row(row, self.states) for row in self.rows if key_of(row) in ids)
-        return {
-            None if row.held is not None else Claim.TAKEN if row.paid and not row.state else row.claim for row in rows
-        }
+    def concluded(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
+        """The orders that the shop's rows call paid, refunded or held, and no more, with what they claim. A row that
+        gives ``held``, or calls its order pending, unknown or by a state of the shop's own, says enough."""
+        said = defaultdict[tuple[str, str], set[Claim | None]](set)
+        for row in (shop_rows.read_row(one, self.states) for one in self.rows):
+            claim = Claim.TAKEN if row.paid and not row.state else row.claim
+            said[row.key].add(claim if row.held is None else None)
+        for order in self.money.orders:
+            claims = {claim for key in _keys_of(order) for claim in said.get(key, ())}
+            if claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+                yield order, claims
 
     @property
     def differing(self) -> list[Mapping[str, Any]]:
@@ -328,12 +329,17 @@ def judged(
         return Judged(Verdict.FAILED, [after.failed] if after.failed else ())
     if not has_books:
         return _by_money(after, reference, worst)
-    known, early = reference.money, _lines(after.differed)
-    beside = [] if known is None or is_ours else beside_books(known, after, reference.shared)
+    known, early = None if is_ours else reference.money, _lines(after.differed)
+    beside = [] if known is None else beside_books(known, after, reference.shared)
     told += [one.words for one in beside]
     if any(one.is_harm for one in beside):
         return Judged(Verdict.UNSAFE, told)
-    return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
+    if told or early or known is None:
+        return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
+    # Where the books agree, more may be right, as a fee for a late payment is. Who knows better writes an invariant.
+    ended = {order["reference"] for order, claims in after.concluded() if Claim.HELD not in claims}
+    more = money_differences(known, after.money, ended & set(reference.shared), totals=False)
+    return Judged(Verdict.SURVIVED, [f"the books agree: {one.words}" for one in more if one.is_harm])
 
 
 def _lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -300,7 +300,7 @@ def test_no_digit_is_lost(api: Api) -> None:
 def customer(api: Api, reference: str, number: str) -> dict[str, Any]:
     details = {"cardNumber": number, "expiryDate": "12/40", "ccv": "123"}
     body = {"providerId": DUMMY, "paymentInformation": details, "email": f"{reference}@example.com"}
-    made: Any = api.post("/customer/card", {**body, "reference": reference})
+    made: Any = api.post("/customer/card", {**body, "reference": reference}).body
     return dict(made)
 
 
@@ -317,7 +317,7 @@ def paid_by(payer: object, **more: object) -> dict[str, object]:
     return {"reference": "order-1", "paid": 20, "state": "paid", "payer": payer, **more}
 
 
-@pytest.mark.parametrize("payer", ["bob", "BOB@example.com", "4444"])
+@pytest.mark.parametrize("payer", ["bob", "BOB@example.com"])
 def test_money_of_another_customer_than_the_books_name(api: Api, people: dict[str, dict[str, Any]], payer: str) -> None:
     assert found(api, paid_by(payer)) == ["paid-by-another"]
     [row] = compare(api, paid_by(people["bob"]["customerId"]))["findings"]
@@ -327,7 +327,7 @@ def test_money_of_another_customer_than_the_books_name(api: Api, people: dict[st
     assert found(api, paid_by(payer, paid=40)) == ["booked-twice"]
 
 
-@pytest.mark.parametrize("payer", ["ann", "Ann@example.com", "1111", "carol", "Bob Example", 1111, None, ["bob"]])
+@pytest.mark.parametrize("payer", ["ann", "Ann@example.com", "carol", "Bob Example", "4444", 4444, None, ["bob"]])
 def test_a_payer_who_has_paid_or_is_not_known_is_right(
     api: Api, people: dict[str, dict[str, Any]], payer: object
 ) -> None:
@@ -338,8 +338,6 @@ def test_a_payer_who_has_paid_or_is_not_known_is_right(
 def test_a_payer_is_not_judged_without_a_customer_or_money(api: Api, people: dict[str, dict[str, Any]]) -> None:
     pay(api, "order-2")
     assert found(api, paid_by("ann"), {"reference": "order-2", "paid": 20, "payer": "bob"}) == []
-    assert found(api, paid_by("ann"), {"reference": "order-2", "paid": 20, "payer": "1111"}) == []
-    assert found(api, paid_by("ann"), {"reference": "order-2", "paid": 20, "payer": "4444"}) == ["paid-by-another"]
     assert found(api, {"reference": "order-1", "state": "unknown", "payer": "bob"}, {"reference": "order-2"}) == []
     given_back = books(api, reference="order-1")["orders"][0]["charges"][0]["chargeId"]
     api.call("DELETE", f"/refund/{given_back}")

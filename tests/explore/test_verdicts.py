@@ -263,3 +263,24 @@ def test_what_was_transferred_again_is_unsafe_whatever_the_books_say() -> None:
     assert verdict(captured=20, transferred=30, is_ours=True) is Verdict.SURVIVED
     # The share of a higher price is higher.
     assert verdict(captured=30, transferred=22) is Verdict.SURVIVED
+
+
+@pytest.mark.parametrize(
+    ("row", "sums", "words"),
+    [
+        pytest.param({"paid": 30, "state": "paid"}, {"captured": 30}, "paid 30.00 AUD for order-1 of 20", id="a-fee"),
+        pytest.param({"paid": 40}, {"captured": 40}, "paid 40.00 AUD for order-1 of 20", id="both-payments"),
+        pytest.param({"paid": 20, "state": "paid"}, {"captured": 20}, "", id="the-same"),
+        pytest.param({"paid": 40, "refunded": 20}, {"captured": 40, "refunded": 20}, "", id="one-given-back"),
+        pytest.param({"state": "unknown"}, {"captured": 40}, "", id="it-knows-that-it-does-not-know"),
+    ],
+)
+def test_what_books_agree_on_and_no_fault_takes_is_noted(row: dict[str, Any], sums: Any, words: str) -> None:
+    books = {"orders": [order(peak=20, **sums)], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
+    end = after([], books, rows=[{"reference": "order-1", **row}])
+    found = judged(0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True)
+    assert found.verdict is Verdict.SURVIVED
+    assert len(found.words) == bool(words)
+    assert all(one.startswith("the books agree: ") and words in one for one in found.words)
+    ours = judged(0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, is_ours=True)
+    assert not ours.words
