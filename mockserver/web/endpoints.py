@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mockserver.assumptions import ROWS
-from mockserver.domain.batch import results_text
+from mockserver.domain.batch import LINES, results_text, write_results
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.customer import Customer
@@ -189,6 +189,12 @@ def read_batch_ahead(step: Step) -> Awaitable[object] | None:
     """Reads the transactions of a batch that is being submitted."""
     text = step.asked.request.get("batch")
     return in_steps(batches.reading(step, text)) if isinstance(text, str) else None
+
+
+def write_results_ahead(step: Step) -> Awaitable[object] | None:
+    """Writes the results of a long batch."""
+    batch = step.sandbox.batches.get(step.asked.path["batch_id"])
+    return None if batch is None or len(batch.rows) <= LINES else in_steps(write_results(batch))
 
 
 def settlements(call: OperationCall) -> list[Members]:
@@ -370,7 +376,7 @@ _SHOWN: Mapping[str, Callable[[OperationCall, Any], object]] = {
     "TokenReply": _token,
     "PaymentLinkReply": _link,
     "ProviderReply": _provider,
-    "BatchReply": lambda _, batch: reply_of("BatchReply", batch, results=results_text(batch)),
+    "BatchReply": lambda call, batch: reply_of("BatchReply", batch, results=results_text(batch, call.ready)),
     "VaultReply": _vault_item,
     "VaultSecretsReply": _vault_secrets,
     "WebhookSubscriptionReply": _subscription,
