@@ -72,7 +72,7 @@ def test_no_text_of_a_row_ends_the_table_or_the_block_that_it_stands_in(name: st
 
 @pytest.mark.parametrize("path", derived.FILES)
 def test_every_file_that_is_printed_from_code_is_what_the_code_prints(path: str) -> None:
-    assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), "python -m tools.docs prints it again"
+    assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), "python -m tools.derived prints it"
 
 
 def test_every_file_that_a_page_names_is_there() -> None:

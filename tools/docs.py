@@ -1,7 +1,9 @@
 """Keeps README.md and docs/*.md true: runs what they show, rewrites what was printed, and prints the tables.
 
-    python -m tools.docs            rewrite them
-    python -m tools.docs --check    say what would change; exit code 1 when anything would
+    python -m tools.docs                     rewrite them, which takes minutes
+    python -m tools.docs --tables            print the tables alone, in seconds: enough after most changes of the code
+    python -m tools.docs docs/explore.md     rewrite that page alone
+    python -m tools.docs --check             say what would change; exit code 1 when anything would
 
 A comment right before a fenced block says what the block is:
 
@@ -204,11 +206,16 @@ def steady(text: str) -> str:
     return text
 
 
-def refreshed(page: str, folder: Path) -> str:
-    """A page as it should be: every block run again in order, every table printed again."""
+def tabled(page: str) -> str:
+    """A page with every table printed again."""
     # After ``derived.write``, whose files it reads.
     from tools import tables
 
+    return TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", page)
+
+
+def refreshed(page: str, folder: Path) -> str:
+    """A page as it should be: every block run again in order, every table printed again."""
     sessions = Sessions(folder)
 
     def renew(block: re.Match[str]) -> str:
@@ -226,9 +233,7 @@ def refreshed(page: str, folder: Path) -> str:
         return block[0]
 
     try:
-        return BLOCK.sub(
-            renew, TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", page)
-        )
+        return BLOCK.sub(renew, tabled(page))
     finally:
         sessions.close()
 
@@ -248,18 +253,22 @@ def difference(page: str, name: str = "page") -> str:
 def main() -> int:
     """Rewrite the pages, or with ``--check`` only say what would change."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", nargs="*", type=Path, default=PAGES, help="these pages alone")
+    parser.add_argument("--tables", action="store_true", help="print the tables alone, and run no command")
     parser.add_argument("--check", action="store_true", help="change nothing, exit with 1 when something would change")
     chosen = parser.parse_args()
     changes = ""
     if not chosen.check:
         derived.write()
-    for page in PAGES:
+    for page in map(Path.resolve, chosen.pages):
         text = page.read_text("utf-8")
         if chosen.check:
             changes += difference(text, str(page.relative_to(ROOT)))
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            page.write_text(refreshed(text, Path(folder)), "utf-8")
+        elif chosen.tables:
+            page.write_text(tabled(text), "utf-8")
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                page.write_text(refreshed(text, Path(folder)), "utf-8")
     print(changes)
     return 1 if changes else 0
 

@@ -6,14 +6,12 @@ terminal holds no answer up; when the reader of the log falls behind by more tha
 counted.
 """
 
-import asyncio
 import json
 import logging
-import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
+from threading import Event, Thread
 from typing import TypeAlias
 
 from mockserver.adapters.machine_clock import machine_now
@@ -89,43 +87,44 @@ class RequestLog:
         self._echo = echo
         self._as_json = settings.log_format == "json"
         self._left_out = LOG_LEVELS[: LOG_LEVELS.index(settings.log_level)]
-        self._texts: deque[str] = deque()
-        self._dropped = 0
-        self._flushing = False
-        self._work: SimpleQueue[bool] = SimpleQueue()  # what waits is to be written; False ends it
-        self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
+        self._waiting: SimpleQueue[str] = SimpleQueue()
+        self._refused = 0  # lines; the thread that writes counts those that it could not write
+        self._closing = Event()
+        self._thread = Thread(target=self._run, name="request-log", daemon=True)
         self._thread.start()
 
     def __call__(self, record: LogRecord) -> None:
-        """Note a request. Must be called in the event loop."""
+        """Note a request. Must be called in one thread."""
         if self._left_out and record.level in self._left_out:
             return
-        if len(self._texts) >= MOST_WAITING:
-            self._dropped += 1
-            return
-        self._texts += record.lines(as_json=self._as_json)
-        if not self._flushing:
-            self._flushing = True
-            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+        for line in record.lines(as_json=self._as_json):
+            if self._waiting.qsize() < MOST_WAITING:
+                self._waiting.put(line)
+            else:
+                self._refused += 1
 
     def close(self) -> None:
         """Write what is waiting, for at most a second."""
-        self._flush()
-        self._work.put(False)
+        self._closing.set()
+        self._waiting.put("")  # wakes the thread
         self._thread.join(1)
 
-    def _flush(self) -> None:
-        self._flushing = False
-        if self._dropped:
-            self._texts.append(f'{{"dropped": {self._dropped}}}' if self._as_json else f"{self._dropped} lines dropped")
-            self._dropped = 0
-        self._work.put(True)
-
     def _run(self) -> None:
-        while self._work.get():
-            texts = [self._texts.popleft() for _ in range(len(self._texts))]
+        failed = said = 0
+        while not self._closing.is_set() or not self._waiting.empty():
+            lines = self._gathered()
+            dropped = self._refused + failed - said
+            told = f'{{"dropped": {dropped}}}' if self._as_json else f"{dropped} lines dropped"
             try:
-                if texts:
+                if texts := [*lines, told] if dropped else lines:
                     self._echo("\n".join(texts), err=True)
+                said += dropped
             except OSError:
-                self._dropped += len(texts)
+                failed += len(lines)
+
+    def _gathered(self) -> list[str]:
+        """The next line, and what comes soon after it: to be woken for each would cost more than the writing."""
+        lines = [self._waiting.get()]
+        self._closing.wait(FLUSH_SECONDS)
+        lines += [self._waiting.get() for _ in range(self._waiting.qsize())]
+        return [line for line in lines if line]

@@ -62,16 +62,18 @@ class Invariant:
             totals[one.currency] += one.figures.net
         terms = [term for each in self._alternatives for left, _, right in each for term in (left, right)]
         is_of_each = any(not isinstance(term, Decimal) and term[1] is None for term in terms)
-        for order, currency in (known if is_of_each else [("", one) for one in totals]) or [("", "")]:
-            asked = {term: _asked(term, (order, currency), known, totals) for term in terms}
-            for each in self._alternatives:
-                if all(_COMPARED[by](asked[left][0], asked[right][0]) for left, by, right in each):
-                    yield ""
-                    break
-            else:
+        for each in (known if is_of_each else [("", one) for one in totals]) or [("", "")]:
+            asked = {term: _asked(term, each, known, totals) for term in terms}
+            if not self._holds({term: value for term, (value, _) in asked.items()}):
                 said = dict.fromkeys(words for _, words in asked.values() if words)
                 yield f"{self.text} does not hold: {', '.join(said)}"
                 return
+            yield ""
+
+    def _holds(self, values: Mapping[_Term, Decimal]) -> bool:
+        return any(
+            all(_COMPARED[by](values[left], values[right]) for left, by, right in every) for every in self._alternatives
+        )
 
 
 def _asked(

@@ -30,7 +30,7 @@ AMOUNTS = ("paid", "refunded", "held")
 CLAIMS = (*AMOUNTS, "state")
 """The names of what a row may claim."""
 
-_NAMES = (*KEYS, "currency", *CLAIMS)
+_NAMES = (*KEYS, "currency", "payer", *CLAIMS)
 
 _DUST = Decimal("0.000001")
 _SHOWN = 40
@@ -65,7 +65,8 @@ STATES: Mapping[str, Claim] = {
 @record
 class ShopRow:
     """What the shop believes about one order. ``key`` is its kind and value; an amount is None where the shop says
-    nothing of it. ``state`` is as the shop spells it, ``claim`` what that means, None where that is not known."""
+    nothing of it. ``state`` is as the shop spells it, ``claim`` what that means, None where that is not known.
+    ``payer`` is who shall have paid: a customer's id, reference or email."""
 
     key: tuple[str, str]
     currency: str | None = None
@@ -74,6 +75,7 @@ class ShopRow:
     held: Decimal | None = None
     state: str = ""
     claim: Claim | None = None
+    payer: str = ""
 
 
 def mapping_of(words: Iterable[str]) -> dict[str, str]:
@@ -122,7 +124,9 @@ def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
     amounts = {field: _amount(field, given.get(field), currency) for field in AMOUNTS}
     folded, code = state.strip().lower(), None if currency is None else currency.code
     claim = STATES.get((mapped or {}).get(folded, folded))
-    return ShopRow((key[0], str(key[1])), code, **amounts, state=state, claim=claim)
+    payer = given.get("payer", "")
+    who = str(payer).strip() if isinstance(payer, str | int) else ""
+    return ShopRow((key[0], str(key[1])), code, **amounts, state=state, claim=claim, payer=who)
 
 
 def check_claims(names: Iterable[str]) -> None:

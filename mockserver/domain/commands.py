@@ -4,17 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
 
-from mockserver.domain.charge import Charge, FailedAttempt, Payer, WebhookTarget
-from mockserver.domain.clock import Instant, Micros
+from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.clock import Instant
 from mockserver.domain.customer import CustomerDetails
-from mockserver.domain.ids import Ids
-from mockserver.domain.money import Money
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.payto import PayIdDetails
-from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
-from mockserver.domain.sources import BankAccount, CardDetails, ChargeSource, Instrument, TokenSource
-from mockserver.domain.states import CHARGE, ChargeEvent
+from mockserver.domain.sources import BankAccount, CardDetails, ChargeSource
 from mockserver.domain.subscription import EndAfter, Interval, Retry
 from mockserver.domain.vault import NEVER, Expiry
 
@@ -39,58 +35,6 @@ class NewCharge:
     batch_id: str | None = None
     subscription_id: str | None = None
     payment_link_id: str | None = None
-
-    def begun(
-        self,
-        ids: Ids,
-        event: ChargeEvent,
-        *,
-        provider: Provider,
-        instrument: Instrument,
-        money: Money,
-        now: Micros,
-        payer: Payer | None,
-        customer_id: str | None,
-        failed_attempts: tuple[FailedAttempt, ...],
-        verified: bool,
-    ) -> Charge:
-        """The charge that begins by an event: ``money`` is what the provider took or declined, ``customer_id`` names
-        the customer whose stored instrument was charged, ``verified`` says that 3-D Secure was passed before. Raises
-        ``WrongState`` for an event by which no charge begins."""
-        charge_id, declined = ids.hex32("charge"), event is ChargeEvent.DECLINED
-        card, amount, currency = instrument.card, money.amount, money.currency
-        return Charge(
-            charge_id,
-            None if declined else "ch_" + charge_id[:-25:-1],
-            amount,
-            currency.code,
-            CHARGE.begin(event),
-            provider.summary,
-            instrument=instrument,
-            added=now,
-            reference=self.reference,
-            email=self.email or (payer.email if payer else None),
-            customer_id=customer_id,
-            payer=payer,
-            authorised=None if declined else amount,
-            capture=self.capture,
-            failed_attempts=failed_attempts,
-            succeeded=now if event is ChargeEvent.PAID else None,
-            estimated_cost=provider.cost_of(amount, currency, card.number if card else None),
-            three_ds_verified=verified,
-            three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
-            challenged=event is ChargeEvent.CHALLENGED,
-            three_ds_notification_url=self.three_ds_notification_url,
-            initiator=self.initiator,
-            ip=self.ip,
-            descriptor=self.descriptor,
-            subscription_id=self.subscription_id,
-            batch_id=self.batch_id,
-            payment_link_id=self.payment_link_id,
-            metadata=self.metadata,
-            webhook=self.webhook,
-            transfer=self.source.transfer if isinstance(self.source, TokenSource) else None,
-        )
 
 
 @record

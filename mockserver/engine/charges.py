@@ -3,9 +3,9 @@
 Sources: docs/spec/service.md, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
-from functools import partial
+from operator import attrgetter
 from typing import TypeAlias
 
 from mockserver.domain.batch import RowFailure
@@ -18,7 +18,7 @@ from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import made_of, record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
-from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
+from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
 from mockserver.engine import intake, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.sandbox import Sandbox
@@ -66,19 +66,19 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
     """
     faults = Faults()
     money = intake.check_amount(step, command.amount, command.currency, faults)
-    begun = sources.plan(step, command, money.currency if money else None, faults)
-    if money is None and begun is not None and not faults:
-        own = CURRENCIES[begun.provider.currency]
+    plan = sources.plan(step, command, money.currency if money else None, faults)
+    if money is None and plan is not None and not faults:
+        own = CURRENCIES[plan.provider.currency]
         money = intake.check_amount(step, command.amount, own, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
         intake.check_transfer(transfer, command.amount, money.currency if money else None, faults)
-    if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
-        faults.absorb(providers.lacks(begun.provider, Capability.AUTHORISE))
-    if faults or begun is None or money is None:
-        begun, money = faults.sure(begun), faults.sure(money)
-    verdict = _try_routes(step, command, begun, origin or Origin(command.source.word))
-    return _store(step, command, begun, verdict, money)
+    if plan is not None and not command.capture and Capability.AUTHORISE not in plan.provider.capabilities:
+        faults.absorb(providers.lacks(plan.provider, Capability.AUTHORISE))
+    if faults or plan is None or money is None:
+        plan, money = faults.sure(plan), faults.sure(money)
+    verdict = _try_routes(step, command, plan, origin or Origin(command.source.word))
+    return _store(step, command, plan, verdict, money)
 
 
 def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
@@ -205,10 +205,10 @@ _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 """What the providers said: the last route tried, its outcome, and the tries that failed."""
 
 
-def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origin) -> _Verdict:
+def _try_routes(step: Step, command: NewCharge, plan: ChargePlan, origin: Origin) -> _Verdict:
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
-    routes: list[ProviderRoute] = [begun, *begun.others]
+    routes: list[ProviderRoute] = [plan, *plan.others]
     while routes:
         route = routes.pop(0)
         tried.append(route)
@@ -247,31 +247,17 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
     return made_of(FailedAttempt, decline, provider_id=provider_id, attempted=sandbox.now)
 
 
-def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
-    sandbox = step.sandbox
-    route, outcome, failed = verdict
-    event = _event_of(step, command, begun, route, outcome)
-    if outcome.provider is not None and (approved := outcome.provider.approved(money.amount)) is not money.amount:
+def _store(step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
+    route, outcome, _ = verdict
+    said = outcome.provider
+    event = _event_of(step, command, plan, route, outcome)
+    if said is not None and (approved := said.approved(money.amount)) is not money.amount:
         money = cut(approved, money.currency)
-    given, stored = command.payer, begun.payer
-    if begun.token is not None:
-        tokens.use(step, begun.token)
-    begin = partial(
-        command.begun,
-        sandbox.ids,
-        event,
-        provider=route.provider,
-        instrument=route.instrument,
-        money=money,
-        now=sandbox.now,
-        payer=sources.payer_of(given, stored) if given and stored else given or stored,
-        customer_id=begun.instrument.customer_id,
-        failed_attempts=failed,
-        verified=begun.verified,
-    )
+    if plan.token is not None:
+        tokens.use(step, plan.token)
     made: list[Charge] = []
-    for _ in range(outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
-        made.append(step.add(begin(), event))
+    for _ in range(said.copies if isinstance(said, Approve) else 1):
+        made.append(step.add(_begun(step, command, plan, verdict, money, event), event))
         follow_up(step, made[-1], event, outcome)
         _follow(step, made[-1], None, is_copy=len(made) > 1)
     # The answer names the first one only.
@@ -279,10 +265,50 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     return made[0]
 
 
-def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:
+def _begun(
+    step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money, event: ChargeEvent
+) -> Charge:
+    """The charge that begins by an event; ``money`` is what the provider took or declined."""
+    route, _, failed = verdict
+    provider, instrument, now = route.provider, route.instrument, step.sandbox.now
+    card, amount, currency = instrument.card, money.amount, money.currency
+    given, stored = command.payer, plan.payer
+    payer = sources.payer_of(given, stored) if given and stored else given or stored
+    charge_id, declined = step.sandbox.ids.hex32("charge"), event is ChargeEvent.DECLINED
+    return Charge(
+        charge_id,
+        None if declined else "ch_" + charge_id[:-25:-1],
+        amount,
+        currency.code,
+        CHARGE.begin(event),
+        provider.summary,
+        instrument=instrument,
+        added=now,
+        email=command.email or (payer.email if payer else None),
+        customer_id=plan.instrument.customer_id,
+        payer=payer,
+        authorised=None if declined else amount,
+        failed_attempts=failed,
+        succeeded=now if event is ChargeEvent.PAID else None,
+        estimated_cost=provider.cost_of(amount, currency, card.number if card else None),
+        three_ds_verified=plan.verified,
+        three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
+        challenged=event is ChargeEvent.CHALLENGED,
+        transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
+        **dict(zip(_AS_ASKED, _as_asked(command), strict=True)),
+    )
+
+
+_WORKED_OUT = {"amount", "currency", "payer", "email"}
+_AS_ASKED = sorted({one.name for one in fields(NewCharge)} & {one.name for one in fields(Charge)} - _WORKED_OUT)
+_as_asked = attrgetter(*_AS_ASKED)
+"""What a charge has as its command says it: the fields of the same names."""
+
+
+def _event_of(step: Step, command: NewCharge, plan: ChargePlan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:
     said = outcome.provider
     if said is not None:
-        event = None if said.event is ChargeEvent.CHALLENGED and begun.verified else said.event
+        event = None if said.event is ChargeEvent.CHALLENGED and plan.verified else said.event
     else:
         slow = command.capture and route.instrument.type in _SLOW
         event = (
@@ -325,7 +351,7 @@ def _consult(step: Step, op: str, charge: Charge) -> Pending | None:
     if provider is None:
         return None
     outcome = providers.ask(step, op, provider, charge.instrument, "charge")
-    providers.refuse_declined(outcome, REFUSALS[op])
+    providers.refuse_declined(outcome, REFUSALS.get(op))
     return outcome.provider if isinstance(outcome.provider, Pending) else None
 
 

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.books.comparison import COMPARED, Belief, agrees, difference
-from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
-from mockserver.books.shop_rows import BadRow, ShopRow, excess
+from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, money_text, transferred
+from mockserver.books.shop_rows import BadRow, Claim, ShopRow, excess
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.masking import mask_start, mask_text
@@ -167,9 +167,28 @@ class ShopBooks:
             rows[row.currency or next(iter(orders), "")].append(row)
         for currency in dict.fromkeys((*orders, *rows)):
             order, belief = orders.get(currency) or OrderMoney(key, currency), Belief(name, rows[currency])
-            found = difference(belief, order, is_settled=self.is_settled)
+            found = difference(belief, order, is_settled=self.is_settled) or self._of_payers(belief, order)
             if found is not None:
                 yield BookDifference(*found, belief, order)
+
+    def _of_payers(self, belief: Belief, order: OrderMoney) -> tuple[str, str] | None:
+        """Money of an order that came from another customer than its rows name. Both must be known: a name that is no
+        customer's says nothing, nor does a charge without one."""
+        names = {row.payer for row in belief.rows if row.payer and Claim.UNKNOWN not in belief.claims}
+        customers = {one for name in names for one in self._customers(name)}
+        for charge, money in zip(order.charges, order.each, strict=True):
+            payer = charge.customer_id
+            if customers and payer is not None and payer not in customers and money.exposure > 0:
+                amount, named = money_text(money.exposure, order.currency), " or ".join(sorted(names))
+                words = f"{amount} of {belief.order} came from customer {payer}, the shop's books name {named}"
+                return "paid-by-another", words
+        return None
+
+    def _customers(self, name: str) -> Iterator[str]:
+        """The ids of the customers of an id, a reference or an email."""
+        known = self._sandbox.customers
+        for by, value in (("id", name), ("reference", name), ("email", name.lower())):
+            yield from (one.customer_id for one in known.find(by, value))
 
     def _charges(self, key: OrderKey) -> list[Charge]:
         if key in self.unknown:

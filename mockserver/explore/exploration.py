@@ -108,8 +108,9 @@ class Lab:
         runner = self.runner if trial.seed is None else replace(self.runner, seed=trial.seed)
         scenario, reference = scenario_of(trial.file, runner.seed, trial), self.base.reference_of(trial)
         has_books = bool(runner.aftermath.books)
-        if reference.money is not None and not has_books and not trial.is_ours:
-            scenario["money"] = invariants_of(reference.money, reference.shared)
+        if reference.money is not None and not trial.is_ours:
+            lines = invariants_of(reference.money, reference.shared, has_books=has_books)
+            scenario |= {"money": lines} if lines or not has_books else {}
         seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored)
         how = {"has_books": has_books, "has_fired": _has_struck(trial, seen), "is_ours": trial.is_ours}
         made = judged(seen.ended.exit, seen.after, reference, **how)

@@ -55,7 +55,8 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
 
 def text(made: Exploration, options: Sequence[str] = ()) -> str:
     """For people: the tables, then what did harm or needs a look, with findings, and how to see the worst of it alone,
-    under the same ``options``. A single fault under which the command failed stands in the tables only: it noticed."""
+    under the same ``options``. A single fault under which the command failed itself stands in the tables only: it
+    noticed."""
     shown = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
     lines = tables(list(map(str, made.baseline.points)), shown)
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
@@ -65,6 +66,8 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
         lines += [line, *(f"    {told}" for told in (*drawn, *cell.money))]
     for name, cells in warnings(made).items():
         lines.append(f"warning   {name} in {len(cells)} of {len(made.cells)} runs: {cells[0]}")
+    for words, cells in excused(made).items():
+        lines.append(f"note      {words} in {len(cells)} of {len(made.cells)} runs: {cells[0]} (--invariant)")
     lines += [""] if lines and lines[-1] else []
     if worst:
         words = mask_text(shlex.join([*options, "--", *made.command]))
@@ -92,6 +95,15 @@ def warnings(made: Exploration) -> dict[str, list[str]]:
     for cell in made.cells:
         for name in dict.fromkeys(row["finding"] for row in cell.findings if row["severity"] == "warning"):
             found.setdefault(name, []).append(cell.name)
+    return found
+
+
+def excused(made: Exploration) -> dict[str, list[str]]:
+    """What the shop's books agree on though no run without a fault does it, each with the cells in which they do."""
+    found: dict[str, list[str]] = {}
+    for cell in made.cells:
+        for words in cell.money if cell.verdict is Verdict.SURVIVED else ():
+            found.setdefault(words, []).append(cell.name)
     return found
 
 
@@ -132,6 +144,8 @@ def markdown(made: Exploration) -> str:
         lines.append("")
     for name, cells in warnings(made).items():
         lines.append(f"- warning: `{name}` in {len(cells)} of {runs} runs: `{cells[0]}`")
+    for said, cells in excused(made).items():
+        lines.append(f"- note: {said} in {len(cells)} of {runs} runs: `{cells[0]}` (`--invariant`)")
     lines += ["", "<details><summary>The matrix</summary>", ""]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in made.cells if cell.is_single}
     for table in _tables(list(map(str, made.baseline.points)), words):
@@ -152,6 +166,9 @@ def _word_in(made: Exploration, cell: Cell) -> str:
 
 def _is_quiet(cell: Cell) -> bool:
     """Whether a cell needs no line of its own."""
+    if cell.verdict is Verdict.FAILED and cell.exit == 0:
+        # The command was content: why its books could not be read must be said.
+        return False
     quiet = (Verdict.SURVIVED, Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
     return cell.verdict in quiet[: 4 if cell.is_drawn else 2 if cell.is_single else 1]
 
@@ -164,6 +181,7 @@ def summary(made: Exploration) -> list[str]:
     runs = len(made.cells)
     changed = [(cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None]
     lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    lines += [f"doubtful: {_SHOWN[Verdict.DOUBTFUL][1]}"] if counts[Verdict.DOUBTFUL] else []
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:

@@ -5,7 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from mockserver.domain.masking import mask_text
@@ -100,34 +100,42 @@ def fired_faults(
 def _placed(
     entries: Iterable[Mapping[str, Any]], rules: Mapping[str, Source]
 ) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
-    """Each decision with its place, None where no rule can be aimed. One that only slows leaves the same try of a
-    provider to the next."""
-    renewals: Counter[int] = Counter()
-    told = 0
+    """Each decision with its place, None where no rule can be aimed."""
+    deliveries, renewals = count(1), Counter[int]()
     for entry in entries:
-        op, attempt, is_over = entry["op"], 0, True
+        attempt, is_over = 0, True
         for decision in entry["decisions"]:
-            if decision["stage"] != "provider" and op.startswith("clock."):
-                # A webhook that came due without a call: the id of its object is the same in each run.
-                events = entry["events"] if decision["rule"] is not None else ()
-                about = {(str(event["id"]), event["after"]) for event in events}
-                told += len(about) == 1
-                yield (Place(_DELIVERY, told, about=about.pop()) if len(about) == 1 else None), decision
-                continue
             if decision["stage"] != "provider":
-                place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
-                yield (None if entry["call"] is None else place), decision
+                yield _call_or_delivery(entry, decision, deliveries), decision
                 continue
             attempt += is_over
+            yield _try(entry, attempt, renewals), decision
+            # One that only slows leaves the same try of a provider to the next.
             said = _outcome(rules, decision)
             is_over = said is None or not said.keys() <= {"latency"}
-            if op == _ROW:
-                yield (Place(op, entry["row"], attempt) if entry.get("row") is not None else None), decision
-            elif op in PROVIDER_OPERATIONS - {_RENEWAL}:
-                yield (None if entry["call"] is None else Place(op, entry["call"], attempt)), decision
-            else:
-                renewals[attempt] += 1
-                yield Place(_RENEWAL, renewals[attempt], attempt), decision
+
+
+def _call_or_delivery(entry: Mapping[str, Any], decision: Mapping[str, Any], deliveries: Iterator[int]) -> Place | None:
+    """Where a rule struck that is about no provider: a call, or a webhook that came due without one, numbered by
+    ``deliveries`` and known by its object, whose id is the same in each run."""
+    op, call = entry["op"], entry["call"]
+    if not op.startswith("clock."):
+        return None if call is None else Place(op, call, is_upload=decision["stage"] == "upload")
+    events = entry["events"] if decision["rule"] is not None else ()
+    about = {(str(event["id"]), event["after"]) for event in events}
+    return Place(_DELIVERY, next(deliveries), about=about.pop()) if len(about) == 1 else None
+
+
+def _try(entry: Mapping[str, Any], attempt: int, renewals: Counter[int]) -> Place | None:
+    """Where a provider was asked: for a row of a batch, for a call, or for a renewal, whose tries ``renewals``
+    counts."""
+    op, call, row = entry["op"], entry["call"], entry.get("row")
+    if op == _ROW:
+        return None if row is None else Place(op, row, attempt)
+    if op in PROVIDER_OPERATIONS - {_RENEWAL}:
+        return None if call is None else Place(op, call, attempt)
+    renewals[attempt] += 1
+    return Place(_RENEWAL, renewals[attempt], attempt)
 
 
 def _outcome(rules: Mapping[str, Source], decision: Mapping[str, Any]) -> Source | None:

@@ -7,8 +7,8 @@ have; all others count in the total of their currency only, as a shop may make a
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from mockserver.books import shop_rows
 from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import NAMES, Figures, money_text
-from mockserver.books.shop_rows import KEYS
+from mockserver.books.shop_rows import KEYS, Claim
 from mockserver.domain.charge import ZERO
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.domain.masking import mask_text
@@ -60,8 +60,7 @@ class RunMoney:
 
     def unseen(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The rows of a shop's books about orders that the sandbox never saw."""
-        seen = {(kind, row[kind]) for row in self.orders for kind in KEYS if row[kind] is not None}
-        seen |= {("charge", charge["chargeId"]) for row in self.orders for charge in row["charges"]}
+        seen = {key for row in self.orders for key in _keys_of(row)}
         # An order number that could be a card's is masked there.
         keys = ((row, key_of(row) or ("", "")) for row in rows)
         return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
@@ -91,6 +90,12 @@ class RunMoney:
                 figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
                 found[name, row["currency"]] = figures + money, peak + Decimal(str(row["peak"]))
         return found
+
+
+def _keys_of(order: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What rows of a shop's books may be about that are about an order, or a charge of it."""
+    yield from ((kind, order[kind]) for kind in KEYS if order[kind] is not None)
+    yield from (("charge", charge["chargeId"]) for charge in order["charges"])
 
 
 def _made_after(after: int, order: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -154,23 +159,59 @@ def _difference(
         return harm(f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
     if is_refund_lost and now.refunded + now.refunding < was.refunded:
         return harm(f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
+    if sent := _sent_on(place, was, now):
+        return sent
     told = {"paid": (had, has), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
+    told["transferred"] = was.transferred, now.transferred
     said = [
         f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in told.items() if before != after
     ]
     return MoneyDifference(False, f"{order}: {', '.join(said)}") if said else None
 
 
-def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
-    """Lines of a scenario that break when a run takes more than the run without a fault."""
+def _sent_on(place: Place, was: Figures, now: Figures) -> MoneyDifference | None:
+    """More was transferred, and no more was taken: the share of a higher price is higher too."""
+    if now.transferred <= was.transferred or now.net > was.net:
+        return None
+    sent, meant = (money_text(one.transferred, place[1]) for one in (now, was))
+    return MoneyDifference(True, f"{sent} of {place[0] or 'all orders'} were transferred, {meant} were meant")
+
+
+def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[MoneyDifference]:
+    """What books that agree do not say: money of an order that was transferred again, and a hold, or a payment that is
+    pending, which the run without a fault does not leave, of an order that they call paid or refunded; or more than
+    it ever had of one called held."""
+    before, nothing = base.by_place(shared, base.length), (Figures(), ZERO)
+    places = ((place, now) for place, (now, _) in end.money.by_place(shared, base.length).items() if place[0])
+    found = [sent for place, now in places if (sent := _sent_on(place, before.get(place, nothing)[0], now))]
+    for order, claims in end.concluded():
+        name, currency, now = order["reference"], order["currency"], Figures.of(order)
+        was, peak = before.get((name if name in shared else "", currency), nothing)
+        most, left = peak if Claim.HELD in claims else was.held + was.pending, now.held + now.pending
+        if left > most:
+            stays = f"{money_text(left, currency)} of {name or 'an order'} stay held or pending"
+            said = f"{stays}, without a fault {money_text(most, currency)}; the books do not say so"
+            found.append(MoneyDifference(False, said))
+    return found
+
+
+def invariants_of(money: RunMoney, shared: Collection[str], *, has_books: bool = False) -> list[str]:
+    """Lines of a scenario that break when a run takes more than the run without a fault; with the shop's books, only of
+    what these cannot say."""
     times = Counter(row["reference"] for row in money.orders)
     lines = []
     for row in money.orders:
         order, figures = row["reference"], Figures.of(row)
-        if order in shared and times[order] == 1 and not {'"', "\\"} & set(order):
-            lines.append(f'net("{order}") <= {number_text(figures.net)}')
-            if figures.refunded:
-                lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
+        if order not in shared or times[order] != 1 or {'"', "\\"} & set(order):
+            continue
+        net = number_text(figures.net)
+        if figures.transferred:
+            sent = number_text(figures.transferred)
+            lines.append(f'transferred("{order}") <= {sent} or net("{order}") > {net}')
+        if not has_books:
+            lines.append(f'net("{order}") <= {net}')
+        if figures.refunded and not has_books:
+            lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
     return lines
 
 
@@ -204,14 +245,28 @@ class Verdict(StrEnum):
 @record
 class RunEnd:
     """What came of it. ``differed`` are the differences of the books when the command ended, ``rows`` the shop's rows
-    at the end; ``failed`` says why they could not be read; ``broken`` which invariants do not hold."""
+    at the end and ``states`` what its own states mean; ``failed`` says why they could not be read; ``broken`` which
+    invariants do not hold."""
 
     money: RunMoney
     findings: Sequence[Mapping[str, Any]]
     differed: Sequence[Mapping[str, Any]] = ()
     rows: Sequence[Mapping[str, Any]] = ()
+    states: Mapping[str, str] | None = None
     failed: str = ""
     broken: Sequence[str] = ()
+
+    def concluded(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
+        """The orders that the shop's rows call paid, refunded or held, and no more, with what they claim. A row that
+        gives ``held``, or calls its order pending, unknown or by a state of the shop's own, says enough."""
+        said = defaultdict[tuple[str, str], set[Claim | None]](set)
+        for row in (shop_rows.read_row(one, self.states) for one in self.rows):
+            claim = Claim.TAKEN if row.paid and not row.state else row.claim
+            said[row.key].add(claim if row.held is None else None)
+        for order in self.money.orders:
+            claims = {claim for key in _keys_of(order) for claim in said.get(key, ())}
+            if claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+                yield order, claims
 
     @property
     def differing(self) -> list[Mapping[str, Any]]:
@@ -274,8 +329,17 @@ def judged(
         return Judged(Verdict.FAILED, [after.failed] if after.failed else ())
     if not has_books:
         return _by_money(after, reference, worst)
-    early = _lines(after.differed)
-    return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
+    known, early = None if is_ours else reference.money, _lines(after.differed)
+    beside = [] if known is None else beside_books(known, after, reference.shared)
+    told += [one.words for one in beside]
+    if any(one.is_harm for one in beside):
+        return Judged(Verdict.UNSAFE, told)
+    if told or early or known is None:
+        return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
+    # Where the books agree, more may be right, as a fee for a late payment is. Who knows better writes an invariant.
+    ended = {order["reference"] for order, claims in after.concluded() if Claim.HELD not in claims}
+    more = money_differences(known, after.money, ended & set(reference.shared), totals=False)
+    return Judged(Verdict.SURVIVED, [f"the books agree: {one.words}" for one in more if one.is_harm])
 
 
 def _lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -51,16 +51,21 @@ _GOES_ON = b"Active"
 
 @record
 class _Final:
-    """A decline that no retry helps, known to the client since a journal entry; ``reference`` is that of its charge."""
+    """A decline that no retry helps, known to the client since a journal entry; ``reference`` is that of its charge,
+    ``token`` what was charged, if that was a token."""
 
     evidence: Evidence
     known: int
     reference: str | None = None
+    token: object = None
 
     def is_of_another(self, call: Call) -> bool:
-        """Whether a call charges a card, entered anew, for another order: it may be another payer's same test card."""
+        """Whether a call charges a card, entered anew, for another order: it may be another payer's same test card.
+        Who makes a token enters a card."""
         card, reference = call.request.get("paymentInformation"), call.request.get("reference")
+        token = call.request.get("token")
         is_entered = isinstance(card, Mapping) and bool(card.get("cardNumber"))
+        is_entered = is_entered or (isinstance(token, str) and token != self.token)
         return is_entered and bool(reference and self.reference) and reference != self.reference
 
 
@@ -114,7 +119,8 @@ class Declines:
         elif (said := _said(charge)) is not None:
             evidence, declined = evidence_of(call, _words(said)), _declined(said, names)
             if call.doubt is None and call.is_ours and declined is not None and (is_new or declined not in self._hard):
-                self._hard.put(declined, _Final(evidence, call.entry, charge.reference))
+                final = _Final(evidence, call.entry, charge.reference, call.request.get("token"))
+                self._hard.put(declined, final)
             self._tried(instrument, charge, call.at, evidence, call)
 
     def sent(self, call: Call) -> None:

@@ -141,16 +141,19 @@ class Webhooks:
     def _judge_repeat(self, repeated: Mapping[str, _Copies], again: _Move, at: Micros) -> None:
         """Whether a move repeats one that came between the two copies of an event."""
         for first in self._moves.values() if repeated else ():
-            if first.has_gone_well and first.intent.is_same(again.intent):
-                for event_id, copies in repeated.items():
-                    if copies.first_at < first.entry <= copies.repeated_at < again.entry:
-                        lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
-                        self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
-                        # That it was refused, or that it was made at all, is the same mistake.
-                        self._ledger.withdraw(again.entry, "wrong-state", "stale-webhook-believed")
-                        for subject, refusal in list(self._refused.items()):
-                            if refusal.entry == again.entry:
-                                del self._refused[subject]
+            if not first.has_gone_well or not first.intent.is_same(again.intent):
+                continue
+            for event_id, copies in repeated.items():
+                if copies.first_at < first.entry <= copies.repeated_at < again.entry:
+                    lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
+                    self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
+                    self._explained(again.entry)
+
+    def _explained(self, entry: int) -> None:
+        """That a call was refused, or that it was made at all, is a mistake which was raised already."""
+        self._ledger.withdraw(entry, "wrong-state", "stale-webhook-believed")
+        for subject in [subject for subject, refusal in self._refused.items() if refusal.entry == entry]:
+            del self._refused[subject]
 
     def read(self, subject: str, entry: int) -> None:
         """The client has read an object: what it does now rests on that, not on a webhook before it or meanwhile."""

@@ -102,27 +102,30 @@ def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Se
     def made(name: str) -> Tool:
         async def run(given: Arguments) -> str:
             folder = folders.folder(str(given.get("folder", "")))
-            command = [str(word) for word in given["command"]]
-            folders.check(command, folder, "command")
-            asked = [f"--out={OUT}"]
-            if "cell" in given:
-                cell = str(given["cell"])
-                if not _CELL.fullmatch(cell):
-                    raise ToolRefused(
-                        f"cell: got '{mask_start(cell, 100)}', wanted such as charge.create#1/lost_answer"
-                    )
-                folders.check_word(cell, folder, "cell")
-                asked.append(f"{_OF_A_CELL[name]}={cell}")
-            for one in [one for one in _OPTIONS if one in given]:
-                if one in _COMMANDS:
-                    folders.check(_words(str(given[one]), one), folder, one)
-                values = given[one] if isinstance(given[one], list) else [given[one]]
-                asked += [f"--{one}" if value is True else f"--{one}={value}" for value in values if value is not False]
-            return await _explored([*asked, "--", *command], folder, joined)
+            return await _explored(_asked(name, given, folder, folders), folder, joined)
 
         return listed(name, run, offered, reads=False)
 
     return [made(name) for name in ("explore", *_OF_A_CELL)]
+
+
+def _asked(name: str, given: Arguments, folder: Path, folders: Folders) -> list[str]:
+    """The options and the command that the arguments of a tool mean. Raises ``ToolRefused``."""
+    command = [str(word) for word in given["command"]]
+    folders.check(command, folder, "command")
+    asked = [f"--out={OUT}"]
+    if "cell" in given:
+        cell = str(given["cell"])
+        if not _CELL.fullmatch(cell):
+            raise ToolRefused(f"cell: got '{mask_start(cell, 100)}', wanted such as charge.create#1/lost_answer")
+        folders.check_word(cell, folder, "cell")
+        asked.append(f"{_OF_A_CELL[name]}={cell}")
+    for one in [one for one in _OPTIONS if one in given]:
+        if one in _COMMANDS:
+            folders.check(_words(str(given[one]), one), folder, one)
+        values = given[one] if isinstance(given[one], list) else [given[one]]
+        asked += [f"--{one}" if value is True else f"--{one}={value}" for value in values if value is not False]
+    return [*asked, "--", *command]
 
 
 def _schema(option: click.Option) -> Schema:

@@ -268,7 +268,7 @@ REFUSALS: Mapping[str, Code] = {
     "charge.void": Code.UNABLE_TO_VOID,
     "charge.refund": Code.UNABLE_TO_REFUND,
 }
-"""The codes of operations that answer a decline with one of their own, and the decline's words as details."""
+"""The codes of operations that answer a decline with one of their own, its words as details; others give its own."""
 
 PROVIDER_DOWN = DECLINES["provider_down"]
 PROVIDER_TIMEOUT = DECLINES["provider_timeout"]

@@ -251,25 +251,30 @@ class Transport:
         edits = [word for word in _OF_EDIT if getattr(self, word) and (word != "headers" or self.status is None)]
         if len(kinds) > 1 or (kinds and edits):
             raise ValueError(f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may join any)")
+        kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
+        object.__setattr__(self, "kind", kind)
+        self._check_place(edits[0] if edits else kind)
+        self._check_answer()
+        if self.body == OURS and (self.status or 0) < _FIRST_BAD:
+            object.__setattr__(self, "body", None)
+        if self.retry_after is not None:
+            object.__setattr__(self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)})
+
+    def _check_place(self, word: str) -> None:
         if self.virtual and (not self.delay or self.at not in _WHOLE):
             raise ValueError("virtual needs delay and at: receive or answer: it says how that time passes")
-        kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
-        if self.at not in _KINDS[kind].places:
-            word = edits[0] if edits else kind
-            raise ValueError(_MISPLACED[_KINDS[kind].is_reading, self.at].format(word=word))
+        if self.at not in _KINDS[self.kind].places:
+            raise ValueError(_MISPLACED[_KINDS[self.kind].is_reading, self.at].format(word=word))
         if self.at is At.CONNECT and self.delay:
             raise ValueError("delay cannot be used at: connect, which has only reset")
+
+    def _check_answer(self) -> None:
         if framing := [name for name in self.headers or () if name.lower() in _FRAMING and self.status is not None]:
             raise ValueError(
                 f"{framing[0]} is the server's own; use truncate for a wrong length, or headers without a status"
             )
         if self.status in _BODILESS and self.body is not None and self.body != OURS:
             raise ValueError(f"got a body, and an answer of status {self.status} has none")
-        object.__setattr__(self, "kind", kind)
-        if self.body == OURS and (self.status or 0) < _FIRST_BAD:
-            object.__setattr__(self, "body", None)
-        if self.retry_after is not None:
-            object.__setattr__(self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)})
 
     @property
     def doubt(self) -> UncertainResult | None:

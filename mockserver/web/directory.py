@@ -10,6 +10,7 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound, Refused, Unauthorised, invalid
+from mockserver.domain.record import made_of
 from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
@@ -232,15 +233,13 @@ def _prepared(config: SandboxConfig) -> SandboxConfig:
 
 
 def _server_config(settings: Settings) -> ServerConfig:
-    return ServerConfig(
-        seed=settings.seed,
+    """The settings of the same names, and what others of them amount to."""
+    return made_of(
+        ServerConfig,
+        settings,
         assumed=Assumed(Profile(settings.profile)),
         clock=_plan_of(settings.clock),
         public_url=settings.url,
-        strict=settings.strict,
-        test_cards_only=settings.test_cards_only,
-        webhook_key=settings.webhook_key,
-        journal_limit=settings.journal_limit,
         render=webhook_body,
         write=dumps,
         findings=Policy() if settings.findings == "on" else None,

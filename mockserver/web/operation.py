@@ -261,9 +261,8 @@ class OperationEndpoint(Endpoint):
                 body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
-            handle, past = self.route.handle, sandbox.past
-            is_present = past is None or not step.result.lag
-            reply = handle(call) if past is None or is_present else past.seen(step.result, partial(handle, call))
+            read, past = partial(self.route.handle, call), sandbox.past
+            reply = past.seen(step.result, read) if past is not None and step.result.lag else read()
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):

@@ -47,20 +47,14 @@ def charge(body: Any, source: Callable[..., ChargeSource], **named: str | None) 
     (assumption ``charge.customer_summary``)."""
     told = _NAMES(body)
     payer = None if told == (None,) * 4 else Payer(None, body.reference, *told)
-    return NewCharge(
-        source(body, **named),
-        body.amount,
-        body.currency,
-        body.reference,
-        body.capture is not False,
-        payer,
+    return made(
+        body,
+        NewCharge,
+        source=source(body, **named),
+        capture=body.capture is not False,
+        payer=payer,
         email=None if payer is None else payer.email,
-        ip=body.ip,
         initiator=body.initiator.value if body.initiator else None,
-        webhook=body.webhook.command() if body.webhook else None,
-        metadata=body.metadata,
-        descriptor=body.descriptor,
-        three_ds_notification_url=body.three_ds_notification_url,
     )
 
 

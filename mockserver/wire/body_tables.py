@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from functools import cache, partial
+from functools import cache, partial, partialmethod
 from itertools import islice
 from keyword import iskeyword
 from pathlib import Path
@@ -325,13 +325,9 @@ def body_type(name: str) -> type[Body]:
     return model
 
 
-def _command(words: str) -> Callable[..., Any]:
+def _command(words: str) -> partialmethod[Any]:
     make, *others = map(_named, words.split())
-
-    def command(body: Body, **known: Any) -> Any:
-        return make(body, *others, **known)
-
-    return command
+    return partialmethod(make, *others)
 
 
 def _in_domain(place: str) -> Any:

@@ -5,7 +5,7 @@ from tools.derived import prepared_reading
 
 
 def test_what_is_prepared_is_what_is_read() -> None:
-    assert PREPARED.read_text("utf-8") == prepared_reading(), "python -m tools.docs prepares it again"
+    assert PREPARED.read_text("utf-8") == prepared_reading(), "python -m tools.docs --tables prepares it again"
     (scenario,) = load([], test_values=True)
     assert scenario.text == shipped_file(TEST_VALUES).read_text("utf-8")
     assert len({rule.line for rule in scenario.rules}) == len(scenario.rules)

@@ -1,6 +1,5 @@
 """The request log: one line a request, in text or JSON, off the request path, nothing secret in it."""
 
-import asyncio
 import errno
 import json
 import logging
@@ -156,24 +155,20 @@ class Line:
 
 
 class Out(list[str]):
-    """Keeps what is printed."""
+    """Keeps what is printed, which may not be on the request path."""
 
     def __call__(self, text: str, *, err: bool) -> None:
         assert err
+        assert threading.current_thread() is not threading.main_thread()
         self.append(f"{text}\n")
 
 
 def written(count: int, **given: str) -> str:
     out = Out()
-
-    async def run() -> None:
-        log = RequestLog(out, Settings(**given))  # type: ignore[arg-type]
-        for number in range(count):
-            log(Line(f"line {number}"))
-        assert out == [], "nothing may be written on the request path"
-        log.close()
-
-    asyncio.run(run())
+    log = RequestLog(out, Settings(**given))  # type: ignore[arg-type]
+    for number in range(count):
+        log(Line(f"line {number}"))
+    log.close()
     return "".join(out)
 
 
@@ -186,45 +181,49 @@ def test_a_quiet_log_tells_the_requests_that_gave_cause_for_a_warning(api: Api, 
     api.try_charge(number=NUMBER)
     api.try_charge(number=NUMBER)
     out = Out()
-
-    async def run() -> None:
-        log = RequestLog(out, Settings(log_level="warning"))
-        for told in kept.told:
-            log(told)  # type: ignore[arg-type]
-        log.close()
-
-    asyncio.run(run())
+    log = RequestLog(out, Settings(log_level="warning"))
+    for told in kept.told:
+        log(told)  # type: ignore[arg-type]
+    log.close()
     assert "".join(out).splitlines() == Kept.lines(kept)[:2]
 
 
-def test_lines_beyond_the_bound_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_terminal_holds_nobody_up_and_the_lines_beyond_the_bound_are_dropped_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(server_log, "MOST_WAITING", 2)
-    assert written(5) == "line 0\nline 1\n3 lines dropped\n"
+    out, begun, goes_on = Out(), threading.Event(), threading.Event()
+
+    def echo(text: str, *, err: bool) -> None:
+        begun.set()
+        assert goes_on.wait(10)
+        out(text, err=err)
+
+    log = RequestLog(echo, Settings())
+    log(Line("line 0"))
+    assert begun.wait(10)
+    for number in range(1, 6):
+        log(Line(f"line {number}"))
+    goes_on.set()
+    log.close()
+    assert "".join(out) == "line 0\nline 1\nline 2\n3 lines dropped\n"
 
 
 def test_lines_that_cannot_be_written_are_dropped_and_counted() -> None:
-    out = Out()
-    tried = [threading.Event(), threading.Event()]
+    out, failed = Out(), threading.Event()
 
     def echo(text: str, *, err: bool) -> None:
-        place = next(place for place, one in enumerate([*tried, None]) if one is None or not one.is_set())
-        if place < len(tried):
-            tried[place].set()
-        if not place:
+        if not failed.is_set():
+            failed.set()
             raise OSError(errno.ENOSPC, "No space left on device")
         out(text, err=err)
 
-    async def run() -> None:
-        log = RequestLog(echo, Settings())
-        for number, one in enumerate(tried):
-            log(Line(f"line {number}"))
-            assert await asyncio.to_thread(one.wait, 10)
-        log(Line("line 2"))
-        log.close()
-
-    asyncio.run(run())
-    said = "".join(out).splitlines()
-    assert sorted(said) == ["1 lines dropped", "line 1", "line 2"]
+    log = RequestLog(echo, Settings(log_format="json"))
+    log(Line("line 0"))
+    assert failed.wait(10)
+    log(Line("line 1"))
+    log.close()
+    assert "".join(out).splitlines() == ['"line 1"', '{"dropped": 1}']
 
 
 def test_a_line_of_the_server_that_cannot_be_written_stops_nothing() -> None:

@@ -16,6 +16,7 @@ PAID = charge_in(ChargeState.SUCCESS, "ch_1", succeeded=0)
 PAID_AGAIN = charge_in(ChargeState.SUCCESS, "ch_2", succeeded=0)
 HELD = charge_in(ChargeState.AUTHORISED, "ch_3", capture=False)
 PENDING = charge_in(ChargeState.PENDING, "ch_4")
+CAPTURED_SOON = charge_in(ChargeState.PENDING, "ch_10", capture=False)
 WAITING = charge_in(ChargeState.PENDING_CHECKOUT, "ch_5")
 DECLINED = charge_in(ChargeState.FAILED, "ch_6")
 VOIDED = charge_in(ChargeState.AUTHORISE_CANCELLED, "ch_7", voided=0)
@@ -73,6 +74,7 @@ def found(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, i
         pytest.param({"state": "failed"}, [], id="never-asked"),
         pytest.param({"state": "held", "paid": 20}, [HELD], id="held"),
         pytest.param({"state": "Authorised", "held": 20}, [HELD], id="held-with-its-amount"),
+        pytest.param({"state": "held", "held": 20}, [CAPTURED_SOON], id="held-until-its-capture-is-answered"),
         pytest.param({"state": "pending", "paid": 20}, [PENDING], id="pending"),
         pytest.param({"state": "pending"}, [PAID], id="paid-meanwhile"),
         pytest.param({"state": "unknown", "paid": 20}, [DECLINED], id="it-knows-that-it-does-not-know"),
@@ -121,6 +123,9 @@ def test_right_books_raise_nothing(row: Any, charges: list[Charge]) -> None:
         pytest.param({"paid": 20}, [SMALL], "amount-differs", id="a-cent"),
         pytest.param({"paid": 20, "refunded": "4.99"}, [refunded("5")], "amount-differs", id="a-cent-of-a-refund"),
         pytest.param({"state": "held"}, [VOIDED], "amount-differs", id="a-hold-that-lapsed"),
+        pytest.param({"state": "held"}, [PENDING], "amount-differs", id="held-but-pending"),
+        pytest.param({"state": "held"}, [PAID, CAPTURED_SOON], "amount-differs", id="held-but-paid"),
+        pytest.param({"state": "shipped"}, [CAPTURED_SOON], "pending-counted-as-paid", id="shipped-before-its-capture"),
         pytest.param({"state": "cancelled"}, [PENDING], "amount-differs", id="cancelled-but-pending"),
         pytest.param({"state": "cancelled"}, [HELD], "hold-left-open", id="cancelled-but-held"),
         pytest.param({"state": "unpaid"}, [HELD], "hold-left-open", id="unpaid-but-held"),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.web.transport_faults import Cut
-from tests.driving import Api
+from tests.driving import DUMMY, Api
 
 FIGURES = ("held", "captured", "refunded", "net", "pending")
 
@@ -295,3 +295,57 @@ def test_no_digit_is_lost(api: Api) -> None:
     for amount in amounts:
         pay(api, amount=str(amount))
     assert Decimal(str(books(api)["orders"][0]["net"])) == sum(amounts)
+
+
+def customer(api: Api, reference: str, number: str) -> dict[str, Any]:
+    details = {"cardNumber": number, "expiryDate": "12/40", "ccv": "123"}
+    body = {"providerId": DUMMY, "paymentInformation": details, "email": f"{reference}@example.com"}
+    made: Any = api.post("/customer/card", {**body, "reference": reference}).body
+    return dict(made)
+
+
+@pytest.fixture
+def people(api: Api) -> dict[str, dict[str, Any]]:
+    """Two customers; Ann has paid order-1."""
+    made = {"ann": customer(api, "ann", "4111111111111111"), "bob": customer(api, "bob", "5555555555554444")}
+    method = made["ann"]["defaultPaymentMethod"]["paymentMethodId"]
+    api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 20, "reference": "order-1"})
+    return made
+
+
+def paid_by(payer: object, **more: object) -> dict[str, object]:
+    return {"reference": "order-1", "paid": 20, "state": "paid", "payer": payer, **more}
+
+
+@pytest.mark.parametrize("payer", ["bob", "BOB@example.com"])
+def test_money_of_another_customer_than_the_books_name(api: Api, people: dict[str, dict[str, Any]], payer: str) -> None:
+    assert found(api, paid_by(payer)) == ["paid-by-another"]
+    [row] = compare(api, paid_by(people["bob"]["customerId"]))["findings"]
+    assert row["severity"] == "error"
+    assert row["evidence"][0]["line"].startswith("20.00 AUD of order-1 came from customer ")
+    # What it cost comes first.
+    assert found(api, paid_by(payer, paid=40)) == ["booked-twice"]
+
+
+@pytest.mark.parametrize("payer", ["ann", "Ann@example.com", "carol", "Bob Example", "4444", 4444, None, ["bob"]])
+def test_a_payer_who_has_paid_or_is_not_known_is_right(
+    api: Api, people: dict[str, dict[str, Any]], payer: object
+) -> None:
+    assert found(api, paid_by(payer)) == []
+    assert found(api, paid_by(people["ann"]["customerId"])) == []
+
+
+def test_a_payer_is_not_judged_without_a_customer_or_money(api: Api, people: dict[str, dict[str, Any]]) -> None:
+    pay(api, "order-2")
+    assert found(api, paid_by("ann"), {"reference": "order-2", "paid": 20, "payer": "bob"}) == []
+    assert found(api, {"reference": "order-1", "state": "unknown", "payer": "bob"}, {"reference": "order-2"}) == []
+    given_back = books(api, reference="order-1")["orders"][0]["charges"][0]["chargeId"]
+    api.call("DELETE", f"/refund/{given_back}")
+    assert found(api, paid_by("bob", refunded=20, state="refunded"), {"reference": "order-2"}) == []
+
+
+def test_an_order_that_two_have_paid_names_both(api: Api, people: dict[str, dict[str, Any]]) -> None:
+    method = people["bob"]["defaultPaymentMethod"]["paymentMethodId"]
+    api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 20, "reference": "order-1"})
+    assert found(api, paid_by("ann"), paid_by("bob")) == []
+    assert found(api, paid_by("ann"), paid_by("")) == ["paid-by-another"]

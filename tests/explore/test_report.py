@@ -78,6 +78,21 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
     assert words in report.text(made)
 
 
+def test_where_money_is_less_the_report_names_the_books(made: Exploration) -> None:
+    words = "doubtful: exit code 0, and money is less or elsewhere: only the shop's books can say (--books)"
+    assert words not in report.text(made)
+    made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL)
+    assert words in report.text(made).splitlines()
+    assert f"- {words}" in report.markdown(made).splitlines()
+
+
+def test_why_books_could_not_be_read_is_said_where_the_command_was_content(made: Exploration) -> None:
+    made.cells[0] = replace(made.cells[0], exit=0, money=["--books: exit code 1"])
+    lines = report.text(made).splitlines()
+    (place,) = (place for place, line in enumerate(lines) if line.startswith("failed  charge.create#1/declined_soft "))
+    assert lines[place + 1] == "    --books: exit code 1"
+
+
 def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Exploration) -> None:
     lines = report.text(made).splitlines()
     assert lines == [
@@ -114,6 +129,14 @@ def test_warnings_are_said_once_with_the_runs_that_have_them(made: Exploration) 
     made.cells = [replace(one, findings=[WARNED]) for one in made.cells[2:4]]
     assert "warning   blind-retry in 2 of 2 runs: charge.get#1/lost_answer" in report.text(made).splitlines()
     assert "- warning: `blind-retry` in 2 of 2 runs: `charge.get#1/lost_answer`" in report.markdown(made).splitlines()
+
+
+def test_what_the_books_excuse_is_noted(made: Exploration) -> None:
+    said = "the books agree: customer paid 22.00 AUD for order-1 of 20.00 AUD"
+    made.cells = [replace(made.cells[2], money=[said]), made.cells[0]]
+    told = f"{said} in 1 of 2 runs: charge.get#1/lost_answer (--invariant)"
+    assert f"note      {told}" in report.text(made).splitlines()
+    assert f"- note: {said} in 1 of 2 runs: `charge.get#1/lost_answer` (`--invariant`)" in report.markdown(made)
 
 
 def test_markdown_lists_what_needs_a_look_and_folds_the_matrix_away(made: Exploration) -> None:

@@ -39,6 +39,7 @@ def money(*orders: dict[str, Any], doubts: tuple[str, ...] = (), now: str = "203
 
 PAID = money(order(captured=20))
 REFUNDED = money(order(captured=20, refunded=5))
+SENT_ON = money(order(captured=20, transferred=15))
 PAID_AGAIN = RunMoney([{**order(captured=40, refunded=20), "peak": 20}], "2031-01-01T00:00:00Z")
 
 
@@ -66,6 +67,16 @@ PAID_AGAIN = RunMoney([{**order(captured=40, refunded=20), "peak": 20}], "2031-0
         ),
         pytest.param(PAID, money(), False, "order-1: paid 0.00 AUD instead of 20.00 AUD", id="declined"),
         pytest.param(PAID, money(order(pending=20)), False, "pending 20.00 AUD instead of 0.00 AUD", id="pending"),
+        pytest.param(
+            SENT_ON,
+            money(order(captured=20, transferred=30)),
+            True,
+            "30.00 AUD of order-1 were transferred, 15.00 AUD were meant",
+            id="transferred-again",
+        ),
+        pytest.param(
+            SENT_ON, money(order(captured=20)), False, "transferred 0.00 AUD instead of 15.00", id="not-transferred"
+        ),
         pytest.param(PAID, money(order(currency="NZD", captured=20)), False, "20.00 NZD", id="another-currency"),
         pytest.param(money(), money(order(captured=9)), True, "customer paid 9.00 AUD", id="money-of-nothing"),
     ],
@@ -126,6 +137,10 @@ def test_money_taken_twice_shows_beside_an_order_that_was_declined() -> None:
 def test_a_scenario_says_what_must_hold() -> None:
     assert invariants_of(REFUNDED, {"order-1"}) == ['net("order-1") <= 15', 'refunded("order-1") <= 5']
     assert invariants_of(REFUNDED, set()) == []
+    assert invariants_of(REFUNDED, {"order-1"}, has_books=True) == []
+    sent = 'transferred("order-1") <= 15 or net("order-1") > 20'
+    assert invariants_of(SENT_ON, {"order-1"}) == [sent, 'net("order-1") <= 20']
+    assert invariants_of(SENT_ON, {"order-1"}, has_books=True) == [sent]
 
 
 def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
@@ -187,3 +202,85 @@ def test_the_verdict(code: int | None, end: Any, has_books: bool, wanted: Verdic
 def test_a_fault_that_did_not_strike_says_nothing() -> None:
     found = judged(0, after([], BOOKS), Reference(PAID, {"order-1"}), has_books=True, has_fired=False)
     assert found.verdict is Verdict.NOT_REACHED
+
+
+def held_beside(*rows: dict[str, Any], base: RunMoney = PAID, **sums: Any) -> Verdict:
+    """The verdict with books that agree, on a run that leaves a hold of order-1."""
+    books = {"orders": [order(**{"captured": 20, "held": 20, **sums})], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
+    end = after([], books, rows=rows, states={"done": "paid"})
+    return judged(0, end, Reference(base, {"order-1"}), has_books=True, has_fired=True).verdict
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param({"reference": "order-1", "paid": 20, "state": "paid"}, id="paid"),
+        pytest.param({"reference": "order-1", "paid": "20"}, id="an-amount-alone"),
+        pytest.param({"charge": "ch_1", "paid": 20, "state": "Done"}, id="a-charge-and-a-state-of-its-own"),
+        pytest.param({"reference": "order-1", "paid": 20, "refunded": 20, "state": "refunded"}, id="refunded"),
+    ],
+)
+def test_a_hold_that_books_do_not_name_is_doubtful_where_no_fault_leaves_none(row: dict[str, Any]) -> None:
+    assert held_beside(row) is Verdict.DOUBTFUL
+    assert held_beside(row, base=money(order(captured=20, held=20))) is Verdict.SURVIVED
+    assert held_beside(row, held=0) is Verdict.SURVIVED
+    # It will be taken, once it has settled.
+    assert held_beside(row, held=0, pending=20) is Verdict.DOUBTFUL
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([{"reference": "order-1", "paid": 20, "held": 20, "state": "paid"}], id="named"),
+        pytest.param([{"reference": "order-1", "state": "pending"}], id="pending"),
+        pytest.param([{"reference": "order-1", "state": "unknown"}], id="unknown"),
+        pytest.param([{"reference": "order-1", "paid": 20, "state": "void_asked"}], id="a-state-of-its-own"),
+        pytest.param([{"reference": "order-1", "paid": 20}, {"reference": "order-1", "state": "pending"}], id="parts"),
+        pytest.param([{"reference": "order-2", "paid": 20}], id="not-known"),
+        pytest.param([{"reference": "order-1"}], id="says-nothing"),
+    ],
+)
+def test_a_hold_that_books_name_or_excuse_is_none(rows: list[dict[str, Any]]) -> None:
+    assert held_beside(*rows) is Verdict.SURVIVED
+
+
+def test_of_an_order_that_is_called_held_more_than_it_ever_had_is_doubtful() -> None:
+    row = {"reference": "order-1", "state": "held"}
+    voided = money(order(held=20, peak=20))
+    assert held_beside(row, base=voided, captured=0, held=40) is Verdict.DOUBTFUL
+    # A capture that was refused leaves what the order had.
+    assert held_beside(row, base=PAID, captured=0) is Verdict.SURVIVED
+
+
+def test_what_was_transferred_again_is_unsafe_whatever_the_books_say() -> None:
+    def verdict(*, is_ours: bool = False, **sums: Any) -> Verdict:
+        end = after([], {**BOOKS, "orders": [order(**sums)]}, rows=[{"reference": "order-1", "paid": sums["captured"]}])
+        reference = Reference(SENT_ON, {"order-1"})
+        return judged(0, end, reference, has_books=True, has_fired=True, is_ours=is_ours).verdict
+
+    assert verdict(captured=20, transferred=30) is Verdict.UNSAFE
+    assert verdict(captured=20, transferred=15) is Verdict.SURVIVED
+    assert verdict(captured=20, transferred=30, is_ours=True) is Verdict.SURVIVED
+    # The share of a higher price is higher.
+    assert verdict(captured=30, transferred=22) is Verdict.SURVIVED
+
+
+@pytest.mark.parametrize(
+    ("row", "sums", "words"),
+    [
+        pytest.param({"paid": 30, "state": "paid"}, {"captured": 30}, "paid 30.00 AUD for order-1 of 20", id="a-fee"),
+        pytest.param({"paid": 40}, {"captured": 40}, "paid 40.00 AUD for order-1 of 20", id="both-payments"),
+        pytest.param({"paid": 20, "state": "paid"}, {"captured": 20}, "", id="the-same"),
+        pytest.param({"paid": 40, "refunded": 20}, {"captured": 40, "refunded": 20}, "", id="one-given-back"),
+        pytest.param({"state": "unknown"}, {"captured": 40}, "", id="it-knows-that-it-does-not-know"),
+    ],
+)
+def test_what_books_agree_on_and_no_fault_takes_is_noted(row: dict[str, Any], sums: Any, words: str) -> None:
+    books = {"orders": [order(peak=20, **sums)], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
+    end = after([], books, rows=[{"reference": "order-1", **row}])
+    found = judged(0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True)
+    assert found.verdict is Verdict.SURVIVED
+    assert len(found.words) == bool(words)
+    assert all(one.startswith("the books agree: ") and words in one for one in found.words)
+    ours = judged(0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, is_ours=True)
+    assert not ours.words

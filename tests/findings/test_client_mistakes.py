@@ -741,3 +741,28 @@ def test_a_stored_card_is_judged_whatever_the_reference(kind: str) -> None:
     for reference in ("order-1", "order-2"):
         send(api, "POST", f"/charge/{kind}", {"amount": 20, field: made[field], "reference": reference})
     assert list(found(api)) == ["hard-decline-retried"]
+
+
+@pytest.mark.parametrize(
+    ("makes_anew", "references", "is_judged"),
+    [
+        pytest.param(True, ("order-1", "order-2"), False, id="another-payer-may-have-the-same-test-card"),
+        pytest.param(True, ("order-1", "order-1"), True, id="the-same-order"),
+        pytest.param(True, (None, "order-2"), True, id="nothing-tells-the-orders-apart"),
+        pytest.param(False, ("order-1", "order-2"), True, id="the-same-token"),
+    ],
+)
+def test_a_card_of_a_new_token_was_entered_anew(
+    makes_anew: bool, references: tuple[str | None, str], is_judged: bool
+) -> None:
+    api = Api(
+        scenario="{version: 1, assumptions: {token.uses: 2}, rules: "
+        "[{id: stolen, when: {op: charge.create}, then: {decline: stolen_card}}]}"
+    )
+    token = ""
+    for reference in references:
+        if makes_anew or not token:
+            body = {"providerId": DUMMY, "paymentInformation": card()}
+            token = api.post("/token/card", body)["tokenId"]
+        send(api, "POST", "/charge/token", {"amount": 20, "token": token, "reference": reference})
+    assert ("hard-decline-retried" in found(api)) is is_judged

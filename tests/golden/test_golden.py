@@ -95,7 +95,7 @@ def test_the_answers_are_those_that_were_kept(request: pytest.FixtureRequest) ->
     now = in_process()
     if request.config.getoption("--update-golden"):
         GOLDEN.write_text(now, "utf-8")
-    assert now == GOLDEN.read_text("utf-8")
+    assert now == GOLDEN.read_text("utf-8"), "if that is meant: pytest tests/golden --update-golden"
 
 
 def test_two_servers_give_equal_bytes_and_another_seed_gives_others() -> None:

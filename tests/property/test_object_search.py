@@ -15,7 +15,7 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
 from mockserver.engine.indexed_table import Query, Table
-from mockserver.web.control.page_lists import ObjectReader, object_tests
+from mockserver.web.control.objects import ObjectReader, object_tests
 from mockserver.wire.profile import profile_of
 from tests.depth import tries
 from tests.pauses import drive, look_at_few_rows

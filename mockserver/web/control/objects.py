@@ -51,7 +51,7 @@ _READERS: Mapping[str, Route] = {
 }
 
 
-async def objects(call: ControlCall) -> object:
+async def listing(call: ControlCall) -> object:
     """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
     sandbox, query = call.sandbox(), call.query
     kind = query.kind
