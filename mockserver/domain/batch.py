@@ -20,7 +20,6 @@ from typing import Annotated
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, NonNegative, Within
-from mockserver.domain.cooperative import Cooperative
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import amount_fault, number_text
 from mockserver.domain.reading import number_of
@@ -292,20 +291,11 @@ def _row(cells: list[str]) -> BatchRow | str:
 
 @record
 class Lines:
-    """Some rows, how their batch stood, and their lines of ``results``."""
+    """Some rows, how their batch stood, and their lines of ``results``, without the last line end."""
 
     rows: list[BatchRow]
     standing: BatchState
     text: str
-
-
-def write_results(batch: Batch) -> Cooperative[list[Lines]]:
-    """The lines of ``results``, some between two pauses."""
-    written = list[Lines]()
-    for rows in _parts_of(batch):
-        written.append(Lines(rows, batch.status, _lines_of(rows, batch.status)))
-        yield
-    return written
 
 
 def results_text(batch: Batch, written: Sequence[Lines] | None = None) -> str:
@@ -313,14 +303,14 @@ def results_text(batch: Batch, written: Sequence[Lines] | None = None) -> str:
     before is written again where its rows have moved on."""
     fault, standing = batch.results_fault, batch.status
     texts = [",".join(RESULT_COLUMNS)]
-    for rows, lines in zip(_parts_of(batch), written or repeat(None), strict=False):
+    for rows, lines in zip(parts_of(batch), written or repeat(None), strict=False):
         holds = lines is not None and lines.standing is standing and lines.rows == rows
-        texts.append(lines.text if lines is not None and holds else _lines_of(rows, standing))
+        texts.append(lines.text if lines is not None and holds else lines_of(rows, standing).text)
     text = "\n".join(texts)
     return text if fault is None or fault.cut is None else text[: fault.cut]
 
 
-def _parts_of(batch: Batch) -> Iterator[list[BatchRow]]:
+def parts_of(batch: Batch) -> Iterator[list[BatchRow]]:
     """The rows that ``results`` shows, in its order, ``LINES`` at a time."""
     rows, fault = batch.rows, batch.results_fault
     if fault is not None:
@@ -332,14 +322,14 @@ def _parts_of(batch: Batch) -> Iterator[list[BatchRow]]:
     return (rows[start : start + LINES] for start in range(0, len(rows), LINES))
 
 
-def _lines_of(rows: Sequence[BatchRow], standing: BatchState) -> str:
-    """Rows as lines of CSV, without the last line end."""
+def lines_of(rows: list[BatchRow], standing: BatchState) -> Lines:
+    """Some rows of a batch that stands so, as lines of CSV."""
     lines = [_cells(row, standing) for row in rows]
     text = "\n".join([",".join(cells) for cells in lines])
     commas = (len(RESULT_COLUMNS) - 1) * len(lines)
-    if '"' not in text and "\r" not in text and text.count("\n") == len(lines) - 1 and text.count(",") == commas:
-        return text
-    return "\n".join([",".join(map(_quoted, cells)) for cells in lines])
+    if '"' in text or "\r" in text or text.count("\n") != len(lines) - 1 or text.count(",") != commas:
+        text = "\n".join([",".join(map(_quoted, cells)) for cells in lines])
+    return Lines(rows, standing, text)
 
 
 def _cells(row: BatchRow, standing: BatchState) -> tuple[str, ...]:
