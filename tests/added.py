@@ -71,6 +71,10 @@ def assumption() -> Any:
     return [taken.status, api.post("/payment_link", link)["details"]]
 
 
+def setting() -> Any:
+    return Api(least_amount=3).try_charge(amount=2)["details"]
+
+
 def finding() -> Any:
     api = Api()
     for amount in (4999, 5000):
@@ -92,6 +96,7 @@ USES = {
     "an error code": code,
     "a control operation": control,
     "an assumption": assumption,
+    "a setting": setting,
     "a finding": finding,
     "a fault of explore": explored,
     "a page": page,

@@ -173,6 +173,22 @@ def greet(call: ControlCall) -> object:
             )
         ],
     },
+    "a setting": {
+        "mockserver/settings.csv": [
+            ('--least-amount,1 to 1000,"a whole number, 1 to 1000",N,,Smallest amount that is charged.\n', "")
+        ],
+        "mockserver/settings.py": [("    least_amount: int = 1\n", "    sandbox_idle: str")],
+        "mockserver/engine/config.py": [("    least_amount: int = 1\n", "    webhook_key: str")],
+        "mockserver/engine/intake.py": [
+            (
+                """        if amount < (least := step.sandbox.config.least_amount):
+            faults.wrong("Amount", f"got {amount}, wanted at least {least}")
+            return None
+""",
+                "        return Money(exact(",
+            )
+        ],
+    },
     "a finding": {
         "mockserver/findings/catalogue.md": [
             (
@@ -240,6 +256,7 @@ WORKS: Mapping[str, Any] = {
     "an error code": [400, 118, "Unlucky Amount", {"Amount": "got 13, wanted another"}],
     "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
     "an assumption": [201, {"Title": "required"}],
+    "a setting": {"Amount": "got 2, wanted at least 3"},
     "a finding": [["large-amount", "5000"]],
     "a fault of explore": ["charge.create#1/teapot", "survived"],
     "a page": [200, "<h1>Hello, &lt;Ann&gt;</h1>"],

@@ -532,7 +532,7 @@ class Table(Generic[R]):
 
     def _index(self, name: str) -> PostingLists[R]:
         if name not in self._postings:
-            self._postings[name] = PostingLists(next(one for one in self._indexes if one.name == name))
+            self._postings[name] = PostingLists({one.name: one for one in self._indexes}[name])
         return self._postings[name]
 
 

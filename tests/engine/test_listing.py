@@ -1,5 +1,6 @@
 """Lists: every parameter of every query finds rows, and what no list can do is refused with its field."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,16 @@ def sandbox() -> Any:
     for amount in (10, 20, 30):
         assert api.try_charge(amount, reference=f"r{amount}").status == 201
     return next(iter(api.app.world.sandboxes))
+
+
+PARAMETERS = [(search, name) for search, _ in LISTS for name in search.parameters]
+
+
+@pytest.mark.parametrize(("search", "name"), PARAMETERS)
+def test_every_parameter_has_the_index_that_it_asks(sandbox: Any, search: Search[Any], name: str) -> None:
+    query: Query[Any] = Query(0)
+    search.parameters[name](unnoted(sandbox), "411111", query, Faults())
+    assert search.table(sandbox).search(replace(query, where=[])).rows == []
 
 
 def test_an_object_is_found_by_its_id_and_the_step_is_about_it(sandbox: Any) -> None:
