@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,27 +36,21 @@ def store() -> None:
 
 @store.command()
 @_PATH
-@options("store info")
-def info(path: Path, form: str) -> None:
+def info(path: Path) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
     from mockserver.store.file import FORMAT
 
     with _opened(path) as reader:
         rows, size, damage = _described(reader), reader.size, reader.damage
-    if form == "json":
-        found = {"path": str(path), "format": FORMAT, "bytes": size, "sandboxes": rows, "damage": damage}
-        click.echo(json.dumps(found, indent=2))
-    else:
-        click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
-        if rows:
-            show([{name: _shown(value) for name, value in row.items()} for row in rows])
+    click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
+    if rows:
+        show(rows)
     _end_damaged(path, damage)
 
 
 @store.command()
 @_PATH
-@options("store check")
-def check(path: Path, form: str) -> None:
+def check(path: Path) -> None:
     """Check that a store is intact and that each of its sandboxes can be read.
 
     Exit code 4 otherwise, with the sandboxes that can be read.
@@ -65,7 +58,7 @@ def check(path: Path, form: str) -> None:
     from mockserver.store.file import StoreDamaged, examined, opened_store
 
     damage: list[str] = []
-    rows: list[dict[str, str | None]] = []
+    rows: list[dict[str, str]] = []
     with _reported():
         try:
             examined(path)
@@ -75,18 +68,15 @@ def check(path: Path, form: str) -> None:
             make = _maker(reader)
             for kept in reader.sandboxes:
                 made = make(kept)
-                rows.append({**_named(kept), "fault": made if isinstance(made, str) else None})
-    broken = sum(row["fault"] is not None for row in rows)
+                rows.append({**_named(kept), "can be read": made if isinstance(made, str) else "yes"})
+    broken = sum(row["can be read"] != "yes" for row in rows)
     if broken and not damage:
         damage.append(f"{path} is damaged: {broken} of {len(rows)} sandboxes cannot be read; it was not changed")
-    if form == "json":
-        click.echo(json.dumps({"path": str(path), "damage": damage, "sandboxes": rows}, indent=2))
-    elif rows:
-        show([{"id": row["id"] or "", "key": row["key"] or "", "can be read": row["fault"] or "yes"} for row in rows])
+    if rows:
+        show(rows)
     if damage:
         stop(Exit.VERIFICATION_FAILED, "\n".join(damage))
-    if form == "text":
-        click.echo(f"{path} is whole")
+    click.echo(f"{path} is whole")
 
 
 @store.command()
@@ -177,13 +167,13 @@ def _end_damaged(path: Path, damage: Sequence[str]) -> None:
         stop(Exit.VERIFICATION_FAILED, "\n".join(f"{path} is damaged: {line}" for line in damage))
 
 
-def _named(kept: StoredSandbox) -> dict[str, str | None]:
+def _named(kept: StoredSandbox) -> dict[str, str]:
     from mockserver.engine.sandbox import masked_key, sandbox_id_of
 
-    return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key), "name": kept.name}
+    return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key)}
 
 
-def _described(reader: StoreReader) -> list[dict[str, Any]]:
+def _described(reader: StoreReader) -> list[dict[str, str]]:
     """Every sandbox, in the order of ``GET /__admin/sandboxes``."""
     from mockserver.domain.reading import camel
     from mockserver.engine.tables import ROW_CLASSES
@@ -192,8 +182,10 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
     rows = []
     for kept in sorted(reader.sandboxes, key=lambda one: (one.used, one.world), reverse=True):
         parts = counts.get(kept.world, {})
-        objects = {camel(name): parts[name] for name in ROW_CLASSES if name in parts}
-        rows.append({**_named(kept), "lastUsed": iso(kept.touched), "objects": objects})
+        objects = ", ".join(f"{parts[name]} {camel(name)}" for name in ROW_CLASSES if name in parts)
+        rows.append(
+            {**_named(kept), "name": kept.name or "-", "lastUsed": iso(kept.touched), "objects": objects or "-"}
+        )
     return rows
 
 
@@ -241,9 +233,3 @@ def _write(file: Path, text: bytes) -> None:
             file.write_bytes(text)
         else:
             write_whole(file.resolve(), text, 0o600)
-
-
-def _shown(value: dict[str, int] | str | None) -> str:
-    if isinstance(value, dict):
-        value = ", ".join(f"{count} {name}" for name, count in value.items())
-    return value or "-"
