@@ -55,7 +55,8 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
 
 def text(made: Exploration, options: Sequence[str] = ()) -> str:
     """For people: the tables, then what did harm or needs a look, with findings, and how to see the worst of it alone,
-    under the same ``options``. A single fault under which the command failed stands in the tables only: it noticed."""
+    under the same ``options``. A single fault under which the command failed itself stands in the tables only: it
+    noticed."""
     shown = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
     lines = tables(list(map(str, made.baseline.points)), shown)
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
@@ -165,6 +166,9 @@ def _word_in(made: Exploration, cell: Cell) -> str:
 
 def _is_quiet(cell: Cell) -> bool:
     """Whether a cell needs no line of its own."""
+    if cell.verdict is Verdict.FAILED and cell.exit == 0:
+        # The command was content: why its books could not be read must be said.
+        return False
     quiet = (Verdict.SURVIVED, Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
     return cell.verdict in quiet[: 4 if cell.is_drawn else 2 if cell.is_single else 1]
 
@@ -177,6 +181,7 @@ def summary(made: Exploration) -> list[str]:
     runs = len(made.cells)
     changed = [(cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None]
     lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    lines += [f"doubtful: {_SHOWN[Verdict.DOUBTFUL][1]}"] if counts[Verdict.DOUBTFUL] else []
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:

@@ -1,4 +1,4 @@
-"""Places are shared: by owners in turn, by the things that each wants, in the order of asking."""
+"""Places are shared: by owners, by the things that each wants, in the order of asking."""
 
 import asyncio
 from collections.abc import Hashable
@@ -37,24 +37,23 @@ async def settled() -> None:
 
 
 async def test_one_owner_never_holds_all_places() -> None:
-    holders = Holders(FairShare(20, each=20))
+    holders = Holders(FairShare(32, each=20))
     for number in range(20):
-        await holders.want(f"a{number}", "a", "x")
-    # Four of twenty: a quarter of the sixteen that stay free.
-    assert len(holders.begun) == 4
-    await holders.want("b0", "b", "x")
+        await holders.want(f"a{number}", "a", f"x{number % 2}")
+    assert holders.begun == ["a0", "a1", "a2", "a3"], "an eighth of the places"
+    await holders.want("b0", "b", "x0")
     assert holders.begun[-1] == "b0"
     await holders.end("a0")
     assert holders.begun[-1] == "a4"
 
 
-async def test_as_many_owners_as_places_have_one_each() -> None:
-    holders = Holders(FairShare(5, each=5))
-    for number in range(6):
+async def test_all_owners_together_hold_no_more_than_the_places() -> None:
+    holders = Holders(FairShare(8, each=5))
+    for number in range(10):
         await holders.want(str(number), str(number), "x")
-    assert holders.begun == ["0", "1", "2", "3", "4"]
+    assert holders.begun == ["0", "1", "2", "3", "4", "5", "6", "7"]
     await holders.end("3")
-    assert holders.begun[-1] == "5"
+    assert holders.begun[-1] == "8"
 
 
 async def test_one_thing_keeps_an_owner_from_no_other() -> None:
@@ -63,15 +62,6 @@ async def test_one_thing_keeps_an_owner_from_no_other() -> None:
         await holders.want(f"x{number}", "a", "x")
     await holders.want("y0", "a", "y")
     assert holders.begun == ["x0", "x1", "y0"]
-
-
-async def test_owners_are_served_in_turn() -> None:
-    holders = Holders(FairShare(1, each=1))
-    for name in ("a0", "a1", "a2", "b0", "c0"):
-        await holders.want(name, name[0], "x")
-    for name in ("a0", "b0", "c0", "a1"):
-        await holders.end(name)
-    assert holders.begun == ["a0", "b0", "c0", "a1", "a2"]
 
 
 async def test_of_one_lane_one_goes_after_the_other_in_the_order_of_asking() -> None:
@@ -96,6 +86,16 @@ async def test_apart_the_next_one_waits_for_the_end_of_the_one_before() -> None:
     assert holders.begun == ["first", "second"]
 
 
+async def test_apart_all_go_in_the_order_of_asking() -> None:
+    holders = Holders(FairShare(100, each=10))
+    names = [("a0", "a"), ("a1", "a"), ("b0", "b"), ("a2", "a")]
+    for name, lane in names:
+        await holders.want(name, "owner", "x", ordering_key=lane, apart=3600)
+    for name, _ in names:
+        assert holders.begun[-1] == name
+        await holders.end(name)
+
+
 async def test_apart_no_longer_than_told() -> None:
     holders = Holders(FairShare(100, each=10))
     for name in ("first", "second"):
@@ -105,10 +105,10 @@ async def test_apart_no_longer_than_told() -> None:
 
 
 async def test_who_leaves_while_waiting_takes_no_place() -> None:
-    holders = Holders(FairShare(1, each=1))
+    holders = Holders(FairShare(8, each=1))
     for name in ("a", "b", "c", "d"):
-        await holders.want(name, name, "x", ordering_key="ordering_key")
-    await holders.want("behind", "c", "x", ordering_key="ordering_key")
+        await holders.want(name, "owner", name, ordering_key="ordering_key")
+    await holders.want("behind", "owner", "c", ordering_key="ordering_key")
     holders.tasks["b"].cancel()
     holders.tasks["behind"].cancel()
     await settled()
@@ -116,5 +116,5 @@ async def test_who_leaves_while_waiting_takes_no_place() -> None:
     await holders.end("a")
     assert holders.begun == ["a", "d"]
     await holders.end("d")
-    await holders.want("e", "e", "x")
+    await holders.want("e", "owner", "x")
     assert holders.begun[-1] == "e"

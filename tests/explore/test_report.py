@@ -78,6 +78,21 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
     assert words in report.text(made)
 
 
+def test_where_money_is_less_the_report_names_the_books(made: Exploration) -> None:
+    words = "doubtful: exit code 0, and money is less or elsewhere: only the shop's books can say (--books)"
+    assert words not in report.text(made)
+    made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL)
+    assert words in report.text(made).splitlines()
+    assert f"- {words}" in report.markdown(made).splitlines()
+
+
+def test_why_books_could_not_be_read_is_said_where_the_command_was_content(made: Exploration) -> None:
+    made.cells[0] = replace(made.cells[0], exit=0, money=["--books: exit code 1"])
+    lines = report.text(made).splitlines()
+    (place,) = (place for place, line in enumerate(lines) if line.startswith("failed  charge.create#1/declined_soft "))
+    assert lines[place + 1] == "    --books: exit code 1"
+
+
 def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Exploration) -> None:
     lines = report.text(made).splitlines()
     assert lines == [
