@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,21 +37,27 @@ def store() -> None:
 
 @store.command()
 @_PATH
-def info(path: Path) -> None:
+@options("store info")
+def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
     from mockserver.store.file import FORMAT
 
     with _opened(path) as reader:
         rows, size, damage = _described(reader), reader.size, reader.damage
-    click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
-    if rows:
-        show(rows)
+    if form == "json":
+        found = {"path": str(path), "format": FORMAT, "bytes": size, "sandboxes": rows, "damage": damage}
+        click.echo(json.dumps(found, indent=2))
+    else:
+        click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
+        if rows:
+            show([{name: _shown(value) for name, value in row.items()} for row in rows])
     _end_damaged(path, damage)
 
 
 @store.command()
 @_PATH
-def check(path: Path) -> None:
+@options("store check")
+def check(path: Path, form: str) -> None:
     """Check that a store is intact and that each of its sandboxes can be read.
 
     Exit code 4 otherwise, with the sandboxes that can be read.
@@ -58,7 +65,7 @@ def check(path: Path) -> None:
     from mockserver.store.file import StoreDamaged, examined, opened_store
 
     damage: list[str] = []
-    rows: list[dict[str, str]] = []
+    rows: list[dict[str, str | None]] = []
     with _reported():
         try:
             examined(path)
@@ -68,15 +75,18 @@ def check(path: Path) -> None:
             make = _maker(reader)
             for kept in reader.sandboxes:
                 made = make(kept)
-                rows.append({**_named(kept), "can be read": made if isinstance(made, str) else "yes"})
-    broken = sum(row["can be read"] != "yes" for row in rows)
+                rows.append({**_named(kept), "fault": made if isinstance(made, str) else None})
+    broken = sum(row["fault"] is not None for row in rows)
     if broken and not damage:
         damage.append(f"{path} is damaged: {broken} of {len(rows)} sandboxes cannot be read; it was not changed")
-    if rows:
-        show(rows)
+    if form == "json":
+        click.echo(json.dumps({"path": str(path), "damage": damage, "sandboxes": rows}, indent=2))
+    elif rows:
+        show([{"id": row["id"] or "", "key": row["key"] or "", "can be read": row["fault"] or "yes"} for row in rows])
     if damage:
         stop(Exit.VERIFICATION_FAILED, "\n".join(damage))
-    click.echo(f"{path} is whole")
+    if form == "text":
+        click.echo(f"{path} is whole")
 
 
 @store.command()
@@ -167,13 +177,13 @@ def _end_damaged(path: Path, damage: Sequence[str]) -> None:
         stop(Exit.VERIFICATION_FAILED, "\n".join(f"{path} is damaged: {line}" for line in damage))
 
 
-def _named(kept: StoredSandbox) -> dict[str, str]:
+def _named(kept: StoredSandbox) -> dict[str, str | None]:
     from mockserver.engine.sandbox import masked_key, sandbox_id_of
 
-    return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key)}
+    return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key), "name": kept.name}
 
 
-def _described(reader: StoreReader) -> list[dict[str, str]]:
+def _described(reader: StoreReader) -> list[dict[str, Any]]:
     """Every sandbox, in the order of ``GET /__admin/sandboxes``."""
     from mockserver.domain.reading import camel
     from mockserver.engine.tables import ROW_CLASSES
@@ -182,10 +192,8 @@ def _described(reader: StoreReader) -> list[dict[str, str]]:
     rows = []
     for kept in sorted(reader.sandboxes, key=lambda one: (one.used, one.world), reverse=True):
         parts = counts.get(kept.world, {})
-        objects = ", ".join(f"{parts[name]} {camel(name)}" for name in ROW_CLASSES if name in parts)
-        rows.append(
-            {**_named(kept), "name": kept.name or "-", "lastUsed": iso(kept.touched), "objects": objects or "-"}
-        )
+        objects = {camel(name): parts[name] for name in ROW_CLASSES if name in parts}
+        rows.append({**_named(kept), "lastUsed": iso(kept.touched), "objects": objects})
     return rows
 
 
@@ -233,3 +241,9 @@ def _write(file: Path, text: bytes) -> None:
             file.write_bytes(text)
         else:
             write_whole(file.resolve(), text, 0o600)
+
+
+def _shown(value: dict[str, int] | str | None) -> str:
+    if isinstance(value, dict):
+        value = ", ".join(f"{count} {name}" for name, count in value.items())
+    return value or "-"

@@ -56,19 +56,20 @@ def sums(path: Path) -> list[str]:
 
 def test_info_says_what_the_list_of_sandboxes_says_and_shows_no_key(store: Path, written: dict[str, bytes]) -> None:
     before = sums(store)
-    done = run("info", store)
+    done = run("info", store, "--format", "json")
     assert done.exit_code == 0
-    first, _, *rows = done.output.splitlines()
+    told = json.loads(done.output)
     size = len(written["qa.db"]) + len(written["qa.db-wal"])
-    assert first == f"{store}: format {FORMAT}, {size:,} bytes, sandboxes: {len(KEYS)}"
+    assert (told["path"], told["format"], told["bytes"], told["damage"]) == (str(store), FORMAT, size, [])
     listed = {one["id"]: one for one in json.loads(written["sandboxes"])["sandboxes"]}
-    assert {row.split()[1] for row in rows} == {masked_key(key) for key in KEYS}
-    for sandbox_id, key, name, _, objects in (row.split(maxsplit=4) for row in rows):
-        there = listed[sandbox_id]
-        assert (name, key) == (there["name"] or "-", there["key"])
-        assert objects.split(", ") == [f"{count} {kind}" for kind, count in there["objects"].items() if count]
-    assert "nikki" in done.output
-    assert not any(key in done.output for key in KEYS)
+    assert {one["key"] for one in told["sandboxes"]} == {masked_key(key) for key in KEYS}
+    for one in told["sandboxes"]:
+        there = listed[one["id"]]
+        assert (one["name"], one["key"]) == (there["name"], there["key"])
+        assert one["objects"] == {kind: count for kind, count in there["objects"].items() if count}
+    words = run("info", store).output
+    assert "nikki" in words
+    assert not any(key in text for key in KEYS for text in (words, done.output))
     assert sums(store) == before
 
 
@@ -218,12 +219,14 @@ def test_what_can_be_read_of_a_damaged_file_is_named_and_exported(store: Path, w
         f" (SELECT world FROM sandboxes WHERE key = '{KEYS[0]}')",
     )
     before = store.read_bytes()
-    done = run("check", store)
+    done = run("check", store, "--format", "json")
     assert done.exit_code == 4
-    assert "row 1 of charges; 1 of 2 sandboxes can be read" in done.stderr
-    assert sorted(line.split(maxsplit=1)[1].split(maxsplit=1) for line in done.stdout.splitlines()[1:]) == sorted(
-        [[masked_key(KEYS[0]), "row 1 of charges"], [masked_key(KEYS[1]), "yes"]]
-    )
+    told = json.loads(done.stdout)
+    assert "row 1 of charges; 1 of 2 sandboxes can be read" in told["damage"][0]
+    assert {one["key"]: one["fault"] for one in told["sandboxes"]} == {
+        masked_key(KEYS[0]): "row 1 of charges",
+        masked_key(KEYS[1]): None,
+    }
     done = run("export", store)
     assert (done.exit_code, done.stdout_bytes) == (4, written[KEYS[1]] + b"\n")
     assert done.stderr == f"{store} is damaged: {masked_key(KEYS[0])}: row 1 of charges\n"
