@@ -65,7 +65,7 @@ class FairShare:
 
     def _serve(self) -> None:
         """Give places to those who can have one."""
-        while (owner := next(filter(self._may_hold_more, self._waiting), None)) is not None:
+        while self._free and (owner := next(filter(self._may_hold_more, self._waiting), None)) is not None:
             waiting = self._waiting.pop(owner)
             asked = waiting.popleft()
             if waiting:
@@ -77,4 +77,4 @@ class FairShare:
 
     def _may_hold_more(self, owner: Hashable) -> bool:
         held = self._held[owner]
-        return self._free > 0 and (not held or held < self._free // _SHARE)
+        return not held or held < self._free // _SHARE
