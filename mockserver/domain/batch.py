@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
+from itertools import repeat
 from operator import attrgetter
 from typing import Annotated
 
@@ -45,7 +46,7 @@ MOST_FAULTS = 20
 """Faulty lines that one refusal names."""
 
 LINES = 10_000
-"""Lines that are read in one go."""
+"""Lines that are read or written in one go."""
 
 _LONGEST_LINE = 10_000
 
@@ -288,17 +289,47 @@ def _row(cells: list[str]) -> BatchRow | str:
     return BatchRow(method_id.strip(), Decimal(bare), currency.strip(), reference)
 
 
-def results_text(batch: Batch) -> str:
-    """``results``: a header, then a line for each row in order, however far the batch has come."""
-    order: Sequence[int] = range(len(batch.rows))
-    fault = batch.results_fault
+@record
+class Lines:
+    """Some rows, how their batch stood, and their lines of ``results``, without the last line end."""
+
+    rows: list[BatchRow]
+    standing: BatchState
+    text: str
+
+
+def results_text(batch: Batch, written: Sequence[Lines] | None = None) -> str:
+    """``results``: a header, then a line for each row in order, however far the batch has come. What was ``written``
+    before is written again where its rows have moved on."""
+    fault, standing = batch.results_fault, batch.status
+    texts = [",".join(RESULT_COLUMNS)]
+    for rows, lines in zip(parts_of(batch), written or repeat(None), strict=False):
+        holds = lines is not None and lines.standing is standing and lines.rows == rows
+        texts.append(lines.text if lines is not None and holds else lines_of(rows, standing).text)
+    text = "\n".join(texts)
+    return text if fault is None or fault.cut is None else text[: fault.cut]
+
+
+def parts_of(batch: Batch) -> Iterator[list[BatchRow]]:
+    """The rows that ``results`` shows, in its order, ``LINES`` at a time."""
+    rows, fault = batch.rows, batch.results_fault
     if fault is not None:
         gone = set(fault.omitted)
-        order = [place for place in order if place + 1 not in gone]
+        order: Sequence[int] = [place for place in range(len(rows)) if place + 1 not in gone]
         if fault.shuffled is not None:
             order = drawn(fault.shuffled, order)
-    text = _csv([RESULT_COLUMNS, *(_cells(batch.rows[place], batch.status) for place in order)])
-    return text if fault is None or fault.cut is None else text[: fault.cut]
+        rows = [rows[place] for place in order]
+    return (rows[start : start + LINES] for start in range(0, len(rows), LINES))
+
+
+def lines_of(rows: list[BatchRow], standing: BatchState) -> Lines:
+    """Some rows of a batch that stands so, as lines of CSV."""
+    lines = [_cells(row, standing) for row in rows]
+    text = "\n".join([",".join(cells) for cells in lines])
+    commas = (len(RESULT_COLUMNS) - 1) * len(lines)
+    if '"' in text or "\r" in text or text.count("\n") != len(lines) - 1 or text.count(",") != commas:
+        text = "\n".join([",".join(map(_quoted, cells)) for cells in lines])
+    return Lines(rows, standing, text)
 
 
 def _cells(row: BatchRow, standing: BatchState) -> tuple[str, ...]:
@@ -311,15 +342,6 @@ def _cells(row: BatchRow, standing: BatchState) -> tuple[str, ...]:
         return *asked, row.charge_id or "", "", "", "", ""
     said, words = why.gateway_code or "", why.gateway_message or ""
     return *asked, "", why.reason, said, words, "true" if why.is_retryable else "false"
-
-
-def _csv(lines: Sequence[tuple[str, ...]]) -> str:
-    """Lines of CSV without the last line end."""
-    text = "\n".join([",".join(cells) for cells in lines])
-    commas = (len(RESULT_COLUMNS) - 1) * len(lines)
-    if '"' not in text and "\r" not in text and text.count("\n") == len(lines) - 1 and text.count(",") == commas:
-        return text
-    return "\n".join([",".join(map(_quoted, cells)) for cells in lines])
 
 
 def _quoted(cell: str) -> str:

@@ -75,10 +75,11 @@ class PersistenceContext(Protocol):
 
 class Rulebook:
     """The rules that decisions of a sandbox were made by, by number; ``present`` is that of those in force, ``books``
-    are the places of their scenarios. Rules that are no longer in force are seldom asked for, and made then."""
+    are the places of their scenarios, by the number as JSON has it. Rules that are no longer in force are seldom asked
+    for, and made then."""
 
     def __init__(
-        self, context: PersistenceContext, rules: Ruleset, present: int, books: Mapping[int, list[str]]
+        self, context: PersistenceContext, rules: Ruleset, present: int, books: Mapping[str, list[str]]
     ) -> None:
         self.present = present
         self.books = dict(books)
@@ -90,14 +91,14 @@ class Rulebook:
         if self._known[self.present] is not config.rules:
             self.present += 1
             self._known[self.present] = config.rules
-        if self.present not in self.books:
-            self.books[self.present] = [self._context.place_of(one) for one in config.scenarios]
+        if (number := str(self.present)) not in self.books:
+            self.books[number] = [self._context.place_of(one) for one in config.scenarios]
 
     def of(self, number: int) -> Ruleset | None:
         """The rules of a number, None where they are no longer known."""
         if number not in self._known:
             try:
-                self._known[number] = Ruleset([self._context.scenario(place) for place in self.books[number]])
+                self._known[number] = Ruleset([self._context.scenario(place) for place in self.books[str(number)]])
             except LookupError:
                 self._known[number] = None
         return self._known[number]

@@ -31,7 +31,7 @@ from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.tally import Tallies
 from mockserver.store.findings_memory import FindingsPart, counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
-from mockserver.store.row_codec import Record, RowForm, form_of, json_text, json_value
+from mockserver.store.row_codec import Record, RowForm, form_of, json_text
 from mockserver.store.schema import HEAD, NONSENSE, Changes, Commit, DamagedSandbox, StoredRows
 from mockserver.store.table_rows import (
     BatchPart,
@@ -93,7 +93,7 @@ class Settled:
     warned: list[str]
     lag: Micros
     book: int
-    books: dict[int, list[str]]
+    books: dict[str, list[str]]
 
 
 @mutable
@@ -126,15 +126,13 @@ class SandboxPersister:
         world: int,
         context: PersistenceContext,
         book: int = 0,
-        books: Mapping[int, list[str]] | None = None,
+        books: Mapping[str, list[str]] | None = None,
     ) -> None:
         self.sandbox = sandbox
         self.world = world
         self._rulebook = Rulebook(context, sandbox.config.rules, book, books or {})
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
-        self._seldom: tuple[object, ...] = ()
-        self._settled: object = None
         self._judged = counters(sandbox.watch)
         # Most parts say themselves that they have news, and most memories are empty.
         news: News = {}
@@ -197,45 +195,34 @@ class SandboxPersister:
             commit.puts.append((self.world, HEAD, 0, text))
 
     def _head(self) -> list[object]:
-        """The fields of the ``Head``. Most of what is in it seldom changes, and is worked out only then: a charge that
-        is alone in its commit pays for the whole head."""
+        """The fields of the ``Head``."""
         sandbox, tallies, journal = self.sandbox, self.sandbox.director.tallies, self.sandbox.journal
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
         lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
         return [
-            self._settled_plain(),
+            self._settled(),
             Tallies(tallies.first, counted, tallies.calls),
             dict(zip(_PLAIN, _plain_of(sandbox), strict=True)),
             {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
             {name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
         ]
 
-    def _settled_plain(self) -> object:
-        sandbox, config, clock = self.sandbox, self.sandbox.config, self.sandbox.clock
-        lag = sandbox.past.longest if sandbox.past is not None else 0
-        time, warned = (clock.mode, clock.virtual, clock.real, clock.rate, clock.holds > 0), sorted(sandbox.warned)
-        seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._rulebook.books)
-        if seldom == self._seldom:
-            return self._settled
-        settled = Settled(
+    def _settled(self) -> Settled:
+        sandbox, config = self.sandbox, self.sandbox.config
+        return Settled(
             seed=Seed(config.seed),
             opened_with=(config.assumed.profile, config.assumed.overrides),
             clock_plan=config.clock,
             assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
             own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
-            clock=clock,
-            is_held=clock.holds > 0,
+            clock=sandbox.clock,
+            is_held=sandbox.clock.holds > 0,
             opened=sandbox.opened,
-            warned=warned,
-            lag=lag,
+            warned=sorted(sandbox.warned),
+            lag=sandbox.past.longest if sandbox.past is not None else 0,
             book=self._rulebook.present,
             books=self._rulebook.books,
         )
-        plain: object = json_value(json_text(settled))
-        if self._written is not None:
-            # Many sandboxes are used once.
-            self._seldom, self._settled = seldom, plain
-        return plain
 
     def load(self, stored: StoredRows, head: Head) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
@@ -331,7 +318,7 @@ def stored_beginning(stored: StoredRows, context: PersistenceContext) -> Beginni
 def _read_head(stored: StoredRows, context: PersistenceContext) -> tuple[Head, SandboxConfig]:
     with _naming(HEAD):
         head: Head = Record.of(Head).read(stored[HEAD][0][1], CardRegistry(""))
-        scenarios = [context.scenario(place) for place in head.settled.books[head.settled.book]]
+        scenarios = [context.scenario(place) for place in head.settled.books[str(head.settled.book)]]
     return head, _config(head.settled, context, scenarios)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mockserver.assumptions import ROWS
-from mockserver.domain.batch import results_text
+from mockserver.domain.batch import LINES, lines_of, parts_of, results_text
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.customer import Customer
@@ -41,7 +41,7 @@ from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
 from mockserver.web.request import Reply
 from mockserver.web.routes import OperationCall
-from mockserver.web.runner import in_steps, look_ahead
+from mockserver.web.runner import for_each, in_steps, look_ahead
 from mockserver.wire import resources
 from mockserver.wire.body_tables import body_type
 from mockserver.wire.fields import Fields
@@ -189,6 +189,14 @@ def read_batch_ahead(step: Step) -> Awaitable[object] | None:
     """Reads the transactions of a batch that is being submitted."""
     text = step.asked.request.get("batch")
     return in_steps(batches.reading(step, text)) if isinstance(text, str) else None
+
+
+def write_results_ahead(step: Step) -> Awaitable[object] | None:
+    """Writes the results of a long batch."""
+    batch = step.sandbox.batches.get(step.asked.path["batch_id"])
+    if batch is None or len(batch.rows) <= LINES:
+        return None
+    return for_each(parts_of(batch), lambda rows: lines_of(rows, batch.status))
 
 
 def settlements(call: OperationCall) -> list[Members]:
@@ -370,7 +378,7 @@ _SHOWN: Mapping[str, Callable[[OperationCall, Any], object]] = {
     "TokenReply": _token,
     "PaymentLinkReply": _link,
     "ProviderReply": _provider,
-    "BatchReply": lambda _, batch: reply_of("BatchReply", batch, results=results_text(batch)),
+    "BatchReply": lambda call, batch: reply_of("BatchReply", batch, results=results_text(batch, call.ready)),
     "VaultReply": _vault_item,
     "VaultSecretsReply": _vault_secrets,
     "WebhookSubscriptionReply": _subscription,

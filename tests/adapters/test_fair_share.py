@@ -1,9 +1,14 @@
 """Places are shared: by owners in turn, by the things that each wants, in the order of asking."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Hashable
+from random import Random
+
+import pytest
 
 from mockserver.adapters.fair_share import FairShare
+from tests.depth import tries
 
 
 class Holders:
@@ -96,6 +101,16 @@ async def test_apart_the_next_one_waits_for_the_end_of_the_one_before() -> None:
     assert holders.begun == ["first", "second"]
 
 
+async def test_apart_all_go_in_the_order_of_asking() -> None:
+    holders = Holders(FairShare(100, each=10))
+    names = [("a0", "a"), ("a1", "a"), ("b0", "b"), ("a2", "a")]
+    for name, lane in names:
+        await holders.want(name, "owner", "x", ordering_key=lane, apart=3600)
+    for name, _ in names:
+        assert holders.begun[-1] == name
+        await holders.end(name)
+
+
 async def test_apart_no_longer_than_told() -> None:
     holders = Holders(FairShare(100, each=10))
     for name in ("first", "second"):
@@ -118,3 +133,36 @@ async def test_who_leaves_while_waiting_takes_no_place() -> None:
     await holders.end("d")
     await holders.want("e", "e", "x")
     assert holders.begun[-1] == "e"
+
+
+@pytest.mark.parametrize("seed", range(tries(20, 300)))
+async def test_no_bound_is_passed_and_no_place_lost_whoever_leaves_when(seed: int) -> None:
+    random = Random(seed)
+    places, each = random.choice([1, 3, 10, 40]), random.choice([1, 2, 5])
+    share, held = FairShare(places, each), Counter[object]()
+
+    async def use(owner: str, thing: str, lane: int | None) -> None:
+        # Every other one keeps its turn for no longer than an instant.
+        async with share.place(owner, thing, lane, random.choice([0, 0.001])):
+            counted = ["all", (owner, thing), (owner, thing, object() if lane is None else lane)]
+            held.update(counted)
+            assert [held[one] <= most for one, most in zip(counted, (places, each, 1), strict=True)] == [True] * 3
+            try:
+                for _ in range(random.randrange(4)):
+                    await asyncio.sleep(0)
+            finally:
+                held.subtract(counted)
+
+    tasks = list[asyncio.Task[None]]()
+    for _ in range(150):
+        tasks.append(asyncio.create_task(use(random.choice("abcd"), random.choice("xy"), random.choice([None, 1, 2]))))
+        if random.random() < 0.4:
+            await asyncio.sleep(0)
+        if random.random() < 0.2:
+            random.choice(tasks).cancel()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(one) for one in ended} <= {type(None), asyncio.CancelledError}
+    holders = Holders(share)
+    for number in range(places):
+        await holders.want(str(number), str(number), "x")
+    assert len(holders.begun) == places, "all places are free again"

@@ -476,6 +476,21 @@ def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("every_pause")
+def test_others_need_not_wait_for_long_results(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("domain.batch", "web.endpoints"):
+        monkeypatch.setattr(f"mockserver.{module}.LINES", 10)
+    pm = api.method()
+    long_id = api.batch(*(f"{pm},1,AUD,{row}" for row in range(300)))
+    path = f"/batch/{long_id}"
+    for by in ("50ms", "50ms", "10ms"):
+        answered = api.race(("GET", path, None), ("POST", "/__admin/clock/advance", {"by": by}))
+        assert order_of(answered) == [1, 0]
+        # What was written before the move is written again.
+        assert answered[1][1].body == api.get(path).body
+    assert [row["Status"] for row in results(api, long_id)][4:6] == ["SUCCESS", "IN_PROGRESS"]
+
+
+@pytest.mark.usefixtures("every_pause")
 @pytest.mark.parametrize("path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"])
 def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(path: str) -> None:
     now = [0]
