@@ -1,10 +1,10 @@
 """YAML cut down to JSON: what a person meant, or a refusal that says what to write instead.
 
 Plain words become ``true``, ``false``, ``null``, whole numbers and exact decimals only where YAML 1.2 (core) and JSON
-agree; ``18:05``, ``012345``, ``NO`` and dates stay texts; ``1e3``, ``0x1F``, ``.inf`` and numbers of more than 15
-digits are refused with "quote this". No tags, no merge keys, no keys twice, no anchors beyond a small limit. JSON is
-a subset and takes the same way. ``scenario_text`` writes a scenario as a file that people read and edit: ``read`` gives
-back what was written.
+agree; ``18:05``, ``012345``, ``+61400000000``, ``NO`` and dates stay texts; ``1e3``, ``0x1F``, ``.inf`` and numbers of
+more than 15 digits are refused with "quote this". No tags, no merge keys, no keys twice, no anchors beyond a small
+limit. JSON is a subset and takes the same way. ``scenario_text`` writes a scenario as a file that people read and edit:
+``read`` gives back what was written.
 """
 
 import json
@@ -26,8 +26,8 @@ MAX_DIGITS = 15
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
-_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)?\.[0-9]+|[-+]?(?:0|[1-9][0-9]*)\.")
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)?\.[0-9]+|-?(?:0|[1-9][0-9]*)\.")
 _DOUBTFUL = re.compile(
     r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+|0[xXoObB][0-9a-fA-F_]+"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
