@@ -182,8 +182,7 @@ class RemoteSandbox:
 
     def rows(self, path: str, name: str, **params: object) -> list[dict[str, Any]]:
         """The rows under a name in the answer to a question of the control API."""
-        found: list[dict[str, Any]] = self.call("GET", path, params=params or None)[name]
-        return found
+        return list(self.call("GET", path, params=params)[name])
 
     def wait_for(
         self,
@@ -230,12 +229,11 @@ class RemoteSandbox:
     def _verified(self, asked: Mapping[str, object]) -> dict[str, Any]:
         """The answer of ``POST /__admin/verify``, whether what is asked holds or not."""
         try:
-            found: dict[str, Any] = self.call("POST", "/__admin/verify", json=asked, params=self.from_mark)
+            return dict(self.call("POST", "/__admin/verify", json=asked, params=self.from_mark))
         except ControlRefused as refused:
             if not isinstance(refused.body, dict) or "verified" not in refused.body:
                 raise
             return refused.body
-        return found
 
     def end_of_test(self, findings: str | None, allow: Collection[str] = (), *, rules: bool = True) -> dict[str, Any]:
         """The answer of ``POST /__admin/verify`` when a test has ended: its story ends, and ``differences`` says which
@@ -265,8 +263,7 @@ class RemoteSandbox:
                 return []
             raise
         self.idle = page["idle"]
-        rows: list[dict[str, Any]] = page["findings"]
-        return rows
+        return list(page["findings"])
 
     def books(self, rows: Sequence[Mapping[str, Any]], *, states: Mapping[str, str] | None = None) -> None:
         """Compare what the shop believes about its orders with what this sandbox knows, since the last mark when one
@@ -319,8 +316,7 @@ class RemoteSandbox:
         asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
         text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)
-        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", content=text)
-        return found
+        return dict(self.call("POST", "/__admin/books/compare", content=text))
 
     def mark(self, name: str) -> None:
         """Name this place: findings, verification and timeline begin here from now on."""
@@ -334,8 +330,7 @@ class RemoteSandbox:
 
     def report(self, parts: str = "timeline,findings,books") -> str:
         """Timeline, findings and money of this sandbox as text, since the last mark when one was set."""
-        told: str = self.call("GET", "/__admin/report", params={"parts": parts, **self.from_mark})
-        return told
+        return str(self.call("GET", "/__admin/report", params={"parts": parts, **self.from_mark}))
 
     def close(self) -> None:
         """Give the connections back."""
@@ -499,8 +494,7 @@ class RemoteJournal:
 
     def read(self, entry: str | int) -> dict[str, Any]:
         """One entry in full, with the rules that lost and why."""
-        found: dict[str, Any] = self._sandbox.call("GET", f"/__admin/journal/{entry}")
-        return found
+        return dict(self._sandbox.call("GET", f"/__admin/journal/{entry}"))
 
 
 def _duration(given: Duration) -> str:

@@ -178,10 +178,9 @@ def _body_with(given: object, raw: bytes) -> bytes:
     shown = mask_body(raw, field=sendable_field)
     if given == shown:
         return raw
-    try:
+    came: object = None
+    with suppress(MalformedJson):
         came = loads(raw)
-    except MalformedJson:
-        came = None
     return dumps(_edited(given, shown, came))
 
 
