@@ -2,8 +2,8 @@
 
 A request is put into words when it has been answered, and a thread writes the words a little later. The text is kept
 instead of the request: otherwise everything that a request made would stay in memory until it is written. A slow
-terminal holds no answer up; when the reader of the log falls behind by more than the bound, lines are dropped and
-counted.
+terminal holds no answer up, whatever the line is about; when the reader of the log falls behind by more than the bound,
+lines are dropped and counted.
 """
 
 import json
@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TypeAlias
 
 from mockserver.adapters.machine_clock import machine_now
@@ -81,7 +81,8 @@ MOST_WAITING = 100_000
 
 
 class RequestLog:
-    """Call it with each request. Lines go to standard error; what is below ``--log-level`` is left out."""
+    """Call it with each request. Lines go to standard error; what is below ``--log-level`` is left out. ``echo`` takes
+    what else is said while requests are answered."""
 
     def __init__(self, echo: Echo, settings: Settings) -> None:
         self._echo = echo
@@ -89,18 +90,26 @@ class RequestLog:
         self._left_out = LOG_LEVELS[: LOG_LEVELS.index(settings.log_level)]
         self._waiting: SimpleQueue[str] = SimpleQueue()
         self._refused = 0  # lines; the thread that writes counts those that it could not write
+        self._counting = Lock()
         self._closing = Event()
         self._thread = Thread(target=self._run, name="request-log", daemon=True)
         self._thread.start()
 
     def __call__(self, record: LogRecord) -> None:
-        """Note a request. Must be called in one thread."""
+        """Note a request."""
         if self._left_out and record.level in self._left_out:
             return
         for line in record.lines(as_json=self._as_json):
-            if self._waiting.qsize() < MOST_WAITING:
-                self._waiting.put(line)
-            else:
+            self.echo(line, err=True)
+
+    def echo(self, line: str, *, err: bool = False) -> None:
+        """Print a line, one for standard error a little later as long as this is not closed."""
+        if not err or self._closing.is_set():
+            self._echo(line, err=err)
+        elif self._waiting.qsize() < MOST_WAITING:
+            self._waiting.put(line)
+        else:
+            with self._counting:
                 self._refused += 1
 
     def close(self) -> None:

@@ -1,10 +1,10 @@
 """YAML cut down to JSON: what a person meant, or a refusal that says what to write instead.
 
 Plain words become ``true``, ``false``, ``null``, whole numbers and exact decimals only where YAML 1.2 (core) and JSON
-agree; ``18:05``, ``012345``, ``NO`` and dates stay texts; ``1e3``, ``0x1F``, ``.inf`` and numbers of more than 15
-digits are refused with "quote this". No tags, no merge keys, no keys twice, no anchors beyond a small limit. JSON is
-a subset and takes the same way. ``scenario_text`` writes a scenario as a file that people read and edit: ``read`` gives
-back what was written.
+agree; ``18:05``, ``012345``, ``+61400000000``, ``NO`` and dates stay texts; ``1e3``, ``0x1F``, ``.inf`` and numbers of
+more than 15 digits are refused with "quote this". No tags, no merge keys, no keys twice, no anchors beyond a small
+limit. JSON is a subset and takes the same way. ``scenario_text`` writes a scenario as a file that people read and edit:
+``read`` gives back what was written.
 """
 
 import json
@@ -26,8 +26,8 @@ MAX_DIGITS = 15
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
-_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)?\.[0-9]+|[-+]?(?:0|[1-9][0-9]*)\.")
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)?\.[0-9]+|-?(?:0|[1-9][0-9]*)\.")
 _DOUBTFUL = re.compile(
     r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+|0[xXoObB][0-9a-fA-F_]+"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
@@ -213,57 +213,47 @@ class _Reader:
         return text
 
 
-_PLAIN = re.compile(r"[A-Za-z]([A-Za-z0-9 _./-]*[A-Za-z0-9*])?|[0-9]+(us|ms|s|m|h|d|w)")
-_NOT_TEXT = re.compile(r"(?i)true|false|null|yes|no|on|off|[yn]")
-_PARAGRAPH = re.compile(r"[!-~]+( [!-~]+)+")
-_SEEN = re.compile("[\x00-\x7f\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
-"""What may stand in a YAML file as it is, and what JSON escapes in any case."""
-_FIRST_LINE = "# yaml-language-server: $schema=scenario.schema.json"
+_NOT_TEXT = re.compile("|".join((r"<<|[-+]?[0-9]+\.?[0-9]*|[-+]?\.[0-9]+", _DOUBTFUL.pattern, *_NULL, *_TRUE, *_FALSE)))
+"""A plain word that this reader, or one of all YAML 1.2, does not take for a text."""
+_PARAGRAPH = re.compile(r"\S+( \S+)+")
+_FIRST_LINE = "# yaml-language-server: $schema=scenario.schema.json\n"
 _WIDTH = 108
 _LONGEST_LINE = 88
 """Characters, as Python shows them, up to which a map or a list stands in one line."""
 
 
 def scenario_text(scenario: Mapping[str, object]) -> str:
-    """The YAML text of a scenario's plain data, keys in the order given. Plain words stay plain, other texts are
-    quoted, long ones folded; decimals keep their digits; small maps and lists stand in one line."""
-    lines = [_in_line(scenario)] if _is_short(scenario) else _lines(scenario, "")
-    return "\n".join([_FIRST_LINE, *lines, ""])
+    """The YAML text of a scenario's plain data, keys in the order given. A text is quoted only where it would be taken
+    for something else, a long one folded; decimals keep their digits; small maps and lists stand in one line."""
+    return _FIRST_LINE + yaml.dump(scenario, Dumper=_Writer, sort_keys=False, width=_WIDTH, allow_unicode=True)
 
 
-def _is_short(value: object) -> bool:
-    return len(str(value)) <= _LONGEST_LINE
+class _Writer(yaml.SafeDumper):
+    """Writes as the shipped scenarios are written. Every scalar is a text to it: ``represent_data`` says which of them
+    are not to stand plainly."""
+
+    def represent_data(self, data: object) -> yaml.Node:
+        is_short = len(str(data)) <= _LONGEST_LINE
+        if isinstance(data, Mapping):
+            return self.represent_mapping("tag:yaml.org,2002:map", data, flow_style=is_short)
+        if isinstance(data, (list, tuple)):
+            return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=is_short)
+        style = None
+        if not isinstance(data, str):
+            data = format(data, "f") if isinstance(data, Decimal) else json.dumps(data)
+        elif _NOT_TEXT.fullmatch(data) or _PAIRS.search(data):
+            style = '"'
+        elif "\n" in data and not _STRANGE_BREAK.search(data):
+            style = "|"
+        elif not is_short and _PARAGRAPH.fullmatch(data):
+            style = ">"
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+    def choose_scalar_style(self) -> str:
+        return super().choose_scalar_style().replace("'", '"')
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, indentless=False)
 
 
-def _lines(value: Any, indent: str) -> list[str]:
-    """A map or a list, entry by entry."""
-    is_map, inner, lines = isinstance(value, Mapping), f"{indent}  ", list[str]()
-    for key, one in value.items() if is_map else (("", item) for item in value):
-        head = f"{indent}{_in_line(key)}:" if is_map else f"{indent}-"
-        if isinstance(one, (Mapping, list, tuple)) and not _is_short(one):
-            first, *others = _lines(one, inner)
-            lines += [head, first, *others] if is_map else [f"{head} {first.lstrip(' ')}", *others]
-        elif isinstance(one, str) and len(one) > _LONGEST_LINE and _PARAGRAPH.fullmatch(one):
-            lines += [f"{head} >-", *_folded(one, inner)]
-        else:
-            lines.append(f"{head} {_in_line(one)}")
-    return lines
-
-
-def _folded(text: str, indent: str) -> list[str]:
-    """The lines of a paragraph, each of which ends with the first word that makes it longer than ``_WIDTH``."""
-    least = _WIDTH + 1 - len(indent)
-    return [indent + line for line in re.findall(rf" ?(.{{{least},}}?(?= |$)|.+)", text)]
-
-
-def _in_line(value: object) -> str:
-    if isinstance(value, str):
-        if _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value):
-            return value
-        # JSON does not escape the last sign of ASCII.
-        return json.dumps(value, ensure_ascii=not _SEEN.fullmatch(value)).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_in_line(key)}: {_in_line(one)}' for key, one in value.items())}}}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_in_line, value))}]"
-    return format(value, "f") if isinstance(value, Decimal) else json.dumps(value)
+_Writer.yaml_implicit_resolvers = {}

@@ -132,11 +132,17 @@ def named(name: str, points: Sequence[InjectionPoint], faults: Iterable[Fault]) 
 
 def followed(first: Trial, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:
     """A second fault after the first: at each of the calls that the command made under the first one, after that was
-    struck. So also what it does to recover can fail."""
+    struck. So also what it does to recover can fail. The webhook of a payment that its provider has not taken at once
+    can fail at the same call: it may come when the next try has paid."""
     [(struck, fault)] = first.injections
     places = [place for place, point in enumerate(points) if (point.op, point.nth) == (struck.op, struck.nth)]
-    later = points[places[0] + 1 :] if places else ()
-    return [Trial(((struck, fault), (point, other))) for point in later for other in faults if other.fits(point)]
+    if not places:
+        return []
+    later, others = points[places[0] + 1 :], list(faults)
+    seconds = [(point, other) for point in later for other in others if other.fits(point)]
+    if fault.at == "provider":
+        seconds += [(struck, other) for other in others if other.at == "notify" and other.fits(struck)]
+    return [Trial(((struck, fault), second)) for second in seconds]
 
 
 def weight(op: str) -> int:

@@ -257,7 +257,7 @@ _NAMED = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "war
 _SHOWN = {
     Verdict.UNSAFE: ("!", "a finding of severity error, or money that moved wrongly, whatever the exit code"),
     Verdict.HUNG: ("…", "not done in time"),
-    Verdict.DOUBTFUL: ("?", "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)"),
+    Verdict.DOUBTFUL: ("?", "exit code 0, and money is less, elsewhere or held: only the books can say so (--books)"),
     Verdict.FAILED: ("✗", "another exit code: the command noticed; no money was seen to move wrongly"),
     Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
     Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),

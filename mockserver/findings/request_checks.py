@@ -14,7 +14,7 @@ from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, places
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import evidence_of
+from mockserver.findings.intents import MOVES, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _OWN_NUMBER = re.compile(rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"')
@@ -157,8 +157,7 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "charge.create": ("amount", "transfer.amount"),
-    "charge.capture": ("amount",),
-    "charge.refund": ("amount",),
+    **dict.fromkeys(MOVES - {"charge.void"}, ("amount",)),
     "payment_link.create": ("amount",),
     "subscription.create": ("amount", "endAfter.amount"),
     "subscription.update": ("amount", "endAfter.amount"),

@@ -77,7 +77,7 @@ class Webhooks:
             self._judge_belief(subject, call.at)
         if (self._sent or self._taken) and call.op in MONEY:
             is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
-            has_gone_well = call.code is None and call.doubt is None and not is_declined
+            has_gone_well = call.is_ours and call.code is None and call.doubt is None and not is_declined
             move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
             repeated = self._repeated
             while repeated and call.at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT:

@@ -15,7 +15,7 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.matching import ORDER, FieldTest, shown
-from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
+from mockserver.scenario.operations import ABOUT_A_CHARGE, ABOUT_ONE, ALL_OPERATIONS, PROVIDER_OPERATIONS, TAKING
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.paths import fields_of
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
@@ -42,7 +42,7 @@ _FRAME = attrgetter("daily", "for_", "days", "month_days", "zone")
 _QUIET = frozenset({"latency", "webhook", "later"})
 _COUNTED = frozenset({"nth", "call", "attempt"})
 _PROVIDER_PATHS = frozenset({"provider", "request.providerId", "state.charge.provider"})
-_AFTERWARDS = frozenset({"charge.capture", "charge.void", "charge.refund", "charge.challenge"})
+_AFTERWARDS = PROVIDER_OPERATIONS & ABOUT_A_CHARGE - TAKING
 _WITH_CHARGE = frozenset(
     op
     for op in ALL_OPERATIONS

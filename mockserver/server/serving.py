@@ -262,12 +262,13 @@ async def _run(
     log: ServerLog,
 ) -> int:
     settings = bound.settings
-    app.world.log = requests = RequestLog(log.echo, settings)
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
             f"{settings.host} can be reached from other machines and --admin-token is not set: "
             "anyone there can use the control API"
         )
+    app.world.log = requests = RequestLog(log.echo, settings)
+    log.echo = requests.echo
     try:
         async with contextlib.AsyncExitStack() as ready:
             await ready.enter_async_context(_accepting_tls(server, bound.tls, context, app.tls))

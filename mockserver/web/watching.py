@@ -19,6 +19,7 @@ from mockserver.engine import providers
 from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.step import KINDS, Step
 from mockserver.findings.facts import Call, UncertainResult
+from mockserver.findings.intents import MOVES
 from mockserver.findings.ledger import Finding
 from mockserver.findings.request_checks import ALSO_TAKEN
 from mockserver.findings.watch import READS, Watch
@@ -203,7 +204,7 @@ def _currency_of(step: Step) -> str | None:
         if known is not None:
             return known
     default: str = sandbox.assumed["currency.default"]
-    in_anothers = step.asked.op in ("charge.capture", "charge.refund", "transfer.create")
+    in_anothers = step.asked.op in MOVES or step.asked.op == "transfer.create"
     if default != PROVIDERS_OWN and not in_anothers:
         return default
     # The body of a batch takes long to read, and names no object.

@@ -1,9 +1,14 @@
-"""Places are shared: by owners, by the things that each wants, in the order of asking."""
+"""Places are shared: by owners in turn, by the things that each wants, in the order of asking."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Hashable
+from random import Random
+
+import pytest
 
 from mockserver.adapters.fair_share import FairShare
+from tests.depth import tries
 
 
 class Holders:
@@ -37,23 +42,24 @@ async def settled() -> None:
 
 
 async def test_one_owner_never_holds_all_places() -> None:
-    holders = Holders(FairShare(32, each=20))
+    holders = Holders(FairShare(20, each=20))
     for number in range(20):
-        await holders.want(f"a{number}", "a", f"x{number % 2}")
-    assert holders.begun == ["a0", "a1", "a2", "a3"], "an eighth of the places"
-    await holders.want("b0", "b", "x0")
+        await holders.want(f"a{number}", "a", "x")
+    # Four of twenty: a quarter of the sixteen that stay free.
+    assert len(holders.begun) == 4
+    await holders.want("b0", "b", "x")
     assert holders.begun[-1] == "b0"
     await holders.end("a0")
     assert holders.begun[-1] == "a4"
 
 
-async def test_all_owners_together_hold_no_more_than_the_places() -> None:
-    holders = Holders(FairShare(8, each=5))
-    for number in range(10):
+async def test_as_many_owners_as_places_have_one_each() -> None:
+    holders = Holders(FairShare(5, each=5))
+    for number in range(6):
         await holders.want(str(number), str(number), "x")
-    assert holders.begun == ["0", "1", "2", "3", "4", "5", "6", "7"]
+    assert holders.begun == ["0", "1", "2", "3", "4"]
     await holders.end("3")
-    assert holders.begun[-1] == "8"
+    assert holders.begun[-1] == "5"
 
 
 async def test_one_thing_keeps_an_owner_from_no_other() -> None:
@@ -62,6 +68,15 @@ async def test_one_thing_keeps_an_owner_from_no_other() -> None:
         await holders.want(f"x{number}", "a", "x")
     await holders.want("y0", "a", "y")
     assert holders.begun == ["x0", "x1", "y0"]
+
+
+async def test_owners_are_served_in_turn() -> None:
+    holders = Holders(FairShare(1, each=1))
+    for name in ("a0", "a1", "a2", "b0", "c0"):
+        await holders.want(name, name[0], "x")
+    for name in ("a0", "b0", "c0", "a1"):
+        await holders.end(name)
+    assert holders.begun == ["a0", "b0", "c0", "a1", "a2"]
 
 
 async def test_of_one_lane_one_goes_after_the_other_in_the_order_of_asking() -> None:
@@ -105,10 +120,10 @@ async def test_apart_no_longer_than_told() -> None:
 
 
 async def test_who_leaves_while_waiting_takes_no_place() -> None:
-    holders = Holders(FairShare(8, each=1))
+    holders = Holders(FairShare(1, each=1))
     for name in ("a", "b", "c", "d"):
-        await holders.want(name, "owner", name, ordering_key="ordering_key")
-    await holders.want("behind", "owner", "c", ordering_key="ordering_key")
+        await holders.want(name, name, "x", ordering_key="ordering_key")
+    await holders.want("behind", "c", "x", ordering_key="ordering_key")
     holders.tasks["b"].cancel()
     holders.tasks["behind"].cancel()
     await settled()
@@ -116,5 +131,38 @@ async def test_who_leaves_while_waiting_takes_no_place() -> None:
     await holders.end("a")
     assert holders.begun == ["a", "d"]
     await holders.end("d")
-    await holders.want("e", "owner", "x")
+    await holders.want("e", "e", "x")
     assert holders.begun[-1] == "e"
+
+
+@pytest.mark.parametrize("seed", range(tries(20, 300)))
+async def test_no_bound_is_passed_and_no_place_lost_whoever_leaves_when(seed: int) -> None:
+    random = Random(seed)
+    places, each = random.choice([1, 3, 10, 40]), random.choice([1, 2, 5])
+    share, held = FairShare(places, each), Counter[object]()
+
+    async def use(owner: str, thing: str, lane: int | None) -> None:
+        # Every other one keeps its turn for no longer than an instant.
+        async with share.place(owner, thing, lane, random.choice([0, 0.001])):
+            counted = ["all", (owner, thing), (owner, thing, object() if lane is None else lane)]
+            held.update(counted)
+            assert [held[one] <= most for one, most in zip(counted, (places, each, 1), strict=True)] == [True] * 3
+            try:
+                for _ in range(random.randrange(4)):
+                    await asyncio.sleep(0)
+            finally:
+                held.subtract(counted)
+
+    tasks = list[asyncio.Task[None]]()
+    for _ in range(150):
+        tasks.append(asyncio.create_task(use(random.choice("abcd"), random.choice("xy"), random.choice([None, 1, 2]))))
+        if random.random() < 0.4:
+            await asyncio.sleep(0)
+        if random.random() < 0.2:
+            random.choice(tasks).cancel()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(one) for one in ended} <= {type(None), asyncio.CancelledError}
+    holders = Holders(share)
+    for number in range(places):
+        await holders.want(str(number), str(number), "x")
+    assert len(holders.begun) == places, "all places are free again"

@@ -4,11 +4,14 @@ import errno
 import json
 import logging
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from mockserver.settings import Settings
 from mockserver.web.access import LogLine
 from tests import warm
 from tests.driving import Api
+from tests.served import serve
 
 NUMBER = "4539578763621486"
 
@@ -202,11 +206,24 @@ def test_a_slow_terminal_holds_nobody_up_and_the_lines_beyond_the_bound_are_drop
     log = RequestLog(echo, Settings())
     log(Line("line 0"))
     assert begun.wait(10)
-    for number in range(1, 6):
-        log(Line(f"line {number}"))
+    log(Line("line 1"))
+    ServerLog(log.echo, Settings()).warning("that was not HTTP")
+    for number in range(3):
+        log(Line(f"further line {number}"))
     goes_on.set()
     log.close()
-    assert "".join(out) == "line 0\nline 1\nline 2\n3 lines dropped\n"
+    assert "".join(out) == "line 0\nline 1\nwarning: that was not HTTP\n3 lines dropped\n"
+
+
+def test_what_is_said_when_the_log_is_closed_is_printed_at_once() -> None:
+    said: list[tuple[str, bool]] = []
+    log = RequestLog(lambda line, *, err: said.append((line, err)), Settings())
+    log.echo("ready", err=False)
+    assert said == [("ready", False)]
+    log.echo("one", err=True)
+    log.close()
+    log.echo("two", err=True)
+    assert said == [("ready", False), ("one", True), ("two", True)]
 
 
 def test_lines_that_cannot_be_written_are_dropped_and_counted() -> None:
@@ -270,6 +287,28 @@ def test_the_server_logs_to_standard_error() -> None:
         process.communicate()
     [line] = [json.loads(line) for line in errors.splitlines()]
     assert (line["path"], line["op"], line["status"]) == ("/charge?limit=1", "charge.search", 200)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the test names a pipe as a file")
+@pytest.mark.slow
+def test_a_reader_of_the_log_that_stalls_holds_no_answer_up() -> None:
+    reading, writing = os.pipe()
+    server = serve("--log-level", "warning", errors=Path(f"/dev/fd/{writing}"), files=1_000)
+    try:
+        os.set_blocking(writing, False)
+        with suppress(BlockingIOError):
+            while os.write(writing, b"." * select.PIPE_BUF):
+                pass
+        with socket.create_connection(("127.0.0.1", server.port), 10) as bad:
+            # The parser of uvicorn warns of it.
+            bad.sendall(b"GET /charge HTTP/1.1\r\ncontent-length: one\r\n\r\n")
+            assert bad.recv(100).startswith(b"HTTP/1.1 400 ")
+        assert server.call("GET", "/charge")[0] == 200
+        assert server.stop() == 0
+    finally:
+        server.process.kill()
+        os.close(reading)
+        os.close(writing)
 
 
 def test_the_first_entry_that_is_dropped_is_reported_once() -> None:

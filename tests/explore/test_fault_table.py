@@ -7,6 +7,7 @@ import pytest
 from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
+from mockserver.domain.record import replace
 from mockserver.explore.fault_table import Trial, faults_of, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
 from mockserver.scenario.failures import FAULTS, Fault, fault
@@ -138,6 +139,17 @@ def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recover
     ]
     assert (found[0].point, found[0].fault) == ("charge.create#1+charge.create#2", "lost_answer+lost_answer")
     assert followed(first, [SEARCH], FAULTS.values()) == []
+
+
+def test_the_webhook_of_a_payment_that_was_refused_may_come_after_the_next_try() -> None:
+    late = [fault("webhook_late"), fault("lost_answer")]
+    refused = followed(Trial(((CHARGE, fault("declined_soft")),)), [CHARGE], late)
+    assert [one.name for one in refused] == ["charge.create#1/declined_soft+charge.create#1/webhook_late"]
+    assert named(refused[0].name, [CHARGE], FAULTS.values()) == refused[0]
+    # Of a call that was lost the webhook tells how it ended; one that none follows has none.
+    assert followed(Trial(((CHARGE, fault("lost_answer")),)), [CHARGE], late) == []
+    silent = replace(CHARGE, notifies=False)
+    assert followed(Trial(((silent, fault("declined_soft")),)), [silent], late) == []
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
 
 
 def test_where_money_is_less_the_report_names_the_books(made: Exploration) -> None:
-    words = "doubtful: exit code 0, and money is less or elsewhere: only the shop's books can say (--books)"
+    words = "doubtful: exit code 0, and money is less, elsewhere or held: only the books can say so (--books)"
     assert words not in report.text(made)
     made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL)
     assert words in report.text(made).splitlines()

@@ -155,7 +155,9 @@ def test_calls_of_the_next_story_are_no_reactions_to_webhooks_of_this(story: Sto
     assert story.found() == ["wrong-state"]
 
 
-@pytest.mark.parametrize("facts", [{"code": 34}, {"doubt": UncertainResult.RESET}, {"charge": declined(928)}, {}])
+@pytest.mark.parametrize(
+    "facts", [{"code": 34}, {"doubt": UncertainResult.RESET}, {"charge": declined(928)}, {"is_ours": False}, {}]
+)
 def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, facts: dict[str, object]) -> None:
     story.webhook()
     story.pay("ch_3", **facts)
