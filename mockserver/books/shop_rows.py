@@ -180,9 +180,9 @@ def _too_exact(field: str, number: Decimal, currency: Currency | None) -> BadRow
     return BadRow(field, f"got {number_text(number)[:_SHOWN]}, {whose} has {digits or 'no'} digits after the point")
 
 
-def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[Any]:
-    """The rows of the shop's books, a JSON array, JSON lines, or CSV whose first line has the names, each fit to be
-    compared.
+def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[tuple[int, Any]]:
+    """The rows of the shop's books, a JSON array, JSON lines, or CSV whose first line has the names, each with its line
+    and fit to be compared.
 
     Raises ``BadRow`` with the line of what cannot be read, also for a text without rows, and for one that claims
     nothing (``check_claims``).
@@ -200,7 +200,7 @@ def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[An
         except BadRow as bad:
             raise BadRow(bad.field, bad.words, line) from None
     check_claims(name for _, row in rows for name in row)
-    return [row for _, row in rows]
+    return rows
 
 
 def _rows(text: str) -> Iterator[tuple[int, Any]]:

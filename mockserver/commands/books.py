@@ -5,7 +5,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
@@ -21,9 +21,11 @@ from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
 from mockserver.commands.servers import check_reached, served
+from mockserver.remote import ControlRefused, RemoteSandbox
 
 _SHOWN = ("held", "captured", "refunded", "net", "pending")
 _LISTED = (*KEYS, "currency", *NAMES, "net", "exposure")
+_REFUSED_ROW = re.compile(r"Rows\[([0-9]+)\]\.(\w+): ([^;]+)")
 _CUSTOMERS, _EXPECTED, _RECEIVABLE = "Income:Customers", "Liabilities:Expected", ""
 _DOUBLE_ENTRY = (
     ("held", "Assets:Held", _EXPECTED),
@@ -59,7 +61,7 @@ def books(
     rows = None if compare is None else _shop_rows(compare, books_state)
     with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
-        found = sandbox.money(since) if rows is None else sandbox.compare_books(rows, since, books_state)
+        found = sandbox.money(since) if rows is None else _compared(sandbox, str(compare), rows, since, books_state)
     for warning in found.get("warnings", ()):
         click.echo(f"warning: {warning}", err=True)
     if form == "json":
@@ -74,8 +76,9 @@ def books(
         sys.exit(Exit.FOUND)
 
 
-def _shop_rows(name: str, states: Mapping[str, str]) -> list[Any]:
-    """The shop's rows in a file, or with ``-`` in standard input. Ends the command when they cannot be read."""
+def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
+    """The shop's rows in a file, or with ``-`` in standard input, each with its line. Ends the command when they cannot
+    be read."""
     try:
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
             return checked_rows(file.read(LONGEST + 1), states)
@@ -83,6 +86,19 @@ def _shop_rows(name: str, states: Mapping[str, str]) -> list[Any]:
         stop(Exit.USAGE, f"cannot read {name}: {problem.strerror}")
     except BadRow as bad:
         stop(Exit.USAGE, f"{name}: {bad}")
+
+
+def _compared(
+    sandbox: RemoteSandbox, name: str, rows: Sequence[tuple[int, Any]], since: str | None, states: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the rows and the sandbox say differently. Ends the command, with the line, where the sandbox refuses a row,
+    which it knows by its place."""
+    try:
+        return sandbox.compare_books([row for _, row in rows], since, states)
+    except ControlRefused as refused:
+        if (bad := _REFUSED_ROW.search(str(refused))) is None:
+            raise
+        stop(Exit.USAGE, f"{name}: line {rows[int(bad[1])][0]}: {bad[2].lower()}: {bad[3]}")
 
 
 def name_of(order: Mapping[str, Any]) -> str:

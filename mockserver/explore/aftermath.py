@@ -111,7 +111,7 @@ class AfterRun:
         url = self.asked.url
         raw = self._printed("books", self.asked.books) if url is None else _fetched(url)
         try:
-            return checked_rows(raw, self.asked.states)
+            return [row for _, row in checked_rows(raw, self.asked.states)]
         except BadRow as bad:
             raise ShopFailed(f"--books: {bad}") from None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.domain.clock import duration_text, iso
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_printed
 from mockserver.domain.reading import snake
 from mockserver.domain.record import read_grouped, record
 
@@ -95,7 +95,7 @@ _WRITERS: Mapping[str, Callable[[Any], object]] = {
     "count": len,
     "date-time": iso,
     "duration": duration_text,
-    "masked text": mask_text,
+    "masked text": mask_printed,
 }
 """How words are written that do not go as they are."""
 

@@ -15,7 +15,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_three_forms_say_the_same(form: str) -> None:
-    rows = [read_row(row) for row in checked_rows(FORMS[form].encode())]
+    rows = [read_row(row) for _, row in checked_rows(FORMS[form].encode())]
     assert rows[0].key == ("reference", "order-5")
     assert (rows[0].paid, rows[0].currency, rows[0].claim) == (Decimal(20), "AUD", Claim.TAKEN)
     assert rows[1].key == ("charge", "ch_1")

@@ -51,6 +51,18 @@ def test_beancount_accepts_the_ledger(server: Process) -> None:
     assert len([entry for entry in entries if type(entry).__name__ == "Transaction"]) == 4
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "reference,paid\norder-1,20\n\norder-2,20.005\n",
+        '[{"reference": "order-1", "paid": 20},\n\n\n{"reference": "order-2", "paid": 20.005}]',
+    ],
+)
+def test_a_row_that_the_server_refuses_is_named_by_its_line(server: Process, given: str) -> None:
+    done = run(server, "--compare", "-", given=given)
+    assert (done.exit_code, done.output) == (2, "-: line 4: paid: got 20.005, AUD has 2 digits after the point\n")
+
+
 def test_what_differs_is_printed_and_the_exit_code_is_1(server: Process, tmp_path: Path) -> None:
     file = tmp_path / "shop.csv"
     file.write_text("reference,paid\norder-1,20\norder-2,20\no'3,0\n")

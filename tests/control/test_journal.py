@@ -226,7 +226,9 @@ def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(api: Api) -> None:
         api.call("POST", f"/charge/card?next={quote(twice)}", {"amount": 1, "paymentInformation": twice})
         api.call("POST", "/charge/card", raw=json.dumps(twice).encode(), headers={"referer": twice})
     api.call("GET", f"/charge/{number}")
-    text = api.call("GET", "/__admin/journal").raw.decode()
+    api.post("/charge/card", card_charge(webhook={"url": f"https://shop.example/{number}?cvv={ccv}"}))
+    calls = ("/__admin/journal", "/__admin/webhooks", "/__admin/report")
+    text = "".join(api.call("GET", call).raw.decode() for call in calls)
     assert number not in text
     assert ccv not in text
     assert "4539 5787" not in text
