@@ -291,19 +291,27 @@ def _ask_ready(url: str | None, settings: Settings) -> str | None:
             return "not ready: --port is 0 and --port-file names no file with a port"
         url = f"http://{bracketed(host)}:{port}"
     try:
-        status, body = _get(f"{url}/readyz")
+        status, body = _get(f"{url}/readyz", settings)
     except (OSError, HTTPException) as problem:
         return f"not ready: {url}: {problem}"
     return None if status == 200 else f"not ready: {url} answered {status}: {body}"
 
 
-def _get(url: str) -> tuple[int, str]:
-    """Status and beginning of an answer; of https where an authority that the system trusts vouches for the server."""
+def _get(url: str, settings: Settings) -> tuple[int, str]:
+    """Status and beginning of an answer; of https also where this user's own authority vouches for the server."""
     from http.client import HTTPConnection, HTTPSConnection
 
     parts = urlsplit(url)
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    with closing(kind(parts.hostname or "", parts.port, timeout=2)) as connection:
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=2)
+    if parts.scheme == "https":
+        import ssl
+
+        context = ssl.create_default_context()
+        authority = data_directory(settings, os.environ) / "ca.pem"
+        if authority.exists():
+            context.load_verify_locations(authority)
+        connection = HTTPSConnection(parts.hostname or "", parts.port, timeout=2, context=context)
+    with closing(connection):
         connection.request("GET", parts.path)
         answer = connection.getresponse()
         return answer.status, answer.read(2_000).decode("utf-8", "replace")

@@ -248,7 +248,7 @@ def test_healthcheck_of_an_address(readiness: tuple[int, type[Ready]]) -> None:
     assert (wrong.exit_code, "--url: got '127.0.0.1:" in wrong.output) == (2, True)
 
 
-def test_healthcheck_over_tls_trusts_whom_the_system_trusts(tmp_path: Path) -> None:
+def test_healthcheck_over_tls_trusts_the_authority_of_this_user(tmp_path: Path) -> None:
     class Served(Ready):
         pass
 
@@ -259,8 +259,8 @@ def test_healthcheck_over_tls_trusts_whom_the_system_trusts(tmp_path: Path) -> N
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     url = f"https://127.0.0.1:{server.server_address[1]}"
-    assert run("healthcheck", "--url", url, SSL_CERT_FILE=str(tmp_path / "ca.pem")).output == "ready\n"
-    other = run("healthcheck", "--url", url, "--within", "0")
+    assert run("healthcheck", "--url", url, "--data-dir", str(tmp_path)).output == "ready\n"
+    other = run("healthcheck", "--url", url, "--data-dir", str(tmp_path / "none"), "--within", "0")
     assert (other.exit_code, "CERTIFICATE_VERIFY_FAILED" in other.output) == (5, True)
     server.shutdown()
     thread.join()
