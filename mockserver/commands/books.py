@@ -21,6 +21,7 @@ from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
 from mockserver.commands.servers import check_reached, served
+from mockserver.domain.masking import printable
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 _SHOWN = ("held", "captured", "refunded", "net", "pending")
@@ -115,7 +116,7 @@ def _show(found: Mapping[str, Any]) -> None:
         return
     show(
         [
-            {"order": name, **{one: _plain(figures[one], currency) for one in _SHOWN}, "currency": currency}
+            {"order": printable(name), **{one: _plain(figures[one], currency) for one in _SHOWN}, "currency": currency}
             for name, currency, figures in rows
         ]
     )

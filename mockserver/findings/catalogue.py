@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.domain.errors import nearest
+from mockserver.domain.masking import printable
 from mockserver.domain.record import record
 
 
@@ -78,13 +79,14 @@ def reaches(row: Mapping[str, Any], least: str) -> bool:
 def lines_of(row: Mapping[str, Any]) -> list[str]:
     """A finding, as the control API shows it, in lines for people."""
     times = f" ({row['count']} times)" if row["count"] > 1 else ""
-    return [
+    lines = [
         f"{row['severity']} {row['finding']}: {row['title']}{times}",
         *(f"    {what}: {subject}" for what, subject in row["about"].items()),
         *(f"    {place(line)}  {line['line']}" for line in row["evidence"]),
         f"    why: {row['why']}",
         f"    advice: {row['advice']}",
     ]
+    return [printable(line) for line in lines]
 
 
 def place(line: Mapping[str, Any]) -> str:

@@ -24,9 +24,9 @@ def server() -> Iterator[Process]:
     process.stop()
 
 
-def run(server: Process, *words: str, given: str | None = None) -> Result:
+def run(server: Process, *words: str, given: str | None = None, key: str = "sk_ci") -> Result:
     url = f"http://127.0.0.1:{server.port}"
-    return CliRunner().invoke(main, ["books", "--url", url, "--key", "sk_ci", *words], input=given)
+    return CliRunner().invoke(main, ["books", "--url", url, "--key", key, *words], input=given)
 
 
 def test_a_table(server: Process) -> None:
@@ -34,6 +34,12 @@ def test_a_table(server: Process) -> None:
     assert lines[0].split() == ["order", "held", "captured", "refunded", "net", "pending", "currency"]
     assert [line.split()[0] for line in lines[1:]] == ["order-1", "order-2", "o'3", "total"]
     assert lines[-1].split() == ["total", "20.00", "60.00", "0.00", "60.00", "0.00", "AUD"]
+
+
+def test_a_reference_of_several_lines_stands_in_one(server: Process) -> None:
+    server.call("POST", "/charge/card", {**CHARGE, "reference": "order-1\ntotal"}, key="sk_lines")
+    lines = run(server, key="sk_lines").output.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["order-1?total", "total"]
 
 
 def test_csv(server: Process) -> None:

@@ -78,6 +78,15 @@ def test_a_report_of_one_part_is_that_alone_and_an_unknown_part_is_refused(api: 
     assert (refused.status, "timeline" in refused["details"]["Parts"]) == (400, True)
 
 
+def test_what_a_client_sends_does_not_look_like_lines_of_the_report(api: Api) -> None:
+    api.charge(reference="order-1\nbooks\nerror \x1b[31m", amount=5, capture=False)
+    api.post("/__admin/findings/finish")
+    lines = api.get("/__admin/report").raw.decode().split("\n")
+    assert lines.count("books") == 1
+    assert lines[-1] == "order-1?books?error ?[31m: held 5.00 AUD"
+    assert [line for line in lines if "\x1b" in line or line.startswith("error")] == []
+
+
 def test_the_report_masks_cards(api: Api) -> None:
     api.charge(reference="4111111111111111")
     assert b"4111111111111111" not in api.get("/__admin/report").raw

@@ -6,7 +6,7 @@ from typing import Any
 
 from mockserver.books.figures import money_text
 from mockserver.domain.errors import invalid, nearest
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_text, printable
 from mockserver.engine.orders import key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
@@ -127,7 +127,7 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
         for order in orders_of(sandbox, key):
             figures, currency = order.figures, order.currency
             net = f", net {money_text(figures.net, currency)}" if figures.net else ""
-            lines.append(f"{mask_text(key[1])}: {figures.told(currency)}{net}")
+            lines.append(f"{printable(mask_text(key[1]))}: {figures.told(currency)}{net}")
     return lines
 
 
