@@ -5,6 +5,7 @@ python -m tools.derived         write them; so does python -m tools.docs
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import textwrap
@@ -189,4 +190,5 @@ def write() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter).parse_args()
     write()

@@ -291,7 +291,10 @@ def scenario_keys() -> str:
     """Every key of the scenario language, part by part."""
     printed, schema = [], json_schema()
     for section in SECTIONS:
-        part = next(part for part in parts_of(schema, section) if section.keys[-1].name in part["properties"])
+        last = section.keys[-1].name
+        part = next((part for part in parts_of(schema, section) if last in part["properties"]), None)
+        if part is None:
+            raise LookupError(f"{section.name}: the schema has no key {last}, which reference.md describes")
         rows = [[code(key.name), key.means, _without(part, key), code(flow(key.example))] for key in section.keys]
         table = markdown(["key", "means", "without it", "example"], rows)
         printed.append(f"### {section.name}\n\n{section.means}\n\n{table}")

@@ -21,6 +21,7 @@ WAITING = charge_in(ChargeState.PENDING_CHECKOUT, "ch_5")
 DECLINED = charge_in(ChargeState.FAILED, "ch_6")
 VOIDED = charge_in(ChargeState.AUTHORISE_CANCELLED, "ch_7", voided=0)
 BOUNCED = charge_in(ChargeState.FAILED, "ch_8", succeeded=0, returned=0)
+LARGE = charge_in(ChargeState.SUCCESS, "ch_11", amount=Decimal(40), succeeded=0)
 SMALL = charge_in(ChargeState.SUCCESS, "ch_9", amount=Decimal("19.99"), succeeded=0)
 
 
@@ -121,6 +122,7 @@ def test_right_books_raise_nothing(row: Any, charges: list[Charge]) -> None:
         pytest.param({"paid": 40, "refunded": 20}, [PAID, PAID_AGAIN], "refund-not-made", id="one-of-two-not-made"),
         pytest.param({"state": "refunded"}, [PAID], "refund-not-made", id="refunded-in-the-books-only"),
         pytest.param({"paid": 20}, [SMALL], "amount-differs", id="a-cent"),
+        pytest.param({"paid": 20}, [PAID, LARGE], "amount-differs", id="a-payment-beside-that-was-not-booked"),
         pytest.param({"paid": 20, "refunded": "4.99"}, [refunded("5")], "amount-differs", id="a-cent-of-a-refund"),
         pytest.param({"state": "held"}, [VOIDED], "amount-differs", id="a-hold-that-lapsed"),
         pytest.param({"state": "held"}, [PENDING], "amount-differs", id="held-but-pending"),
@@ -144,6 +146,16 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
     ("row", "charges", "words"),
     [
         ({"paid": 20}, [PAID, PAID_AGAIN], "customer paid 40.00 AUD for order-5 of 20.00 AUD"),
+        (
+            {"paid": 20},
+            [PAID, LARGE],
+            "order-5: the shop books paid 20.00 AUD, the sandbox has captured 60.00 AUD in 2",
+        ),
+        (
+            {"paid": 20},
+            [SMALL, DECLINED],
+            "order-5: the shop books paid 20.00 AUD, the sandbox has captured 19.99 AUD\n",
+        ),
         ({"paid": 15}, [refunded("5")] * 2, "customer paid 30.00 AUD for order-5 of 15.00 AUD"),
         (
             {"paid": 20, "refunded": 5},
@@ -176,7 +188,7 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
     ],
 )
 def test_a_difference_is_told_in_money(row: dict[str, Any], charges: list[Charge], words: str) -> None:
-    assert told(row, *charges)[1].startswith(words)
+    assert f"{told(row, *charges)[1]}\n".startswith(words)
 
 
 def test_the_minor_units_of_a_currency_are_asked_about() -> None:
