@@ -18,7 +18,7 @@ import pytest
 from tests.driving import Api, card_charge
 from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, nodes, parsed, statements
 
-MOST_LINES = 46_905
+MOST_LINES = 46_916
 """Lines of all modules of the package."""
 DOCSTRINGS = 0.13
 """Least share of docstrings, in lines, of the lines of code."""

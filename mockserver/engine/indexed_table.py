@@ -48,6 +48,7 @@ MOST_CHANGES = 10_000
 """New or changed rows beyond which what a long search has worked out is kept no longer."""
 
 _MOST_SEARCHES = 8
+_MOST_TEXTS = 2
 _FEW_ROWS = 100
 """New and changed rows that are put in their places in one step: each moves those behind it, 4 MB at most."""
 
@@ -251,19 +252,35 @@ class LongSearch(Generic[R]):
         return (None if self._sort is None else self._sort(row)), row.seq
 
 
+class SearchTextIndex(Generic[R]):
+    """What ``read`` says of each row, kept from the first look at it until it changes."""
+
+    def __init__(self, read: Callable[[R], str]) -> None:
+        self.read = read
+        self._texts: dict[int, str] = {}
+
+    def __call__(self, row: R) -> str:
+        """What is said of a row."""
+        text = self._texts.get(row.seq)
+        if text is None:
+            text = self._texts[row.seq] = self.read(row)
+        return text
+
+    def note(self, row: R) -> None:
+        self._texts.pop(row.seq, None)
+
+
 class LongSearches(Generic[R]):
     """The last searches of one long table, and the texts that they looked into."""
 
     def __init__(self, rows: Sequence[R]) -> None:
         self._rows = rows
         self._searches: list[LongSearch[R]] = []
-        self._texts: dict[Callable[[R], str], dict[int, str]] = {}
+        self._texts: list[SearchTextIndex[R]] = []
         # Also those that are no longer kept, as long as a search uses them.
-        self._listeners: WeakSet[LongSearch[R]] = WeakSet()
+        self._listeners: WeakSet[LongSearch[R] | SearchTextIndex[R]] = WeakSet()
 
     def note(self, row: R) -> None:
-        for texts in self._texts.values():
-            texts.pop(row.seq, None)
         for one in self._listeners:
             one.note(row)
         self._searches = [one for one in self._searches if len(one.changed) <= MOST_CHANGES]
@@ -281,18 +298,13 @@ class LongSearches(Generic[R]):
         return search
 
     def _with_texts(self, check: Check[R]) -> Check[R]:
-        """The same check of texts that are kept, for all that read them alike, until their rows change."""
+        """The same check of texts that are kept, for all that read them alike."""
         if not isinstance(check, Holds) or check.test is not contains:
             return check
-        read, texts = check.read, self._texts.setdefault(check.read, {})
-
-        def kept(row: R) -> str:
-            text = texts.get(row.seq)
-            if text is None:
-                text = texts[row.seq] = read(row)
-            return text
-
-        return replace(check, read=kept)
+        texts = next((one for one in self._texts if one.read == check.read), None) or SearchTextIndex(check.read)
+        self._listeners.add(texts)
+        self._texts = [*(one for one in self._texts if one is not texts), texts][-_MOST_TEXTS:]
+        return replace(check, read=texts)
 
 
 class LateRows(list[Any]):

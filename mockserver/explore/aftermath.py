@@ -103,8 +103,8 @@ class AfterRun:
         judged = [row for row in findings if row["finding"] not in COMPARED]
         sandbox.invariants = [*asked.invariants]
         broken = sandbox.end_of_test(None, rules=False)["rules"]
-        books = {"rows": rows, "states": asked.states, "differed": differed}
-        return RunEnd(money, [*judged, *compared], **books, failed=failed, broken=broken)
+        seen, states = [*judged, *compared], asked.states
+        return RunEnd(money, seen, differed=differed, rows=rows, states=states, failed=failed, broken=broken)
 
     def _rows(self) -> list[Any]:
         """The rows of its books. Raises ``ShopFailed``."""

@@ -62,10 +62,9 @@ class _Final:
     def is_of_another(self, call: Call) -> bool:
         """Whether a call charges a card, entered anew, for another order: it may be another payer's same test card.
         Who makes a token enters a card."""
-        card, reference = call.request.get("paymentInformation"), call.request.get("reference")
-        token = call.request.get("token")
-        is_entered = isinstance(card, Mapping) and bool(card.get("cardNumber"))
-        is_entered = is_entered or (isinstance(token, str) and token != self.token)
+        card, token, reference = map(call.request.get, ("paymentInformation", "token", "reference"))
+        is_new_token = isinstance(token, str) and token != self.token
+        is_entered = is_new_token or (isinstance(card, Mapping) and bool(card.get("cardNumber")))
         return is_entered and bool(reference and self.reference) and reference != self.reference
 
 

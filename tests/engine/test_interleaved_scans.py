@@ -187,7 +187,7 @@ def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: 
     random = Random(seed)
     step = random.choice([1, 5, 20])
     look_at_few_rows(monkeypatch, step)
-    for name, some in (("MOST_CHANGES", [3, 30]), ("_MOST_SEARCHES", [1, 4])):
+    for name, some in (("MOST_CHANGES", [3, 30]), ("_MOST_SEARCHES", [1, 4]), ("_MOST_TEXTS", [1, 2])):
         monkeypatch.setattr(indexed_table, name, random.choice(some))
     driven = Driven(random)
     acts = [driven.add, driven.replace, driven.change, driven.take_back, driven.look_back, driven.begin, driven.go_on,

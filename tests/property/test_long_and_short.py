@@ -19,7 +19,7 @@ from tests.driving import CARD, DUMMY, Api, Reply
 pytestmark = pytest.mark.slow
 
 FEW = {
-    "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_ROWS": 2, "_MOST_SEARCHES": 2,
+    "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_ROWS": 2, "_MOST_SEARCHES": 2, "_MOST_TEXTS": 1,
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "LONG": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
