@@ -18,7 +18,7 @@ import pytest
 from tests.driving import Api, card_charge
 from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, nodes, parsed, statements
 
-MOST_LINES = 46_916
+MOST_LINES = 46_935
 """Lines of all modules of the package."""
 DOCSTRINGS = 0.13
 """Least share of docstrings, in lines, of the lines of code."""
@@ -29,7 +29,7 @@ MOST_PAUSING = 10
 MOST_POSITIONAL = 6
 """Parameters that may be given by their place, and arguments that are."""
 
-MOST_CALLS, MOST_FILES, MOST_CHANGES = 89, 33, 35
+MOST_CALLS, MOST_FILES, MOST_CHANGES = 89, 34, 31
 """Of the third of three equal charges of a card, without a network: calls of functions of the package, files they are
 in, and how often one layer calls another or returns to it."""
 

@@ -5,6 +5,7 @@ Sources: docs/spec/service.md, Charges, and States and transitions; assumptions 
 
 from dataclasses import fields, replace
 from decimal import Decimal
+from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import made_of, record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
-from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, SubscriptionEvent
+from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
 from mockserver.engine import intake, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.sandbox import Sandbox
@@ -248,55 +249,39 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
 
 
 def _store(step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
-    route, outcome, _ = verdict
+    route, outcome, failed = verdict
     said = outcome.provider
     event = _event_of(step, command, plan, route, outcome)
     if said is not None and (approved := said.approved(money.amount)) is not money.amount:
         money = cut(approved, money.currency)
     if plan.token is not None:
         tokens.use(step, plan.token)
+    given, stored = command.payer, plan.payer
+    payer = sources.payer_of(given, stored) if given and stored else given or stored
+    begin = partial(
+        Charge.begun,
+        step.sandbox.ids,
+        event,
+        provider=route.provider,
+        instrument=route.instrument,
+        money=money,
+        now=step.sandbox.now,
+        email=command.email or (payer.email if payer else None),
+        customer_id=plan.instrument.customer_id,
+        payer=payer,
+        failed_attempts=failed,
+        three_ds_verified=plan.verified,
+        transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
+        **dict(zip(_AS_ASKED, _as_asked(command), strict=True)),
+    )
     made: list[Charge] = []
     for _ in range(said.copies if isinstance(said, Approve) else 1):
-        made.append(step.add(_begun(step, command, plan, verdict, money, event), event))
+        made.append(step.add(begin(), event))
         follow_up(step, made[-1], event, outcome)
         _follow(step, made[-1], None, is_copy=len(made) > 1)
     # The answer names the first one only.
     step.result.about["charge"] = made[0]
     return made[0]
-
-
-def _begun(
-    step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money, event: ChargeEvent
-) -> Charge:
-    """The charge that begins by an event; ``money`` is what the provider took or declined."""
-    route, _, failed = verdict
-    provider, instrument, now = route.provider, route.instrument, step.sandbox.now
-    card, amount, currency = instrument.card, money.amount, money.currency
-    given, stored = command.payer, plan.payer
-    payer = sources.payer_of(given, stored) if given and stored else given or stored
-    charge_id, declined = step.sandbox.ids.hex32("charge"), event is ChargeEvent.DECLINED
-    return Charge(
-        charge_id,
-        None if declined else "ch_" + charge_id[:-25:-1],
-        amount,
-        currency.code,
-        CHARGE.begin(event),
-        provider.summary,
-        instrument=instrument,
-        added=now,
-        email=command.email or (payer.email if payer else None),
-        customer_id=plan.instrument.customer_id,
-        payer=payer,
-        authorised=None if declined else amount,
-        failed_attempts=failed,
-        succeeded=now if event is ChargeEvent.PAID else None,
-        estimated_cost=provider.cost_of(amount, currency, card.number if card else None),
-        three_ds_verified=plan.verified,
-        three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
-        challenged=event is ChargeEvent.CHALLENGED,
-        transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
-        **dict(zip(_AS_ASKED, _as_asked(command), strict=True)),
-    )
 
 
 _WORKED_OUT = {"amount", "currency", "payer", "email"}
