@@ -1,6 +1,6 @@
-"""The laws of the house: how heavy it may be, what it must not do, how many steps a charge may take.
+"""The laws of the house that no linter knows: what a module must not do.
 
-Each has its numbers in a constant. A commit that raises one says why; one that gets below it lowers it.
+Weight is not a law: ``python -m tools.weight`` prints it.
 """
 
 import ast
@@ -8,7 +8,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import TypeGuard
@@ -17,21 +16,13 @@ import pytest
 
 from tests.driving import Api, card_charge
 from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, nodes, parsed, statements
-
-MOST_LINES = 46_935
-"""Lines of all modules of the package."""
-DOCSTRINGS = 0.13
-"""Least share of docstrings, in lines, of the lines of code."""
+from tools.weight import python_weight, table_weight
 
 MOST_PAUSING = 10
 """Modules that may do work in steps between which others are served."""
 
 MOST_POSITIONAL = 6
 """Parameters that may be given by their place, and arguments that are."""
-
-MOST_CALLS, MOST_FILES, MOST_CHANGES = 89, 34, 31
-"""Of the third of three equal charges of a card, without a network: calls of functions of the package, files they are
-in, and how often one layer calls another or returns to it."""
 
 TRICKS = {"exec", "eval", "CodeType", "meta_path", "setswitchinterval"}
 TRICKS_LEFT: Mapping[str, frozenset[str]] = {}
@@ -71,40 +62,6 @@ def beyond(found: Mapping[str, set[str]], allowed: Mapping[str, frozenset[str]])
 
 def functions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (one for one in statements(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
-
-
-@cache
-def docstring_lines(source: str) -> set[int]:
-    """Lines of texts that stand as statements: docstrings of modules, classes, functions and constants."""
-    return {
-        line
-        for node in statements(parsed(source))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-
-
-def code_lines(source: str) -> set[int]:
-    """Lines that hold anything but blanks, comments and docstrings."""
-    found = {number for number, line in enumerate(source.splitlines(), 1) if line.split("#")[0].strip()}
-    return found - docstring_lines(source)
-
-
-def test_the_package_is_not_heavier_than_it_was() -> None:
-    assert sum(len(path.read_text("utf-8").splitlines()) for path in MODULES) <= MOST_LINES
-
-
-def test_what_is_public_is_explained() -> None:
-    sources = [path.read_text("utf-8") for path in MODULES]
-    told, code = (sum(len(lines(source)) for source in sources) for lines in (docstring_lines, code_lines))
-    assert told / code >= DOCSTRINGS
-
-
-def test_lines_are_counted_as_a_reader_counts_them() -> None:
-    source = '"""One.\n\nTwo.\n"""\n\n# three\nx = (\n    1\n)\n"""Of x."""\n\n\n'
-    source += 'def f():\n    """Of f."""\n    return x  # five\n'
-    assert len(docstring_lines(source)) == 6
-    assert code_lines(source) == {7, 8, 9, 13, 15}
 
 
 def pauses(source: str) -> bool:
@@ -290,44 +247,32 @@ def test_what_promises_nothing_is_taken_in_known_versions() -> None:
     assert [name for name in used if "<" not in wanted[name]] == []
 
 
-class Way:
-    """What a profiler sees of a call: every function of the package, in order."""
+class FilesCalled:
+    """What a profiler sees of a call: the files of the package that it goes through."""
 
     def __init__(self) -> None:
-        self.calls = self.changes = 0
         self.files: set[str] = set()
-        self._layer = ""
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         path = frame.f_code.co_filename
-        if event not in ("call", "return") or not path.startswith(str(PACKAGE)):
-            return
-        self.calls += event == "call"
-        self.files.add(path)
-        shown = frame.f_back if event == "return" else frame
-        file = Path(shown.f_code.co_filename if shown else path)
-        layer = layer_of(dotted(file)) if file.is_relative_to(PACKAGE) else self._layer
-        self.changes += layer != self._layer
-        self._layer = layer
+        if event == "call" and path.startswith(str(PACKAGE)):
+            self.files.add(Path(path).relative_to(PACKAGE.parent).as_posix())
 
 
-def test_the_way_of_a_charge_is_short(capsys: pytest.CaptureFixture[str]) -> None:
-    api, way = Api(fast_lane=False), Way()
+def test_the_page_names_every_file_that_a_charge_goes_through() -> None:
+    api, called = Api(fast_lane=False), FilesCalled()
     charge = card_charge(reference="order-1")
-    for _ in range(2):
-        assert api.post("/charge/card", charge).status == 201
+    assert api.post("/charge/card", charge).status == 201
     before = sys.getprofile()
-    sys.setprofile(way)
+    sys.setprofile(called)
     try:
-        third = api.post("/charge/card", charge)
+        second = api.post("/charge/card", charge)
     finally:
         sys.setprofile(before)
-    assert third.status == 201
-    with capsys.disabled():
-        print(f"\na charge: {way.calls} calls, {len(way.files)} files, {way.changes} changes of layer")
-    told = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8")
-    assert [path for path in way.files if Path(path).relative_to(PACKAGE.parent).as_posix() not in told] == []
-    assert (way.calls <= MOST_CALLS, len(way.files) <= MOST_FILES, way.changes <= MOST_CHANGES) == (True, True, True)
+    assert second.status == 201
+    assert len(called.files) > 10
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8")
+    assert [path for path in sorted(called.files) if path not in page] == []
 
 
 FORMER_NAMES = re.compile(
@@ -356,3 +301,11 @@ def test_former_names_do_not_come_back() -> None:
 
 def test_a_name_is_found_wherever_it_is_made() -> None:
     assert named("class A:\n    def b(self): ...\nC = 1\nfor d in (): pass") == {"A", "b", "C", "d"}
+
+
+def test_a_line_break_and_an_explanation_weigh_nothing() -> None:
+    packed = 'x = f("a", 1)\n'
+    explained = '"""Why."""\n\n# Because.\nx = f(\n    "a",\n    1\n)\n"""What x is."""\n'
+    assert python_weight(packed)[0] == python_weight(explained)[0] == 8
+    assert (python_weight(packed)[1], python_weight(explained)[1]) == (1, 4)
+    assert table_weight("op,charge.create\n") == 4

@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -264,16 +263,9 @@ def layers() -> str:
                 code(str(place.parent if place.name == "__init__.py" else place)),
                 words.partition("\n\n")[0].replace("\n", " ").replace("``", "`"),
                 ", ".join(sorted(below)),
-                _hundreds(path.parent.rglob("*.py") if path.name == "__init__.py" else [path]),
             ]
         )
-    return markdown(["where", "holds", "imports", "lines"], rows)
-
-
-def _hundreds(paths: Iterable[Path]) -> str:
-    """Lines of modules, rounded, so that few commits change them."""
-    lines = sum(len(path.read_text("utf-8").splitlines()) for path in paths)
-    return f"{round(lines, -2):,}"
+    return markdown(["where", "holds", "imports"], rows)
 
 
 def scenario_words() -> str:
