@@ -39,7 +39,7 @@ def level_of(config: pytest.Config) -> str:
     """The least severity that fails a test, or ``off``. Raises ``pytest.UsageError`` for an unknown ini value."""
     level: str = config.getoption("--mockserver-findings") or config.getini(ATTRIBUTE)
     if level not in LEVELS:
-        raise pytest.UsageError(f"mockserver_findings: got {level!r}, allowed: {', '.join(LEVELS)}")
+        raise pytest.UsageError(f"mockserver_findings: {_words_of_unknown(level, LEVELS)}")
     return level
 
 
@@ -76,11 +76,14 @@ def asked_of(item: pytest.Item) -> MarkerArguments:
 
 def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
     if got not in allowed:
-        near = get_close_matches(str(got), allowed, n=1)
-        hint = f"; nearest: {near[0]}" if near else ""
-        raise pytest.UsageError(
-            f"{item.nodeid}: marker mockserver: {what}: got {got!r}, allowed: {', '.join(allowed)}{hint}"
-        )
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: {what}: {_words_of_unknown(got, allowed)}")
+
+
+def _words_of_unknown(got: object, allowed: Sequence[str]) -> str:
+    """What was got in the place of an allowed word, and the nearest of them."""
+    near = get_close_matches(str(got), allowed, n=1)
+    hint = f"; nearest: {near[0]}" if near else ""
+    return f"got {got!r}, allowed: {', '.join(allowed)}{hint}"
 
 
 def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:

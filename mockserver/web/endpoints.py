@@ -113,7 +113,7 @@ class ListOf:
             return None
         try:
             # The step itself will note what it rests on.
-            given = vars(asked.typed(body_type(self._query), strict=False))
+            given = vars(asked.typed(body_type(self._query)))
             return look_ahead(table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given))
         except Invalid:
             return None

@@ -38,7 +38,7 @@ from mockserver.web.unrouted import routes_at
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
-from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal
+from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal, stray_fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
 
@@ -294,26 +294,27 @@ class OperationEndpoint(Endpoint):
         """Body and query as models, where they are not just as they should be. Raises ``Invalid`` (90) with every fault
         of form in both: nothing is asked of the rules before the form is sound (assumption ``error.validation``)."""
         faults: dict[str, str] = {}
-        query = _typed(request.asked, self.route.query, strict, faults)
-        body = _typed(request.fields, self.route.body, strict, faults)
+        query = self._typed(request.asked, self.route.query, strict, faults)
+        body = self._typed(request.fields, self.route.body, strict, faults)
         self._note_ignored(step, request)
         if strict:
-            for name, place in self._misplaced(request).items():
-                faults[pascal([name])] = f"unknown field - it belongs {place}"
+            places = self._misplaced(request)
+            for name in stray_fields(self.op, places):
+                faults[pascal([name])] = f"unknown field - it belongs {places[name]}"
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query
 
-
-def _typed(given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]) -> Body | None:
-    """The model of some fields, None where the route has none; their faults are added to ``faults``."""
-    if model is None and not (strict and given.unknown):
-        return None
-    try:
-        return given.typed(model or Body, strict=strict)
-    except Invalid as refused:
-        faults.update(refused.details or {})
-        return None
+    def _typed(self, given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]) -> Body | None:
+        """The model of some fields, None where the route has none; their faults are added to ``faults``."""
+        unknown = stray_fields(self.op, given.unknown) if strict else ()
+        if model is None and not unknown:
+            return None
+        try:
+            return given.typed(model or Body, refused=unknown)
+        except Invalid as wrong:
+            faults.update(wrong.details or {})
+            return None
 
 
 def _fault_of_answer(step: Step) -> Transport | None:

@@ -27,7 +27,7 @@ from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
-from mockserver.wire.fields import Body, is_sent_by_sdk, names_of
+from mockserver.wire.fields import Body, names_of, stray_fields
 
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
@@ -164,7 +164,7 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
     """The first fields that the operation does not read, each with where it belongs, as ``strays`` say, or with the
     nearest field of ``model``, or an empty text; without what client libraries send by themselves."""
-    names = [name for name in step.result.ignored[:100] if not is_sent_by_sdk(step.asked.op, name)]
+    names = stray_fields(step.asked.op, step.result.ignored[:100])
     known = names_of(model) if model is not None else []
     found = {}
     for name in names[:20]:

@@ -198,14 +198,13 @@ def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
     return [spelling.alias for spelling in spellings_of(model).values()]
 
 
-def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
-    """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; ``strict`` refuses unknown
-    fields too, and names ``MOST_FAULTS`` of them."""
+def validate(model: type[B], folded: Folded, *, refused: Sequence[str] = ()) -> B:
+    """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; unknown fields that are ``refused``
+    are faults too, of which it names ``MOST_FAULTS``."""
     details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice[:MOST_FAULTS]}
-    if strict:
-        for name in folded.unknown[:MOST_FAULTS]:
-            parts = name.split(".")
-            details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
+    for name in refused[:MOST_FAULTS]:
+        parts = name.split(".")
+        details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
     try:
         body = model.model_validate(folded.values)
     except ValidationError as problem:
@@ -319,12 +318,13 @@ class Fields(Mapping[str, object]):
             found[name] = f"in the query: ?{alias}={quote(text, safe='*')}" if self.is_body else "in the body"
         return found
 
-    def typed(self, model: type[B], *, strict: bool) -> B:
-        """The fields as a model. Raises ``Invalid`` (90) with every fault; ``strict`` refuses unknown fields too."""
+    def typed(self, model: type[B], *, refused: Sequence[str] = ()) -> B:
+        """The fields as a model. Raises ``Invalid`` (90) with every fault; unknown fields that are ``refused`` are
+        faults too."""
         if len(self._text) > 2 * MOST_FIELDS:
             refuse_many(self.folded)
         body: Any = self.body
-        return body if type(body) is model else validate(model, self.folded, strict=strict)
+        return body if type(body) is model else validate(model, self.folded, refused=refused)
 
     def release(self) -> None:
         """Let go of all but the text."""
@@ -386,12 +386,14 @@ NO_FIELDS = no_fields(Body)
 """The fields of a request without body and query."""
 
 
-def is_sent_by_sdk(op: str, name: str) -> bool:
-    """Whether a published library sends a field, in whatever letter case, with an operation."""
-    return (op, name.lower()) in _rows()
+def stray_fields(op: str, unknown: Iterable[str]) -> Sequence[str]:
+    """The unknown fields of an operation without those that a published library sends by itself, in whatever letter
+    case: what the finding ``unknown-field`` names, and what ``--strict`` refuses."""
+    by_libraries = _sent_by_libraries()
+    return [name for name in unknown if (op, name.lower()) not in by_libraries]
 
 
 @cache
-def _rows() -> frozenset[tuple[str, str]]:
+def _sent_by_libraries() -> frozenset[tuple[str, str]]:
     rows: Iterable[dict[str, str]] = read_table("sdk_fields", dict, Path(__file__).parent)
     return frozenset((row["operation"], row["field"].lower()) for row in rows)

@@ -351,15 +351,14 @@ RENDERER = """require(['payfurljs'], (payfurl) => {
   payfurl.onSuccess((it) => { allow(true); told.push(it); }).onFailure((it) => { allow(false); told.push(it); });
   at('new').onclick = () => { at('saved').hidden = true; at('form').hidden = false; };
   at('pay-saved').onclick = () => told.push({ paymentMethodId: at('methods').value });
+  at('pay-new').onclick = (event) => { event.preventDefault(); document.title = 'taken'; };
   payfurl.init('sandbox', key, true).addCardLeastCost('card', 12.5, 'AUD', { threeDSEmail: 'ann@example.com' });
 });"""
 """A payment step with saved cards as the plugin for Magento has it: the form of a new card is there from the beginning,
-hidden, and a failure takes the click from both buttons."""
+hidden, its handler takes the click of the button, and a failure takes the click from both buttons."""
 
 
-def test_saved_and_new_cards_are_paid_by_a_click_in_magento_and_after_a_failure_by_enter(
-    with_loader: Any, sandbox: Box
-) -> None:
+def test_a_saved_card_is_paid_by_a_click_in_magento_and_a_new_one_by_enter(with_loader: Any, sandbox: Box) -> None:
     page = with_loader(RENDERER, form=MAGENTO)
     page.wait_for_function("() => document.querySelector('[data-testid=payfurl-card]')")
     page.get_by_role("button", name="Place order with it").click()
@@ -367,12 +366,15 @@ def test_saved_and_new_cards_are_paid_by_a_click_in_magento_and_after_a_failure_
     page.get_by_label("Pay with a new card").click()
     type_card(page)
     page.get_by_role("button", name="Place order", exact=True).click()
+    expect(page).to_have_title("taken")
+    security_code = fields(page).get_by_label("Security code")
+    security_code.press("Enter")
     assert told(page, 1)["token"]
-    page.get_by_role("button", name="Place order", exact=True).click()
+    security_code.press("Enter")
     assert told(page, 2) == "Please look at these fields: Card number, Security code"
     expect(page.locator("#pay-new")).to_have_class("disabled")
     type_card(page)
-    fields(page).get_by_label("Security code").press("Enter")
+    security_code.press("Enter")
     assert told(page, 3)["token"]
     expect(page.locator("#pay-new")).to_have_class("")
 
@@ -655,6 +657,68 @@ def test_without_an_email_the_charge_is_challenged_as_before(elsewhere: Any, san
     page.evaluate("_pf.execute()")
     charge = sandbox.call("POST", "/charge/token", {"token": told(page)["token"], "amount": 1})
     assert charge["status"] == "PENDING_CHECKOUT"
+
+
+# A billing platform's page, which has the card itself.
+
+
+def billed(elsewhere: Any, call: str) -> Any:
+    """A page that calls as the billing platform's does: its callbacks first, then what begins."""
+    return elsewhere(f"const pf = payfurl.init('sandbox', key); pf{KEEP}; pf.{call};")
+
+
+def with_card(number: str, provider: str = DUMMY) -> str:
+    values = [None, provider, number, "12/40", "Ann Example", CCV, "ann@example.com", "12.50", "AUD"]
+    return f"tokeniseWith3Ds(...{json.dumps(values)})"
+
+
+def test_a_page_that_has_the_card_itself_gets_a_token(elsewhere: Any, sandbox: Box) -> None:
+    got = told(billed(elsewhere, with_card(VISA)))
+    assert got["transactionId"] == ""
+    charge = sandbox.call("POST", "/charge/token", {"token": got["token"], "amount": "12.50", "currency": "AUD"})
+    assert (charge["status"], charge["paymentInformation"]["card"]["cardholder"]) == ("SUCCESS", "Ann Example")
+
+
+def test_a_page_that_has_the_card_itself_challenges_its_payer(elsewhere: Any, sandbox: Box) -> None:
+    page = billed(elsewhere, with_card(CHALLENGED))
+    expect(page.get_by_role("dialog", name="3-D Secure")).to_contain_text("Pay AUD 12.5")
+    assert page.evaluate("told.length") == 0
+    page.frame_locator("[data-testid=payfurl-challenge]").get_by_test_id("pass").click()
+    charge = sandbox.call("POST", "/charge/token", {"token": told(page)["token"], "amount": 12.5})
+    assert (charge["status"], charge["threeDsVerified"]) == ("SUCCESS", True)
+
+
+def test_a_page_that_has_the_card_itself_learns_why_there_is_no_token(elsewhere: Any, page: Any) -> None:
+    said: list[str] = []
+    page.on("console", lambda line: said.append(line.text))
+    billed(elsewhere, with_card(CHALLENGED))
+    page.get_by_test_id("payfurl-cancel").click()
+    assert told(page) == {"error": "3-D Secure was cancelled"}
+    for wrong in (with_card("4111111111111112"), with_card(VISA, "no-such-provider"), with_card(VISA, VISA)):
+        billed(elsewhere, wrong)
+        assert told(page)["error"].startswith("The payment could not be made. Nothing was taken")
+    assert "Invalid Card Number" in "".join(said)
+    assert "no-such-provider" in "".join(said)
+    assert VISA not in "".join(said)
+
+
+def test_a_token_of_the_pages_server_is_handed_over_and_the_console_says_without_what(
+    elsewhere: Any, page: Any, sandbox: Box
+) -> None:
+    said: list[str] = []
+    page.on("console", lambda line: said.append(line.text))
+    card = {"cardNumber": CHALLENGED, "expiryDate": "12/40", "ccv": CCV, "cardholder": "Ann Example"}
+    token = sandbox.call("POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card})["tokenId"]
+    billed(elsewhere, f"addThreeDsWithToken('{token}', 'ann@example.com', '12.50', 'AUD')")
+    assert told(page) == {"token": token, "transactionId": ""}
+    assert "addThreeDsWithToken: a token that is there already is handed over without a challenge" in "".join(said)
+    charge = sandbox.call("POST", "/charge/token", {"token": token, "amount": 12.5})
+    assert charge["status"] == "PENDING_CHECKOUT"
+
+
+def test_a_token_that_is_not_there_is_not_handed_over(elsewhere: Any) -> None:
+    page = billed(elsewhere, "addThreeDsWithToken('no-such-token', 'ann@example.com', '12.50', 'AUD')")
+    assert told(page)["error"].startswith("The payment could not be made. Nothing was taken")
 
 
 # The drop-in, the messages of older versions, and what is not simulated.

@@ -1,4 +1,5 @@
-"""A client that uses a published library is not told of fields that the library sends by itself.
+"""A client that uses a published library is not told of fields that the library sends by itself, and ``--strict`` takes
+them.
 
 The bodies have the fields that published facts, 1.2, list for any of the libraries, PHP's in the Pascal case that it
 sends.
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.wire.fields import _rows
+from mockserver.wire.fields import _sent_by_libraries
 from tests.driving import Api
 
 COMMON = (
@@ -30,6 +31,12 @@ BODIES = {
     "POST /charge/payment_method": f"{COMMON} paymentMethodId",
     "POST /charge/token": f"{COMMON} token checkoutTransfer.account",
     "POST /charge/bank_account": f"{COMMON} {BANK} providerId",
+    "POST /charge/network_token": "networkTokenId amount currency providerId capture order.orderNumber customerCode "
+    "invoiceNumber initiator webhook.url metadata descriptor threeDSNotificationUrl email phone ip address.line1",
+    "POST /charge/token/apple": "token.paymentMethod.type amount currency descriptor userAgent order.orderNumber email "
+    "phone reference firstName lastName ip address.line1",
+    "POST /charge/c": "amount",
+    "POST /charge/c/capture": "amount",
     "POST /customer/card": f"{PERSON} {VAULT} {CARD} providerId skipExpiryDateValidation metadata",
     "POST /customer/token": f"{PERSON} {VAULT} token metadata",
     "POST /customer/provider_token": f"{PERSON} {TOKEN} verify",
@@ -44,6 +51,7 @@ BODIES = {
     "POST /payment_method/card": f"{CARD} {VAULT} providerId ip setDefault metadata skipExpiryDateValidation",
     "POST /payment_method/vault": "providerId paymentMethodId ccv",
     "POST /payment_method/payto": PAYTO,
+    "POST /payment_method/token": "token ip setDefault metadata",
     "POST /payment_method/provider_token": f"{TOKEN} email verify",
     "POST /payment_method/provider_single_use_token": TOKEN,
     "POST /payment_method/bank_account": f"{BANK} providerId firstName lastName setDefault metadata",
@@ -62,6 +70,7 @@ BODIES = {
     "POST /subscription/payment_method": "paymentMethodId amount currency interval frequency startDate endAfter.count "
     "retry.maximum webhook.url metadata",
     "PUT /subscription/s": "amount currency interval frequency endAfter.count retry.maximum webhook.url metadata",
+    "PUT /subscription/s/status": "status",
     "POST /webhook/subscription": "url authorization types",
 }
 LISTS = {"items", "transfers"}
@@ -87,20 +96,23 @@ def pascal(value: Any) -> Any:
 
 
 def unknown(api: Api, route: str, body: dict[str, Any]) -> list[str]:
-    """The fields of a body that a finding names."""
+    """The fields of a body that a finding names, or a refusal."""
     method, path = route.split()
-    api.call(method, path, body)
-    return [row["about"]["field"] for row in api.get("/__admin/findings", finding="unknown-field")["findings"]]
+    answer = api.call(method, path, body)
+    details = (answer.body.get("details") if isinstance(answer.body, dict) else None) or {}
+    refused = [name for name, words in details.items() if words.startswith("unknown field")]
+    found = api.get("/__admin/findings", finding="unknown-field")["findings"]
+    return refused + [row["about"]["field"] for row in found]
 
 
-@pytest.fixture(scope="module")
-def clean() -> Api:
+@pytest.fixture(scope="module", params=[False, True], ids=["", "strict"])
+def clean(request: pytest.FixtureRequest) -> Api:
     """A caller of one application for all rows: none of them leaves a finding."""
-    return Api()
+    return Api(strict=request.param)
 
 
 @pytest.mark.parametrize(("route", "fields"), BODIES.items())
-def test_what_a_library_sends_is_no_finding(clean: Api, route: str, fields: str) -> None:
+def test_what_a_library_sends_is_no_finding_and_not_refused(clean: Api, route: str, fields: str) -> None:
     body = body_of(fields)
     assert unknown(clean, route, body) == unknown(clean, route, pascal(body)) == []
 
@@ -116,8 +128,9 @@ def test_what_a_library_sends_is_no_finding(clean: Api, route: str, fields: str)
         ("POST /payment_link", {"recurring": True}),
     ],
 )
-def test_the_same_name_elsewhere_is_a_finding(route: str, body: dict[str, Any]) -> None:
+def test_the_same_name_elsewhere_is_a_finding_and_refused(route: str, body: dict[str, Any]) -> None:
     assert len(unknown(Api(), route, body)) == 1
+    assert len(unknown(Api(strict=True), route, body)) == 2
 
 
 def test_every_row_is_a_field_that_is_not_read() -> None:
@@ -126,4 +139,4 @@ def test_every_row_is_a_field_that_is_not_read() -> None:
     for route, fields in BODIES.items():
         unknown(api, route, body_of(fields))
     entries = api.get("/__admin/journal", limit=100)["entries"]
-    assert {(entry["op"], name.lower()) for entry in entries for name in entry["ignored"]} == _rows()
+    assert {(entry["op"], name.lower()) for entry in entries for name in entry["ignored"]} == _sent_by_libraries()

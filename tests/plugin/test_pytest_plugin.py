@@ -575,6 +575,12 @@ def test_wrong_markers_are_refused(run: Run) -> None:
     assert [words for words in markers.values() if words not in done.stdout] == []
 
 
+def test_an_unknown_level_of_findings_is_refused(run: Run) -> None:
+    done = run("-o", "mockserver_findings=none", test_never="def test_never():\n    pass\n")
+    assert done.returncode == 4
+    assert "mockserver_findings: got 'none', allowed: off, note, warning, error; nearest: note" in done.stderr
+
+
 def test_workers_of_xdist_have_a_server_each(run: Run, tmp_path: Path) -> None:
     done = run(
         "-p",

@@ -60,6 +60,7 @@ namespace Payfurl.Mockserver
         /// <summary>The sandbox of a test: the same key in every run, so that its ids are too.</summary>
         public static Sandbox Open(Server server, string test, MockserverAttribute options)
         {
+            Levels.RefuseUnknown(options.Findings);
             using (var sha = SHA256.Create())
             {
                 var digest = string.Concat(sha.ComputeHash(Encoding.UTF8.GetBytes(test)).Select(one => one.ToString("x2")));
@@ -201,6 +202,7 @@ namespace Payfurl.Mockserver
         /// <summary>Ends the test. Throws for unmet expectations, broken invariants and findings.</summary>
         public void End(MockserverAttribute options)
         {
+            Levels.RefuseUnknown(options.Findings);
             if (options.Findings == "off" && judged && invariants.Count == 0) return;
             var body = new Dictionary<string, object> { ["rules"] = !judged, ["money"] = invariants, ["allow"] = options.Allow };
             if (options.Findings != "off")

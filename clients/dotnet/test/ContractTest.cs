@@ -1,10 +1,12 @@
 using System;
+using System.CodeDom.Compiler;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using System.Net.Http;
 using System.Text;
 using System.Threading;
+using Microsoft.CSharp;
 using NUnit.Framework;
 using Payfurl.Mockserver;
 
@@ -170,6 +172,25 @@ public class ContractTest : MockserverFixture
 
     [Test, Mockserver(Scenario = "version: 1\nrules:\n  - {id: x, when: {op: charge.creat}}\n")]
     public void AScenarioThatIsRefusedSaysItsLine()
+    {
+    }
+
+    /// <summary>What the compiler says of a test of a shop whose attribute is misspelt.</summary>
+    [Test]
+    public void AnUnknownOptionIsRefused()
+    {
+        var shop = "[Payfurl.Mockserver.Mockserver(Scenaroi = \"sample-shop\")] public class ShopTest { }";
+        var references = new[] { typeof(MockserverFixture).Assembly.Location, typeof(TestAttribute).Assembly.Location };
+        using (var compiler = new CSharpCodeProvider())
+        {
+            var said = compiler.CompileAssemblyFromSource(new CompilerParameters(references) { GenerateInMemory = true }, shop);
+            var words = string.Join("\n", said.Errors.Cast<CompilerError>().Select(one => one.ErrorText));
+            Assert.IsEmpty(words.Replace("Scenaroi", "scenaroi"));
+        }
+    }
+
+    [Test, Mockserver(Findings = "none")]
+    public void AnUnknownLevelOfFindingsIsRefused()
     {
     }
 

@@ -8,6 +8,7 @@ import com.payfurl.mockserver.MockserverError;
 import com.payfurl.mockserver.MockserverTest;
 import com.payfurl.mockserver.Sandbox;
 import java.io.IOException;
+import java.io.StringWriter;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -18,6 +19,9 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -160,6 +164,26 @@ class ContractTest {
     @Test
     @MockserverTest(scenario = "version: 1\nrules:\n  - {id: x, when: {op: charge.creat}}\n")
     void aScenarioThatIsRefusedSaysItsLine(Sandbox sandbox) {}
+
+    /** What the compiler says of a test of a shop whose annotation is misspelt. */
+    @Test
+    void anUnknownOptionIsRefused(Sandbox sandbox) {
+        String shop = "@com.payfurl.mockserver.MockserverTest(scenaroi = \"sample-shop\") class ShopTest {}";
+        SimpleJavaFileObject source = new SimpleJavaFileObject(URI.create("string:///ShopTest.java"), JavaFileObject.Kind.SOURCE) {
+            @Override
+            public CharSequence getCharContent(boolean ignored) {
+                return shop;
+            }
+        };
+        StringWriter said = new StringWriter();
+        List<String> options = List.of("-proc:none", "-cp", System.getProperty("java.class.path"));
+        boolean compiled = ToolProvider.getSystemJavaCompiler().getTask(said, null, null, options, null, List.of(source)).call();
+        assertTrue(compiled, said.toString());
+    }
+
+    @Test
+    @MockserverTest(findings = "none")
+    void anUnknownLevelOfFindingsIsRefused(Sandbox sandbox) {}
 
     @Test
     void aServerThatDiesIsNamed(Sandbox sandbox) throws InterruptedException {

@@ -23,6 +23,7 @@ const runs = new Map();
 export function mockserver(options, body) {
   const [chosen, run] = typeof options === "function" ? [{}, options] : [options, body];
   if (run === undefined) throw new TypeError("mockserver(options, body): the body of the test is missing");
+  if (run === options && body !== undefined) throw new TypeError("mockserver(options, body): the options come first");
   // Without a parameter of its own: Jest would wait for its being called.
   return async (/** @type {any[]} */ ...given) => {
     const [context] = given;

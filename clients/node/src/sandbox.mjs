@@ -2,6 +2,9 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
+import { known, knownNames, MockserverError } from "./refusals.mjs";
+
+export { MockserverError } from "./refusals.mjs";
 
 /** @typedef {import("./server.mjs").Server} Server */
 /** @typedef {Record<string, any>} Json */
@@ -16,20 +19,9 @@ import { extname } from "node:path";
  * @property {() => Json[] | Promise<Json[]>} [books] gives the shop's books when the test has ended
  */
 
-/** A control call was refused, a verification failed, or a test did something wrong. */
-export class MockserverError extends Error {
-  /**
-   * @param {string} message
-   * @param {Json} [body] what the server answered
-   */
-  constructor(message, body) {
-    super(message);
-    this.name = "MockserverError";
-    /** @type {Json | undefined} what the server answered; not printed, as the report says it better */
-    this.body = undefined;
-    Object.defineProperty(this, "body", { value: body, enumerable: false });
-  }
-}
+/** What {@link Options} may have. */
+const OPTIONS = ["scenario", "profile", "clock", "allow", "findings", "books"];
+const LEVELS = ["off", "note", "warning", "error"];
 
 export class Sandbox {
   /** @type {string[]} */
@@ -56,6 +48,7 @@ export class Sandbox {
    * @param {Options} [options]
    */
   static async open(server, test, options = {}) {
+    refuseUnknown(options);
     const key = `sk_test_${createHash("sha256").update(test).digest("hex").slice(0, 32)}`;
     const sandbox = new Sandbox(server, key);
     if (server.joined) await sandbox.call("POST", "/__admin/reset", { query: { scenario: true } });
@@ -91,7 +84,9 @@ export class Sandbox {
    * @param {{query?: Record<string, string | number | boolean>, body?: unknown, yaml?: string}} [more]
    * @returns {Promise<any>}
    */
-  async call(method, path, { query, body, yaml } = {}) {
+  async call(method, path, more = {}) {
+    knownNames(`${method} ${path}`, more, ["query", "body", "yaml"]);
+    const { query, body, yaml } = more;
     const { status, value } = await this.#answer(method, path, { query, body, yaml });
     if (status < 300) return value;
     throw new MockserverError(`${method} ${path} answered ${status}: ${words(value)}`, value);
@@ -207,7 +202,9 @@ export class Sandbox {
    * Ends the test: throws for books that differ, unmet expectations of rules, broken invariants and findings.
    * @param {Options} [options]
    */
-  async end({ allow = [], findings = "error", books } = {}) {
+  async end(options = {}) {
+    refuseUnknown(options);
+    const { allow = [], findings = "error", books } = options;
     if (books) await this.books(await books());
     const least = findings === "off" ? {} : { finish: true, findings: findings === "note" ? "none" : findings };
     const body = { rules: !this.#judged, money: this.#invariants, allow, ...least };
@@ -215,6 +212,12 @@ export class Sandbox {
     const { status, value } = await this.#answer("POST", "/__admin/verify", { body });
     if (status !== 200) throw new MockserverError(words(value), value);
   }
+}
+
+/** @param {Options} options */
+function refuseUnknown(options) {
+  knownNames("options", options, OPTIONS);
+  if (options.findings !== undefined) known("findings", options.findings, LEVELS);
 }
 
 class Clock {

@@ -1,6 +1,7 @@
 /** The situations of ../../contract.yaml, for any framework: `define(name, options, body)` makes a test of each. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
+import { mockserver, Sandbox } from "payfurl-mockserver";
 
 const ORDER = {
   amount: 20, currency: "AUD", providerId: "a26c371f-94f6-40da-add2-28ec8e9da8ed",
@@ -8,8 +9,6 @@ const ORDER = {
 };
 const DECLINED = { version: 1, rules: [{ id: "no-money", when: { op: "charge.create" }, then: { decline: "insufficient_funds" } }] };
 const LOST = "version: 1\nrules: [{id: lost, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}]\n";
-
-/** @typedef {import("../src/sandbox.mjs").Sandbox} Sandbox */
 
 /**
  * @param {Sandbox} sandbox
@@ -87,6 +86,24 @@ export function situations(define) {
     assert.equal(1, 2);
   });
   define("a scenario that is refused says its line", { scenario: "version: 1\nrules:\n  - {id: x, when: {op: charge.creat}}\n" }, async () => {});
+  define("an unknown option is refused", { scenaroi: DECLINED }, async () => {});
+  define("an unknown level of findings is refused", { findings: "none" }, async () => {});
+  define("each unknown word is refused with the nearest known one", {}, async (sandbox) => {
+    const misspelt = /** @type {any} */ ([
+      [{ scenaroi: DECLINED }, /options: got 'scenaroi' - did you mean 'scenario'\?, allowed: scenario, profile, /],
+      [{ Findings: "off" }, /options: got 'Findings' - did you mean 'findings'\?/],
+      [{ colour: "red" }, /options: got 'colour', allowed: scenario/],
+      [{ findings: "warnings" }, /findings: got 'warnings' - did you mean 'warning'\?/],
+    ]);
+    for (const [options, words] of misspelt) {
+      await assert.rejects(Sandbox.open(sandbox.server, "misspelt", options), words);
+      await assert.rejects(sandbox.end(options), words);
+    }
+    const boddy = /** @type {any} */ ({ boddy: {} });
+    await assert.rejects(sandbox.call("POST", "/__admin/reset", boddy), /reset: got 'boddy' - did you mean 'body'\?/);
+    const body = () => {};
+    assert.throws(() => mockserver(body, /** @type {any} */ ({ scenario: DECLINED })), /the options come first/);
+  });
   if (process.env["CONTRACT_DIES"]) {
     define("a server that dies is named", {}, async (sandbox) => {
       seen.push(sandbox);

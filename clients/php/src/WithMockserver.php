@@ -57,10 +57,29 @@ trait WithMockserver
         $name = method_exists($this, 'name') ? $this->name() : $this->getName(false);
         $places = [new \ReflectionMethod($this, $name), new \ReflectionClass($this)];
         foreach ($places as $place) {
-            foreach ($place->getAttributes(Options::class) as $attribute) {
-                return $attribute->newInstance();
+            if (($options = self::optionsOf($place)) !== null) {
+                return $options;
             }
         }
         return new Options();
+    }
+
+    /** @param \ReflectionMethod|\ReflectionClass<object> $place */
+    private static function optionsOf(\ReflectionMethod|\ReflectionClass $place): ?Options
+    {
+        foreach ($place->getAttributes() as $attribute) {
+            self::refuseMistaken($attribute->getName());
+        }
+        $own = $place->getAttributes(Options::class);
+        return $own ? Options::of($own[0]) : null;
+    }
+
+    /** PHP ignores an attribute of a class that does not exist: one that was meant for the sandbox must not be lost. */
+    private static function refuseMistaken(string $attribute): void
+    {
+        $name = substr(strrchr("\\$attribute", '\\'), 1);
+        if (levenshtein($name, 'Options') <= 2 && !class_exists($attribute)) {
+            throw new MockserverError("#[$name]: there is no class $attribute - did you mean " . Options::class . '?');
+        }
     }
 }

@@ -162,6 +162,62 @@ final class ContractTest extends TestCase
         $this->addToAssertionCount(1);
     }
 
+    #[Options(scenaroi: self::DECLINED)]
+    public function test_an_unknown_option_is_refused(): void
+    {
+        $this->addToAssertionCount(1);
+    }
+
+    #[Options(findings: 'none')]
+    public function test_an_unknown_level_of_findings_is_refused(): void
+    {
+        $this->addToAssertionCount(1);
+    }
+
+    #[Options(scenaroi: self::DECLINED)]
+    private function misspeltOption(): void
+    {
+    }
+
+    #[Options(findings: 'warnings')]
+    private function misspeltLevel(): void
+    {
+    }
+
+    #[Options(colour: 'red')]
+    private function optionOfNothing(): void
+    {
+    }
+
+    #[NotImported\Options(scenario: self::DECLINED)]
+    private function attributeThatIsNotImported(): void
+    {
+    }
+
+    #[Unrelated\Attribute(scenario: self::DECLINED)]
+    private function attributeOfAnother(): void
+    {
+    }
+
+    public function test_each_unknown_word_is_refused_with_the_nearest_known_one(): void
+    {
+        $refusals = [
+            'misspeltOption' => "Options: got 'scenaroi' - did you mean 'scenario'?, allowed: scenario, profile, ",
+            'misspeltLevel' => "findings: got 'warnings' - did you mean 'warning'?, allowed: off, ",
+            'optionOfNothing' => "Options: got 'colour', allowed: scenario, ",
+            'attributeThatIsNotImported' => 'there is no class NotImported\Options - did you mean Payfurl\Mockserver\Options?',
+        ];
+        foreach ($refusals as $method => $words) {
+            try {
+                self::optionsOf(new ReflectionMethod($this, $method));
+                self::fail("the options of $method were taken");
+            } catch (MockserverError $problem) {
+                self::assertStringContainsString($words, $problem->getMessage());
+            }
+        }
+        self::assertNull(self::optionsOf(new ReflectionMethod($this, 'attributeOfAnother')));
+    }
+
     public function test_a_server_that_dies_is_named(): void
     {
         if (!getenv('CONTRACT_DIES')) {

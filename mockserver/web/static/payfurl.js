@@ -24,6 +24,8 @@
     createNetworkToken: "a token does not create a network token; storing the card with CreateNetworkToken does",
     tokenAuthenticationEnabled: "network tokens are not authenticated in the browser",
     clickToPayEnabled: "Click to Pay is not offered, cards are typed",
+    addThreeDsWithToken: "a token that is there already is handed over without a challenge; the charge of a card that"
+      + " wants one is challenged. tokeniseWith3Ds challenges before",
   };
 
   const STYLE = `
@@ -232,6 +234,31 @@
 
     addBnpl(...given) { return this.addCheckout(...given); }
 
+    // Of a page that has the card itself, without any fields: its token, after 3-D Secure where the card wants that.
+    // What the first value is, no published page shows: it is null.
+    tokeniseWith3Ds(_, providerId, cardNumber, expiryDate, cardholder, ccv, email, amount, currency) {
+      const { publicKey } = this;
+      const paymentInformation = { cardNumber, expiryDate, cardholder, ccv };
+      this.handToken(async () => {
+        const body = { providerId, threeDSEmail: text(email), paymentInformation };
+        const { tokenId, threeDsRedirectUrl } = await this.send("/token/card", publicKey, body);
+        if (threeDsRedirectUrl) await this.challenge(threeDsRedirectUrl, this.price({ currency, amount }));
+        return tokenId;
+      });
+      return this;
+    }
+
+    // Of a page whose server has made the token. Only its existence is checked.
+    addThreeDsWithToken(token) {
+      const { publicKey } = this;
+      this.handToken(async () => {
+        await this.send(`/info/providers/token/${encodeURIComponent(token)}`, publicKey);
+        console.warn(`payfurl: addThreeDsWithToken: ${NOT_SIMULATED.addThreeDsWithToken}`);
+        return token;
+      });
+      return this;
+    }
+
     // Every way to pay that the account offers, behind tabs; they come when the service has named them.
     addDropIn(id, amount, currency, options) {
       const publicKey = this.publicKey;
@@ -271,9 +298,19 @@
       window.setTimeout(() => this.fail(message), 0);
     }
 
-    fail(message) {
+    fail(message, told = message) {
       this.log("failure", message);
-      this.call(this.failure, message);
+      this.call(this.failure, told);
+    }
+
+    // Pages that ask for 3-D Secure themselves read the words of a failure from its `error`.
+    async handToken(made) {
+      try {
+        const token = await made();
+        if (this.success) await this.call(this.success, { token, transactionId: "" });
+      } catch (problem) {
+        this.fail(problem.message, { error: problem.message });
+      }
     }
 
     // What a shop's own function throws is the shop's: it goes to the console, as from any other handler.
@@ -566,7 +603,9 @@
       const value = await answer.json().catch(() => null);
       if (answer.ok && value) return value;
       const details = Object.entries((value && value.details) || {}).map(([place, words]) => `${place}: ${words}`);
-      console.warn("payfurl:", [(value && value.message) || `the service answered ${answer.status}`, ...details].join("; "));
+      const said = [(value && value.message) || `the service answered ${answer.status}`, ...details].join("; ");
+      // A card number in the wrong field stays unsaid.
+      console.warn("payfurl:", said.replace(/\d{12,}/g, "…"));
       throw new Error(value && !value.isRetryable ? NOT_TAKEN : UNAVAILABLE);
     }
   }

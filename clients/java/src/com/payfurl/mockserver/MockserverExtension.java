@@ -35,7 +35,7 @@ public final class MockserverExtension
         MockserverTest asked = asked(context);
         String test = context.getRequiredTestClass().getName() + "." + context.getRequiredTestMethod().getName() + context.getDisplayName();
         int run = RUNS.merge(test, 1, Integer::sum);
-        return Sandbox.open(Server.shared(), test + " " + run, asked.scenario(), asked.profile(), asked.clock());
+        return Sandbox.open(Server.shared(), test + " " + run, asked);
     }
 
     @Override

@@ -39,12 +39,13 @@ public final class Sandbox {
     }
 
     /** The sandbox of a test: the same key in every run, so that its ids are too. */
-    static Sandbox open(Server server, String test, String scenario, String profile, String clock) {
+    static Sandbox open(Server server, String test, MockserverTest asked) {
+        Levels.refuseUnknown(asked.findings());
         Sandbox sandbox = new Sandbox(server, "sk_test_" + digest(test).substring(0, 32));
         if (server.joined()) sandbox.call("POST", "/__admin/reset?scenario=true", null);
-        if (!profile.isEmpty()) sandbox.assume(Map.of("profile", profile));
-        if (!scenario.isEmpty()) sandbox.scenario(scenario);
-        if (!clock.isEmpty()) sandbox.clock.start(clock);
+        if (!asked.profile().isEmpty()) sandbox.assume(Map.of("profile", asked.profile()));
+        if (!asked.scenario().isEmpty()) sandbox.scenario(asked.scenario());
+        if (!asked.clock().isEmpty()) sandbox.clock.start(asked.clock());
         return sandbox;
     }
 
