@@ -12,6 +12,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
 from typing import Any
 
+from mockserver.domain.csv_header import BYTE_ORDER_MARK, header_advice, shown_header
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, Currency, number_text, places
@@ -190,7 +191,7 @@ def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[tu
     if len(raw) > LONGEST:
         raise BadRow("books", f"got more than {LONGEST} bytes")
     try:
-        text = raw.decode("utf-8").removeprefix("\ufeff")
+        text = raw.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
     except UnicodeDecodeError as fault:
         raise BadRow("books", "got a text that is not UTF-8", raw.count(b"\n", 0, fault.start) + 1) from None
     rows = list(_rows(text))
@@ -244,10 +245,10 @@ def _csv(text: str) -> Iterator[tuple[int, Any]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [name.strip().lower() for name in reader.fieldnames or ()]
-        if not set(KEYS) & set(names):
-            shown = ",".join(names)[:_SHOWN]
-            words = f"got '{shown}', which is not JSON, nor CSV whose first line has reference"
-            raise BadRow("books", words, reader.line_num)
+        has_mark = "".join(names).startswith(BYTE_ORDER_MARK)
+        if has_mark or not set(KEYS) & set(names):
+            got = f"got {shown_header(names)}, which is not JSON, nor CSV whose first line has reference"
+            raise BadRow("books", got + header_advice(names, _NAMES), reader.line_num)
         for row in reader:
             if None in row or None in row.values():
                 words = f"got another number of values than the {len(names)} of the first line"

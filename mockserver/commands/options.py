@@ -15,6 +15,7 @@ from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import mapping_of
 from mockserver.commands.completion import offered
 from mockserver.domain.clock import SECOND, Micros, parse_duration
+from mockserver.domain.masking import mask_start
 from mockserver.domain.record import read_grouped, record
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
@@ -80,6 +81,25 @@ def _faults(text: str) -> Any:
     return faults_of(text)
 
 
+def _stored(texts: Sequence[str]) -> dict[str, str]:
+    """Values of stored objects by their paths. Raises ``ValueError``."""
+    # Commands that look something up need nothing else of the models of scenarios.
+    from mockserver.scenario.explain import stored_values
+
+    given = dict[str, str]()
+    for text in texts:
+        path, is_given, value = text.partition("=")
+        if not is_given:
+            raise ValueError(
+                f"got '{mask_start(text, 60)}', wanted a path and its value, such as charge.status=Authorised"
+            )
+        if path in given:
+            raise ValueError(f"got '{mask_start(path, 60)}' twice, wanted it once")
+        given[path] = value
+    stored_values(given)
+    return given
+
+
 def _words(text: str) -> list[str]:
     """A command as its words. Raises ``ValueError``."""
     try:
@@ -112,6 +132,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "faults": {"callback": _by(_faults)},
     "words": {"callback": _by(_words)},
     "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
+    "stored values": {"multiple": True, "callback": _by(_stored)},
     "states": {"multiple": True, "callback": _by(mapping_of)},
     "finding": {"callback": _by(lambda name: kind_of(name).name)},
 }

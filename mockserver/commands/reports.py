@@ -159,7 +159,8 @@ REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
 
 
 def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Its lines for people, and whether each says a fault: a failing example shows its calls, others when asked."""
+    """Its lines for people, and whether each says a fault: a failing example shows its calls, others when asked,
+    and what rules it met where that was asked for."""
     for warning in checked.warnings:
         yield warning, True
     if checked.refusal is not None:
@@ -169,6 +170,8 @@ def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, b
         yield str(example), is_fault
         for message in (*example.messages, *example.idle) if is_fault or is_verbose else ():
             yield f"    {message}", is_fault
+        for line in example.asked:
+            yield f"    {line}", is_fault
         for name, line in example.findings:
             # Examples make many mistakes on purpose, but none that is one of spelling.
             if is_verbose or name == "unknown-field":
@@ -186,7 +189,7 @@ def checks_json(files: Sequence[Checked]) -> str:
 
 def _example(made: ExampleReport) -> dict[str, object]:
     how = {"ok": made.failure is None, "failure": made.failure, "calls": made.messages, "idle": made.idle}
-    return {"name": made.example, "line": made.line, **how}
+    return {"name": made.example, "line": made.line, **how, "rules": made.asked}
 
 
 def checks_junit(files: Sequence[Checked]) -> str:
@@ -200,7 +203,8 @@ def checks_junit(files: Sequence[Checked]) -> str:
         for example in checked.examples:
             cases.append(_case(checked.file, example.example))
             if example.failure is not None:
-                _say(cases[-1], "failure", "\n".join((str(example), *example.messages)), message=example.failure)
+                told = "\n".join((str(example), *example.messages, *example.asked))
+                _say(cases[-1], "failure", told, message=example.failure)
         suite = _suite(checked.file, cases, tests=len(cases) or 1)
         if checked.warnings:
             SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))

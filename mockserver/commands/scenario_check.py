@@ -15,10 +15,12 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_files import Files, load
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.answers import ready, unexpected
+from mockserver.scenario.explain import told
 from mockserver.scenario.matching import json_text
+from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.problems import ScenarioProblem
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, ReplyMap, Scenario, TogetherMap, WaitMap
 from mockserver.settings import Settings
@@ -34,6 +36,9 @@ OpenApp = Callable[[Sequence[Scenario]], Any]
 EXAMPLE_KEY = "sk_example"
 WAIT_STEPS = 20
 """Into how many moves of the clock the timeout of a ``wait`` is cut."""
+
+MOST_STEPS = 20
+"""Steps of a failing example, the newest, of which a report says what rules were asked."""
 
 LONGEST_ANSWER = 200
 """Characters of an answer that a report shows."""
@@ -62,7 +67,8 @@ _ALSO = "{}`"
 class ExampleReport:
     """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are the calls that were
     made with what each was answered, card numbers masked; ``idle`` says of an example that passes without any rule of
-    its scenario what they wait for."""
+    its scenario what they wait for; ``asked`` of one that fails which rules each call has met, and why the others did
+    not fire, where somebody wants to know."""
 
     file: str
     line: int
@@ -71,6 +77,7 @@ class ExampleReport:
     messages: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
+    asked: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         words = "ok" if self.failure is None else self.failure
@@ -101,9 +108,10 @@ class _Unexpected(Exception):
         self.line = line
 
 
-def checked(scenarios: Iterable[Scenario]) -> Iterator[Checked]:
-    """Each scenario with its warnings, and how its examples went before the built-in test values. One application runs
-    them all, its machine clock standing still; it begins anew for each."""
+def checked(scenarios: Iterable[Scenario], *, tells_rules: bool = False) -> Iterator[Checked]:
+    """Each scenario with its warnings, and how its examples went before the built-in test values; with ``tells_rules``
+    also which rules those that fail have met. One application runs them all, its machine clock standing still; it
+    begins anew for each."""
     behind, now = load([], test_values=True), machine_now()
     app = Application(Settings(), lambda: now, Files(list))
 
@@ -115,23 +123,30 @@ def checked(scenarios: Iterable[Scenario]) -> Iterator[Checked]:
         for scenario in scenarios:
             made = Checked(scenario.file, tuple(map(str, warned(scenario))))
             try:
-                made = replace(made, examples=tuple(runner.run(check(scenario, behind, open_app))))
+                examples = runner.run(check(scenario, behind, open_app, tells_rules=tells_rules))
+                made = replace(made, examples=tuple(examples))
             except Refused as refused:
                 made = replace(made, refusal=str(refused))
             yield made
 
 
-async def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
+async def check(
+    scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp, *, tells_rules: bool = False
+) -> list[ExampleReport]:
     """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it. A scenario
     without examples still has its setup run. An example ends at its first unexpected answer."""
     examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
-    return [await _check(scenario, others, open_app, *one) for one in enumerate(examples)]
+    reports = []
+    for number, example in enumerate(examples):
+        app = open_app([*others, scenario] if not scenario.builtin else [scenario])
+        report = await _check(scenario, app, number, example)
+        if tells_rules and report.failure is not None:
+            report = replace(report, asked=tuple(_rules_asked(app)))
+        reports.append(report)
+    return reports
 
 
-async def _check(
-    scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp, number: int, example: ExampleMap
-) -> ExampleReport:
-    app = open_app([*others, scenario] if not scenario.builtin else [scenario])
+async def _check(scenario: Scenario, app: Any, number: int, example: ExampleMap) -> ExampleReport:
     client = _Client(app)
     line = scenario.line("examples", number)
     try:
@@ -145,6 +160,20 @@ async def _check(
     rows = ((row["finding"], row["evidence"], row["title"]) for row in said["findings"])
     findings = tuple((name, evidence[-1]["line"] if evidence else title) for name, evidence, title in rows)
     return ExampleReport(scenario.file, line, example.name, None, messages, idle=tuple(said["idle"]), findings=findings)
+
+
+def _rules_asked(app: Any) -> Iterator[str]:
+    """What became of every rule in each of the newest steps of the example, line by line."""
+    sandbox = app.world.sandboxes.in_memory.get(EXAMPLE_KEY)
+    # None has opened where its set-up was refused.
+    entries = [one for one in sandbox.journal.entries if one.asked.op in OPERATIONS] if sandbox is not None else []
+    if len(entries) > MOST_STEPS:
+        yield f"({len(entries) - MOST_STEPS} steps before these)"
+    for entry in entries[-MOST_STEPS:]:
+        what = f"{entry.method} {entry.path}" if entry.method else "came due"
+        yield f"{mask_text(what)}: {entry.asked.op}"
+        lines = told(sandbox.config.rules, entry.asked.op, entry.result.decisions)
+        yield from (f"  {mask_text(line)}" for line in lines)
 
 
 def _opened(app: Any, scenario: Scenario) -> dict[str, object]:

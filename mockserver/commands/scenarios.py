@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -89,7 +90,7 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     if not loaded and not problems:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
     found = unread(problems)
-    for made in checked(loaded):
+    for made in checked(loaded, tells_rules=verbose):
         if form == "text":
             for line, is_fault in reports.checks_lines(made, is_verbose=verbose):
                 click.echo(line, err=is_fault)
@@ -106,7 +107,9 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
 @options("explain")
-def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose: bool) -> None:
+def explain(
+    files: tuple[str, ...], request: Path, state: Mapping[str, str], no_test_values: bool, verbose: bool
+) -> None:
     """Print which rule would fire on a request, and the first test that each other rule fails."""
     try:
         chosen = load(files, test_values=False)
@@ -119,6 +122,9 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose
         asked = loads(bounded(request), unique=True)
         if not isinstance(asked, dict):
             raise ValueError("wanted a JSON object")
+        given = asked.get("state") or {}
+        if state and isinstance(given, dict):
+            asked["state"] = {**given, **state}
         lines = explained(chosen, asked, now=machine_now(), op_of=operation_of, is_verbose=verbose)
     except (MalformedJson, OSError, ValueError) as fault:
         raise click.UsageError(f"--request: {request}: {fault}") from None

@@ -20,6 +20,7 @@ from typing import Annotated
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, NonNegative, Within
+from mockserver.domain.csv_header import BYTE_ORDER_MARK, header_advice, shown_header
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import amount_fault, number_text
 from mockserver.domain.reading import number_of
@@ -246,7 +247,7 @@ def read_lines(text: str) -> Iterator[tuple[int, BatchRow | str | None]]:
 
     def lines() -> Iterator[str]:
         nonlocal length
-        for part in StringIO(text.removeprefix("\ufeff"), newline=""):
+        for part in StringIO(text.removeprefix(BYTE_ORDER_MARK), newline=""):
             length += len(part)
             if length > _LONGEST_LINE:
                 raise csv.Error(f"longer than {_LONGEST_LINE} characters")
@@ -254,8 +255,10 @@ def read_lines(text: str) -> Iterator[tuple[int, BatchRow | str | None]]:
 
     reader = csv.reader(lines(), strict=True)
     try:
-        if tuple(name.strip().lower() for name in next(reader, [])) != _FOLDED:
-            yield 1, f"wanted the header {','.join(COLUMNS)}"
+        header = next(reader, [])
+        if tuple(name.strip().lower() for name in header) != _FOLDED:
+            wanted = f"wanted the header {','.join(COLUMNS)}"
+            yield 1, f"got {shown_header(header)}, {wanted}{header_advice(header, COLUMNS)}"
             return
         line, length = reader.line_num + 1, 0
         for cells in reader:

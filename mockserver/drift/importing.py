@@ -8,18 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 
+from mockserver.domain.batch import BatchRow, read_lines
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.masking import CARD_VARIABLE, mask_text, printable, sendable_field
 from mockserver.drift.peers import opening
-from mockserver.drift.traffic import Exchange
+from mockserver.drift.traffic import PROVIDER_FIELD, Exchange
 from mockserver.drift.walk import DUMMY
 from mockserver.scenario.answers import ready
+from mockserver.scenario.paths import STORED
 from mockserver.scenario.scenario import CallMap
 from mockserver.wire.masked_bodies import mask_json
 
 _CARD, _CCV = "4111111111111111", "123"
 _CALL = re.compile(r"( *)(?:.*calls: \[)?(?:- )?\{?id: (call\d+)\b")
 """The line of a scenario's text in which a call begins."""
+
+_NAMING = ("token", *(f"{kind.replace('_', '')}id" for kind in STORED if kind != "provider"))
+"""How the names of fields end, in small letters, that name objects of the service. Any provider is the usual one."""
 
 _LONGEST = 100
 _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
@@ -39,9 +44,15 @@ async def scenario_of(
         if not one.path:
             notes.append(f"{shown}: left out, the service has no such operation")
             continue
+        if one.lacks:
+            notes.append(f"{shown} {one.method} {mask_text(one.path)}: left out, {one.lacks}")
+            continue
         path, body = _named(mask_text(one.path), known), mask_json(one.body, partial(_sent, known))
         if any(map(_ID.fullmatch, path.partition("?")[0].split("/"))):
             notes.append(f"{shown} {one.method} {path}: left out, no earlier exchange made what it names")
+            continue
+        if unknown := next(_unknown(body), None):
+            notes.append(f"{shown} {one.method} {path}: left out, no earlier exchange made what {unknown} names")
             continue
         call = CallMap(id=f"call{place}", call=f"{one.method} {path}", body=body)
         try:
@@ -86,12 +97,31 @@ def commented(text: str, unlike: Mapping[str, str]) -> str:
 
 def _sent(known: Mapping[str, str], name: str, text: str) -> str:
     """A text of a request, fit to be sent again: test cards and ccvs, the usual provider where no answer shows one."""
-    if name.lower() == "providerid" and text not in known:
+    if name.lower() == PROVIDER_FIELD and text not in known:
         return DUMMY
     found = _named(sendable_field(name, text), known)
     if found == CARD_VARIABLE or re.fullmatch(r"[\d* ]*\*[\d* ]*", found):
         return _CARD if len(found) > len(_CCV) else _CCV
     return found
+
+
+def _unknown(body: object, name: str = "") -> Iterator[str]:
+    """The fields of a body that name objects which no earlier answer shows: theirs are ids, not yet placeholders."""
+    match body:
+        case Mapping():
+            for key, value in body.items():
+                # What metadata says is the shop's own.
+                yield from _unknown(value, key) if key.lower() != "metadata" else ()
+        case list():
+            for value in body:
+                yield from _unknown(value, name)
+        case str() if name.lower() == "batch":
+            rows = (row for _, row in read_lines(body) if isinstance(row, BatchRow))
+            yield from ("its PaymentMethodId" for row in rows if _ID.fullmatch(row.payment_method_id))
+        case str() if name.lower().endswith(_NAMING) and _ID.fullmatch(body):
+            yield name
+        case _:
+            pass
 
 
 def _named(text: str, known: Mapping[str, str]) -> str:

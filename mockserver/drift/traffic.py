@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from mockserver import __version__
 from mockserver.adapters.scenario_files import bounded
 from mockserver.domain.clock import iso, parse_instant
-from mockserver.domain.masking import mask_text
-from mockserver.domain.record import record
+from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.record import record, replace
 from mockserver.drift.differences import Run
 from mockserver.drift.peers import Answer, NotCompared
 from mockserver.drift.walk import Played
@@ -23,9 +23,15 @@ from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_json
 
 T = TypeVar("T")
+PROVIDER_FIELD = "providerid"
+"""The field, in small letters, that needs no value: where no earlier answer shows one, the usual provider is meant."""
+
 _JSON, _TEXT = "application/json", "text/plain"
 _MESSAGE = {"httpVersion": "HTTP/1.1", "cookies": [], "headers": [], "headersSize": -1, "bodySize": -1}
 _TIMED = {"time": 0, "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0}}
+_LONGEST, _MOST_NAMED = 60, 5
+"""Characters of the name of a variable that are shown, and variables of a call that are named."""
+
 _KINDS: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
 
 
@@ -40,13 +46,15 @@ class Recording:
 
 @record
 class Exchange:
-    """A recorded call; ``path`` is empty where the service has none like it, ``status`` 0 where it has no answer."""
+    """A recorded call; ``path`` is empty where the service has none like it, ``status`` 0 where it has no answer.
+    ``lacks`` says why it cannot be made again as recorded: a body that is not JSON, a variable without a value."""
 
     method: str
     path: str
     body: object
     status: int
     answer: object
+    lacks: str = ""
 
 
 @record
@@ -155,13 +163,15 @@ def read_har(path: Path) -> list[Exchange]:
     return found
 
 
+_VARIABLE = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
+_PATH_VARIABLE = re.compile(r"(?<=/):([\w.-]+)")
+_TEXT_OR_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+
+
 def read_postman(path: Path) -> list[Exchange]:
     """The requests of a Postman collection (format 2) with their first examples. Raises as ``read_har``."""
     file = _document(path)
-    values = {str(one.value.get("key")): str(one.value.get("value", "")) for one in file.parts("variable", [])}
-
-    def filled(text: str) -> str:
-        return re.sub(r"\{\{\s*([\w.-]+)\s*\}\}", lambda found: values.get(found[1], found[0]), text)
+    values = _values(file)
 
     def exchanges(items: Iterator[_Part]) -> Iterator[Exchange]:
         for one in items:
@@ -169,14 +179,67 @@ def read_postman(path: Path) -> list[Exchange]:
                 yield from exchanges(one.parts("item"))
                 continue
             asked = one.part("request")
-            is_text = isinstance(asked.value.get("url"), str)
-            url = asked.take("url", str) if is_text else asked.part("url").take("raw", str)
             sent = asked.part("body", {"raw": ""}).take("raw", str, "")
             example = next(one.parts("response", []), _Part({}, one.place))
             answer, status = example.take("body", str, ""), example.take("code", int, 0)
-            yield _exchange(asked.take("method", str, "GET"), filled(url), filled(sent), status, answer)
+            method, url = asked.take("method", str, "GET"), _filled(_address(asked), values)
+            body = _filled(_without_comments(sent), values)
+            made = _exchange(method, url, body, status, answer)
+            missing = _missing(made, body)
+            yield replace(made, lacks=missing) if missing else made
 
     return list(exchanges(file.parts("item")))
+
+
+def _values(part: _Part) -> dict[str, str]:
+    """The variables of a collection or an address by name. One without a value gets it as the collection is run."""
+    given = {str(one.value.get("key")): one.value.get("value") for one in part.parts("variable", [])}
+    return {name: str(value) for name, value in given.items() if value not in (None, "")}
+
+
+def _address(request: _Part) -> str:
+    """The address of a request, its path variables (``/charge/:chargeId``) replaced."""
+    if isinstance(request.value.get("url"), str):
+        return request.take("url", str)
+    url = request.part("url")
+    values = _values(url)
+    path, mark, query = url.take("raw", str).partition("?")
+    return _PATH_VARIABLE.sub(lambda found: values.get(found[1], found[0]), path) + mark + query
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """The text with the variables that have a value."""
+    return _VARIABLE.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+def _without_comments(text: str) -> str:
+    """The text of a body with blanks for the comments that Postman leaves out as it sends it, all else in its place."""
+    return _TEXT_OR_COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def _missing(made: Exchange, sent: str) -> str:
+    """What says that variables of a call have no value; empty when all that matter have one."""
+    address = made.path.partition("?")[0]
+    found = [found[0] for found in _PATH_VARIABLE.finditer(address)]
+    for text in [made.path, *(_texts(made.body) if made.body is not None else [sent])]:
+        found += [found[0] for found in _VARIABLE.finditer(text)]
+    names = [mask_start(name, _LONGEST) for name in dict.fromkeys(found)][:_MOST_NAMED]
+    return f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} no value in the file" if names else ""
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts of a body, but for that which names a provider."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for name, one in value.items():
+                yield from _texts(one) if name.lower() != PROVIDER_FIELD else ()
+        case list():
+            for one in value:
+                yield from _texts(one)
+        case _:
+            pass
 
 
 def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exchange:
@@ -185,7 +248,12 @@ def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exc
     names = address.rpartition("://")[2].strip("/").split("/")
     paths = ["/" + "/".join(names[start:]) for start in range(len(names))]
     path = next((one for one in paths if operation_of(method, one)), "")
-    return Exchange(method, f"{path}?{query}" if path and query else path, _json(sent), status, _json(answer))
+    body, lacks = None, ""
+    try:
+        body = loads(sent.encode("utf-8", "replace")) if sent.strip() else None
+    except MalformedJson as fault:
+        lacks = f"its body is not JSON: {fault}"
+    return Exchange(method, f"{path}?{query}" if path and query else path, body, status, _json(answer), lacks)
 
 
 def _json(text: str) -> object:

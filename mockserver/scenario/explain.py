@@ -1,15 +1,18 @@
-"""Explains, without a server, which rules a request would meet, and why the others would not fire."""
+"""Explains which rules a request would meet, without a server, or has met, and why the others do not fire."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from mockserver.domain.cards import CardNumber, clean, passes_luhn, read_number
-from mockserver.domain.clock import Micros, iso
+from mockserver.domain.clock import Micros, iso, parse_instant
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+from mockserver.domain.reading import snake
 from mockserver.scenario.director import Decision, Director, Ruleset
-from mockserver.scenario.matching import Attempt, Stage
+from mockserver.scenario.matching import Attempt, Stage, shown
 from mockserver.scenario.operations import NOTIFYING, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.paths import ALIASES, known_path
 from mockserver.scenario.provider_outcome import REFUSALS, Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
@@ -18,7 +21,7 @@ from mockserver.scenario.transport import At
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
 
-_REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt", "call")
+_REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt", "call", "state")
 _ASKED = {
     Stage.UPLOAD: "as the body is sent",
     Stage.ARRIVAL: "as the request arrives",
@@ -40,9 +43,9 @@ def explain(
 ) -> list[str]:
     """Which rule fires on a request, and the first test that every other rule fails, line by line.
 
-    ``request`` has ``method`` and ``path`` (or ``op``), and may have headers, body, source, provider, attempt and call.
-    Rules see it as the first request of a fresh sandbox at ``now``, without stored objects. Raises ``ValueError`` in
-    words.
+    ``request`` has ``method`` and ``path`` (or ``op``), and may have headers, body, source, provider, attempt, call and
+    state. Rules see it as the first request of a fresh sandbox at ``now``, and of stored objects what ``state`` says,
+    value by path: ``{"charge.status": "Authorised"}``. Raises ``ValueError`` in words.
     """
     op = _operation(request, op_of)
     start = next((one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None)
@@ -59,6 +62,20 @@ def explain(
         if _ends(decision.outcome):
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     return [*lines, *_as_answered(op, fired), *_as_notified(op, fired, rules)]
+
+
+def told(rules: Ruleset, op: str, decisions: Sequence[Decision]) -> list[str]:
+    """The same of a step that has happened, by its decisions: stage by stage, once for each provider that was asked."""
+    passing = {id(passed) for decision in decisions for passed in decision.passing}
+    lines: list[str] = []
+    for stage in _stages(rules, op):
+        deciding = [one for one in decisions if one.stage is stage and id(one) not in passing]
+        for decision in deciding:
+            lines.append(f"{_ASKED[stage]}:")
+            lines += _asked(rules, stage, op, decision, is_verbose=False)
+        if not deciding:
+            lines += [f"{_ASKED[stage]}:", "  no rule was asked: the request had ended before"]
+    return lines
 
 
 def _at_connect(rules: Ruleset) -> list[str]:
@@ -185,10 +202,49 @@ def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
         card=card,
         request=body,
         headers={str(name).lower(): str(value) for name, value in headers.items()},
+        state=partial(_stored, _state(request.get("state") or {})),
         subject=card.fingerprint if card else None,
         bank_account=_text(bank.get("accountNumber")) if isinstance(bank, Mapping) else None,
         call=None if op in UNREQUESTED else call,
     )
+
+
+def _state(given: object) -> dict[str, object]:
+    if not isinstance(given, Mapping):
+        raise ValueError('state: wanted an object such as {"charge.status": "Authorised"}')
+    try:
+        return stored_values(given)
+    except ValueError as fault:
+        raise ValueError(f"state: {fault}") from None
+
+
+def stored_values(given: Mapping[str, object]) -> dict[str, object]:
+    """What stored objects hold, as rules read it. Raises ``ValueError`` for a path that no rule could test, and for a
+    value that is never there."""
+    values = dict[str, object]()
+    for path, value in given.items():
+        bare = path.removeprefix("state.")
+        if "." not in bare:
+            raise ValueError(f"got {shown(bare)}, wanted the path of a stored value, such as charge.status")
+        kind, plain = known_path(f"state.{bare}").kind, _plain(bare)
+        try:
+            # Rules count the age of an object from here.
+            values[plain] = parse_instant(str(value)) if plain.endswith(".added") else kind.wanted(value)
+        except ValueError as fault:
+            raise ValueError(f"{bare}: {fault}") from None
+    return values
+
+
+def _stored(values: Mapping[str, object], path: str) -> object:
+    """The value at a path; of an object of which something is given, that it is there."""
+    plain = _plain(path)
+    is_there = any(known.startswith(f"{plain}.") for known in values)
+    return values.get(plain, "something" if is_there else None)
+
+
+def _plain(path: str) -> str:
+    """A path by one of the names that a field may have: rules and the reader of an explanation may use another."""
+    return ".".join(ALIASES.get(snake(part), snake(part)) for part in path.split("."))
 
 
 def _camel(value: object) -> object:

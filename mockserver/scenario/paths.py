@@ -64,7 +64,7 @@ ALIASES: Mapping[str, str] = {
     "provider_id": "provider.provider_id",
     "expire_date": "expires",
     "type": "instrument.type",
-    "status": "status",
+    "status": "state",
 }
 """Wire names, in snake case, that the entities spell otherwise."""
 
@@ -97,8 +97,6 @@ def names_of(annotation: Any) -> Mapping[str, Any]:
             kind = names_of(kind).get(camel(part))
         if kind is not None:
             known.setdefault(alias, kind)
-    if "state" in known:
-        known.setdefault("status", known["state"])
     return {camel(name): kind for name, kind in known.items()}
 
 

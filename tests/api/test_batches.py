@@ -202,6 +202,29 @@ def test_bad_text_is_refused_by_line_and_nothing_is_kept(
     assert api.get("/batch")["count"] == 0
 
 
+@pytest.mark.parametrize(
+    ("header", "got", "advice"),
+    [
+        (HEADER.replace(",", ";"), HEADER.replace(",", ";"), "semicolons part its columns: write commas"),
+        (HEADER.replace(",", "\t"), HEADER.replace(",", "\\t"), "tabs part its columns: write commas"),
+        (f"sep=,\n{HEADER}", "sep=,", "this line is for spreadsheet programs alone: leave it out"),
+        (f"SEP=;\n{HEADER}", "SEP=;", "leave it out; semicolons part its columns"),
+        (f"\ufeffsep=,\n{HEADER}", "sep=,", "this line is for spreadsheet programs alone: leave it out"),
+        (f"\ufeff\ufeff{HEADER}", f"\\ufeff{HEADER}", "a second byte order mark stands before it: write one or none"),
+        (HEADER.replace("Amount", "Amnt"), HEADER.replace("Amount", "Amnt"), "did you mean 'Amount'?"),
+        ("4111111111111111,\x1b[2m", "4111********1111,?[2m", ""),
+        ("x" * 5_000, "x" * 80, ""),
+    ],
+)
+def test_a_header_as_spreadsheets_write_it_is_refused_with_what_to_do(
+    api: Api, header: str, got: str, advice: str
+) -> None:
+    [(field, words)] = hand_in(api, f"{header}\npm,1,AUD,a\n", 1)["details"].items()
+    assert field == "Batch.Line1"
+    assert words.startswith(f"line 1: got '{got}', wanted the header {HEADER}")
+    assert words.endswith(HEADER) if not advice else advice in words, words
+
+
 def test_a_batch_has_no_more_rows_than_the_assumption_allows() -> None:
     api = Api(assumptions={"batch.maximum": 2})
     rows = lines("pm,1,AUD,a", "pm,1,AUD,b"), lines("pm,1,AUD,a", "pm,1,AUD,b", "pm,1,AUD,c")

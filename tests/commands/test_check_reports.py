@@ -54,6 +54,68 @@ def test_verbose_shows_the_calls_of_every_example(path: Path) -> None:
     assert (done.exit_code, "GET /charge -> 200" in done.output) == (0, True)
 
 
+ASKED = f"""\
+version: 1
+rules:
+  - {{id: late, when: {{op: charge.capture}}, then: {{decline: do_not_honour}}}}
+  - {{id: poor, when: {{op: charge.create, request.amount: {{gt: 100}}}}, then: {{decline: insufficient_funds}}}}
+  - {{id: busy, when: {{request.reference: "{VISA}"}}, then: {{transport: {{at: receive, status: 503}}}}}}
+examples:
+  - name: fails
+    calls:
+      - call: POST /charge/card
+        body: {{providerId: {DUMMY}, amount: 1, paymentInformation: {{cardNumber: "{VISA}", expiryDate: 12/40}}}}
+      - {{call: POST /charge/card, body: {{}}, expect: {{status: 201}}}}
+"""
+"""An example that fails at its second call, which is refused before a provider is asked."""
+
+
+def test_verbose_says_of_a_failing_example_which_rules_were_asked_and_why_they_did_not_fire(path: Path) -> None:
+    path.write_text(ASKED)
+    lines = [line for line in run(str(path), "-v").output.splitlines() if "built-in" not in line]
+    first_call = [
+        "    POST /charge/card: charge.create",
+        "      as the request arrives:",
+        f"        not:   busy ({path}:5): request.reference: wanted '4111********1111', got nothing",
+        "        no rule fires",
+    ]
+    assert lines[3:] == [
+        *first_call,
+        "      as the provider is asked:",
+        f"        not:   late ({path}:3): op: wanted charge.capture, got charge.create",
+        f"        not:   poor ({path}:4): request.amount: wanted more than 100, got 1",
+        "        no rule fires",
+        *first_call,
+        "      as the provider is asked:",
+        "        no rule was asked: the request had ended before",
+    ]
+
+
+def test_rules_that_were_asked_are_shown_only_when_wanted_and_only_of_examples_that_fail(path: Path) -> None:
+    assert "no rule fires" not in run(str(path)).output
+    shown = run(str(path), "-v").output
+    assert f"        fires: poor ({path}:3): decline insufficient_funds" in shown
+    passing = shown.partition(f"{path}:10: passes: ok\n")[2]
+    assert ("GET /charge -> 200" in passing, "charge.search" in passing) == (True, False)
+    [checked] = json.loads(run(str(path), "-v", "--format", "json").output)
+    assert [bool(example["rules"]) for example in checked["examples"]] == [True, False]
+    assert "fires: poor" in run(str(path), "-v", "--format", "junit").output
+
+
+def test_of_a_long_example_the_newest_steps_are_shown(path: Path) -> None:
+    calls = ", ".join(["{call: GET /charge}"] * 25)
+    path.write_text(f"version: 1\nexamples: [{{name: long, calls: [{calls}, {{call: GET /charges}}]}}]")
+    lines = run(str(path), "-v").output.splitlines()
+    assert lines.count("    (5 steps before these)") == 1
+    assert lines.count("    GET /charge: charge.search") == 20
+
+
+def test_a_set_up_that_fails_has_no_rules_to_tell_of(path: Path) -> None:
+    path.write_text("version: 1\nsetup: [{call: GET /charge/none}]\n")
+    done = run(str(path), "-v")
+    assert (done.exit_code, "as the request arrives" in done.output) == (4, False)
+
+
 def test_json_holds_every_example(path: Path) -> None:
     done = run(str(path), "--format", "json")
     [checked] = json.loads(done.output)

@@ -153,6 +153,41 @@ def test_explain_refuses_what_is_no_request(story: Path, tmp_path: Path, text: s
     assert (done.exit_code, words in done.output) == (2, True), done.output
 
 
+@pytest.fixture
+def capture(tmp_path: Path) -> list[str]:
+    """The words that explain a capture to a rule that waits for an authorisation."""
+    story, request = tmp_path / "s.yaml", tmp_path / "request.json"
+    story.write_text(
+        "version: 1\nrules:\n"
+        "  - {id: held, when: {op: charge.capture, state.charge.status: Authorised, state.charge.amount: 20},\n"
+        "     then: {decline: do_not_honour}}"
+    )
+    request.write_text(json.dumps({"op": "charge.capture", "state": {"charge.amount": 20}}))
+    return ["explain", str(story), "--request", str(request)]
+
+
+def test_explain_takes_stored_state_from_the_command_line_and_the_request(capture: list[str]) -> None:
+    assert "  fires: held" not in run(*capture).output
+    assert "  fires: held" in run(*capture, "--state", "charge.status=Authorised").output
+    both = ("--state", "charge.status=Authorised", "--state", "charge.amount=21")
+    assert "state.charge.amount: wanted 20, got 21" in run(*capture, *both).output
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["charge.statu=Authorised"], "no such field - did you mean 'status'?"),
+        (["charge.status=Authorizd"], "charge.status: got 'Authorizd', wanted a known word"),
+        (["charge.status"], "got 'charge.status', wanted a path and its value, such as charge.status=Authorised"),
+        (["charge.status=FAILED", "charge.status=REFUND"], "got 'charge.status' twice, wanted it once"),
+        (["4111111111111111"], "got '4111********1111'"),
+    ],
+)
+def test_explain_refuses_state_that_nothing_can_have(capture: list[str], given: list[str], words: str) -> None:
+    done = run(*capture, *(word for one in given for word in ("--state", one)))
+    assert (done.exit_code, words in done.output) == (2, True), done.output
+
+
 @pytest.mark.parametrize(
     ("method", "path", "op"),
     [

@@ -2,7 +2,11 @@
 
 import pytest
 
-from tests.driving import Api
+from tests.driving import DUMMY, Api
+
+
+def timeline(api: Api) -> list[str]:
+    return api.get("/__admin/report", parts="timeline").raw.decode().split("\n")
 
 
 def ended(api: Api, **asked: object) -> tuple[int, list[str], list[str]]:
@@ -76,6 +80,44 @@ def test_a_report_of_one_part_is_that_alone_and_an_unknown_part_is_refused(api: 
     assert api.get("/__admin/report", parts="timeline").raw == b"no request reached this sandbox"
     refused = api.get("/__admin/report", parts="timelin")
     assert (refused.status, "timeline" in refused["details"]["Parts"]) == (400, True)
+
+
+def test_the_timeline_says_field_by_field_why_a_request_was_refused(api: Api) -> None:
+    api.post("/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": {"cardNumber": "x", "ccv": "12"}})
+    api.post("/charge/token", {"amount": 1, "token": "abc"})
+    api.call("GET", "/charges")
+    lines = [line[25:] for line in timeline(api)]
+    assert lines[:4] == [
+        "POST /charge/card  400  Validation Error (code 90)",
+        "CardNumber: wanted 12 to 19 digits with a right check digit",
+        "Ccv: wanted 3 or 4 digits",
+        "ExpiryDate: required",
+    ]
+    assert lines[-4:] == [
+        "POST /charge/token  400  Invalid Or Expired Token (code 51)",
+        "Token: no token 'abc' in this sandbox",
+        "GET /charges  404  Not Found (code 1)",
+        "Path: no such route - did you mean '/charge'?",
+    ]
+
+
+def test_the_timeline_of_a_declined_payment_does_not_repeat_the_payment(api: Api) -> None:
+    assert api.try_charge(number="4000000000000002", email="ann@example.com").status == 400
+    lines = timeline(api)
+    assert len(lines) == 2, lines
+    assert " declined: (new) -> FAILED" in lines[1]
+
+
+def test_the_timeline_is_bounded_and_shows_neither_cards_nor_lines_of_a_client() -> None:
+    api = Api(strict=True)
+    names = [f"extra{number}" for number in range(30)]
+    api.post("/charge/token", dict.fromkeys(["4111111111111111\n2031 GET /all  200", "x" * 5_000, *names], 1))
+    lines = timeline(api)
+    assert lines[-1].strip() == f"and {len(names) + 4 - 10} more"
+    assert len(lines) == 12
+    assert max(map(len, lines)) < 500
+    assert not [line for line in lines if "4111111111111111" in line]
+    assert [line for line in lines if line.startswith("2031")] == lines[:1]
 
 
 def test_what_a_client_sends_does_not_look_like_lines_of_the_report(api: Api) -> None:

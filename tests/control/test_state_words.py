@@ -103,3 +103,14 @@ def test_a_rule_that_lost_says_so_in_the_words_of_its_author_and_of_the_api() ->
     decisions = api.call("GET", "/__admin/journal").body["entries"][-1]["decisions"]
     [lost] = [lost for decision in decisions for lost in decision["lost"] if lost["rule"] == "late"]
     assert lost["why"] == "state.charge.status: wanted anything but 'AUTHORISED', got 'Authorised'"
+
+
+@pytest.mark.parametrize(
+    ("field", "word", "status"), [("state", "ACTIVE", 503), ("status", "ACTIVE", 503), ("status", "REMOVED", 200)]
+)
+def test_rules_read_how_an_object_stands_by_either_name(field: str, word: str, status: int) -> None:
+    when = f"{{op: payment_method.get, state.paymentMethod.{field}: {word}}}"
+    api = Api(
+        scenario=f"version: 1\nrules: [{{id: r, when: {when}, then: {{transport: {{at: receive, status: 503}}}}}}]"
+    )
+    assert api.get(f"/payment_method/{api.method()}").status == status

@@ -228,6 +228,120 @@ def test_a_postman_collection_becomes_examples_that_pass(tmp_path: Path) -> None
     assert invoke("check", str(out)).exit_code == 0
 
 
+METHOD_ID, CUSTOMER_ID = "fedcba9876543210fedcba9876543210", "0123456789abcdef0123456789abcdee"
+
+
+def collection(*requests: tuple[str, object, str, object], **values: object) -> str:
+    """A Postman collection of requests, each a method, an address, a body and the answer of its example."""
+    item = []
+    for method, url, body, answer in requests:
+        examples = [{"code": 201, "body": json.dumps(answer)}] if answer is not None else []
+        item.append({"request": {"method": method, "url": url, "body": {"raw": body}}, "response": examples})
+    return json.dumps({"item": item, "variable": [{"key": key, "value": value} for key, value in values.items()]})
+
+
+def imported(tmp_path: Path, form: str, text: str) -> tuple[list[str], str]:
+    """The notes of an import, and the calls of its scenario, which passes."""
+    file, out = tmp_path / "traffic", tmp_path / "recorded.yaml"
+    file.write_text(text, "utf-8")
+    done = invoke("import", form, str(file), "--out", str(out))
+    assert done.exit_code == 0, done.output
+    assert invoke("check", str(out)).exit_code == 0
+    return done.output.splitlines(), out.read_text("utf-8")
+
+
+def test_path_variables_of_postman_are_filled(tmp_path: Path) -> None:
+    void = {"raw": "{{base}}/charge/:id?amount=5", "variable": [{"key": "id", "value": "{{charge}}"}]}
+    charged = {"chargeId": CHARGE_ID, "status": "SUCCESS"}
+    text = collection(
+        ("POST", "{{base}}/charge/card", json.dumps(CHARGE), charged), ("DELETE", void, "", None), charge=CHARGE_ID
+    )
+    notes, made = imported(tmp_path, "postman", text)
+    assert notes == []
+    assert "call: DELETE /charge/{call1.chargeId}?amount=5" in made
+
+
+def test_comments_in_bodies_of_postman_are_left_out_as_postman_does(tmp_path: Path) -> None:
+    body = json.dumps({**CHARGE, "reference": 'http://x/*y*/ " // {{z'}, indent=1)
+    body = body.replace("{\n", "{ // {{never}}\n/* {{asked}}\n */", 1) + " // the end"
+    notes, made = imported(tmp_path, "postman", collection(("POST", "{{base}}/charge/card", body, None)))
+    assert notes == []
+    assert "http://x/*y*/" in made
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "said"),
+    [
+        ("{{base}}/charge/{{charge}}", "", "DELETE /charge/{{charge}}: left out, {{charge}} has no value in the file"),
+        ({"raw": "{{base}}/charge/:id"}, "", "DELETE /charge/:id: left out, :id has no value in the file"),
+        (
+            {"raw": "/charge/:id", "variable": [{"key": "id", "value": ""}]},
+            "",
+            "DELETE /charge/:id: left out, :id has no value in the file",
+        ),
+        ("/charge/{{empty}}", "", "DELETE /charge/{{empty}}: left out, {{empty}} has no value in the file"),
+        ("/charge/abc?amount={{ most }}", "", "left out, {{ most }} has no value in the file"),
+        ("/charge/abc", '{"a": "{{one}}", "b": ["x{{$guid}}y", "{{one}}"]}', "left out, {{one}} and {{$guid}} have no"),
+        ("/charge/abc", '{"amount": {{amount}}}', "left out, {{amount}} has no value in the file"),
+        ("/charge/abc", '{"amount": 5,}', "left out, its body is not JSON: "),
+        ("/charge/abc", '/* three\n\nlines */ {"amount": 5} {', "(line 3, column "),
+    ],
+)
+def test_what_postman_would_fill_in_or_cannot_send_is_named_and_the_call_left_out(
+    url: object, body: str, said: str, tmp_path: Path
+) -> None:
+    text = collection(("GET", "{{base}}/info", "", None), ("DELETE", url, body, None), empty="")
+    [note], made = imported(tmp_path, "postman", text)
+    assert (note.startswith("exchange 2 DELETE /charge/"), said in note) == (True, True), note
+    assert "DELETE" not in made
+
+
+def test_a_provider_needs_no_value_as_the_usual_one_stands_for_it(tmp_path: Path) -> None:
+    body = json.dumps({**CHARGE, "providerId": "{{providerId}}"})
+    charged = {"chargeId": CHARGE_ID, "status": "SUCCESS"}
+    notes, made = imported(tmp_path, "postman", collection(("POST", "{{base}}/charge/card", body, charged)))
+    assert (notes, "status: SUCCESS" in made) == ([], True)
+
+
+def test_a_body_that_names_what_no_earlier_exchange_made_leaves_its_call_out(tmp_path: Path) -> None:
+    stored = {"providerId": CHARGE["providerId"], "paymentInformation": PAID, "metadata": {"customerId": CUSTOMER_ID}}
+    known, unknown = {"amount": 1, "PaymentMethodId": METHOD_ID}, {"amount": 1, "PaymentMethodId": METHOD_ID[::-1]}
+    header = "PaymentMethodId,Amount,Currency,Reference"
+    batches = [
+        {"count": 1, "description": "d", "batch": f"{header}\n{one},1,AUD,r\n"} for one in (METHOD_ID, METHOD_ID[::-1])
+    ]
+    pay, batch = f"{BASE}/charge/payment_method", f"{BASE}/batch/transaction/payment_method"
+    notes, made = imported(
+        tmp_path,
+        "har",
+        har(
+            ("POST", f"{BASE}/payment_method/card", stored, 201, {"paymentMethodId": METHOD_ID}),
+            ("POST", pay, known, 201, {"status": "SUCCESS"}),
+            ("POST", pay, unknown, 201, {"status": "SUCCESS"}),
+            ("POST", f"{BASE}/charge/customer", {"amount": 1, "customerId": CUSTOMER_ID}, 201, {}),
+            ("POST", f"{BASE}/charge/token", {"amount": 1, "token": CUSTOMER_ID}, 201, {}),
+            ("POST", f"{BASE}/charge/token", {"amount": 1, "token": "tok"}, 400, {}),
+            ("POST", batch, batches[0], 201, {}),
+            ("POST", batch, batches[1], 201, {}),
+        ),
+    )
+    assert notes == [
+        f"exchange {number} POST {path}: left out, no earlier exchange made what {field} names"
+        for number, path, field in (
+            (3, "/charge/payment_method", "PaymentMethodId"),
+            (4, "/charge/customer", "customerId"),
+            (5, "/charge/token", "token"),
+            (8, "/batch/transaction/payment_method", "its PaymentMethodId"),
+        )
+    ]
+    assert [line.split()[-1] for line in made.splitlines() if "call: POST" in line] == [
+        "/payment_method/card",
+        "/charge/payment_method",
+        "/charge/token",
+        "/batch/transaction/payment_method",
+    ]
+
+
 @pytest.mark.parametrize(
     ("form", "text", "said"),
     [

@@ -123,6 +123,63 @@ def test_test_values_are_explained() -> None:
     assert "bank-account-insufficient-funds" in fired[0]
 
 
+STATES = """
+  - {id: held, when: {op: charge.capture, state.charge.status: Authorised}, then: {decline: do_not_honour}}
+  - {id: part, when: {op: charge.capture, state.charge.refundedAmount: {gt: 5}}, then: {decline: do_not_honour}}
+  - {id: old, when: {op: charge.capture, age: {above: 30d}}, then: {decline: do_not_honour}}
+  - {id: gone, when: {op: charge.capture, state.paymentMethod.status: Removed}, then: {decline: do_not_honour}}
+  - {id: tier, when: {op: charge.capture, state.charge.metadata.tier: gold}, then: {decline: do_not_honour}}
+  - {id: any, when: {op: charge.capture, state.customer: {exists: true}}, then: {decline: do_not_honour}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "fires"),
+    [
+        ({}, []),
+        ({"charge.status": "Authorised"}, ["held"]),
+        ({"state.charge.status": "authorised"}, ["held"]),
+        ({"charge.status": "SUCCESS"}, []),
+        ({"charge.refunded": "6"}, ["part"]),
+        ({"charge.refundedAmount": 5}, []),
+        ({"charge.added": "2031-01-01"}, ["old"]),
+        ({"charge.dateAdded": "2031-02-28"}, []),
+        ({"paymentMethod.state": "removed"}, ["gone"]),
+        ({"payment_method.status": "Removed"}, ["gone"]),
+        ({"charge.metadata.tier": "gold"}, ["tier"]),
+        ({"customer.email": "ann@example.com"}, ["any"]),
+    ],
+)
+def test_rules_see_of_stored_objects_what_is_given(state: dict[str, object], fires: list[str]) -> None:
+    lines = explain([told(STATES)], {"op": "charge.capture", "state": state}, now=NOW)
+    assert [line.split()[1] for line in lines if line.startswith("  fires: ")] == fires
+
+
+def test_a_rule_that_reads_another_stored_value_says_what_it_got() -> None:
+    lines = explain([told(STATES)], {"op": "charge.capture", "state": {"charge.status": "SUCCESS"}}, now=NOW)
+    assert "  not:   held (story.yaml:5): state.charge.status: wanted 'Authorised', got 'SUCCESS'" in lines
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"chrge.status": "x"}, "did you mean 'charge'"),
+        ({"charge.statu": "x"}, "did you mean 'status'"),
+        ({"charge.status": "Authorizd"}, "did you mean 'Authorised'"),
+        ({"charge.refunded": "lots"}, "charge.refunded: got 'lots', wanted a number"),
+        ({"charge.added": "soon"}, "charge.added: got 'soon', wanted an ISO 8601 date-time"),
+        ({"charge": "x"}, "wanted the path of a stored value, such as charge.status"),
+        ({"request.amount": 4}, "wanted state.<kind>.<field> with one of charge"),
+        ({"charge.instrument.card.number": "4"}, "no such field"),
+        (["charge.status"], "state: wanted an object such as"),
+    ],
+)
+def test_stored_values_that_no_rule_could_read_are_refused(state: object, words: str) -> None:
+    with pytest.raises(ValueError, match=r"^state: ") as refused:
+        explain([], {"op": "charge.capture", "state": state}, now=NOW)
+    assert words in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("request_", "words"),
     [

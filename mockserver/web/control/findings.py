@@ -7,6 +7,7 @@ from typing import Any
 from mockserver.books.figures import money_text
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_text, printable
+from mockserver.engine.journal import JournalEntry
 from mockserver.engine.orders import key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
@@ -137,9 +138,10 @@ async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
     entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, profile))
     hidden = len(kept) - LENGTH
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
-    for entry in entries:
+    for entry, as_it_was in zip(entries, kept[-LENGTH:], strict=True):
         lines.append(f"{_time(entry['at'])}  {_what(entry)}")
         lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
+        lines += [f"{_INDENT}{fault}" for fault in _faults(as_it_was)]
         for webhook_id in entry["webhooks"]:
             found = sandbox.deliveries.get(webhook_id)
             lines += _tries(delivery_reply(found), entry["at"]) if found else [f"{_INDENT}webhook {webhook_id}"]
@@ -159,12 +161,21 @@ def _what(entry: Mapping[str, Any]) -> str:
         words.append(str(entry["status"]))
     if isinstance(answer, dict) and "message" in answer and "code" in answer:
         words.append(f"{answer['message']} (code {answer['code']})")
-        if entry["op"] == "none":
-            words += answer["details"].values()
     if fault:
         words.append(f"fault {fault['kind']} at {fault['at']}")
     words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
     return "  ".join(words)
+
+
+def _faults(entry: JournalEntry) -> list[str]:
+    """What was wrong with a request that was refused, by field. One that something came of was not refused: a declined
+    payment repeats the charge and its payer in its details."""
+    refused = entry.result.problem
+    if refused is None or entry.result.events:
+        return []
+    told = [f"{printable(field)}: {printable(text)}" for field, text in journal.faults_of(refused).items()]
+    left = len(refused["details"] or {}) - len(told)
+    return [*told, f"and {left} more"] if left else told
 
 
 def _change(event: Mapping[str, Any]) -> str:

@@ -542,8 +542,14 @@ def _refusal(refused: Problem) -> dict[str, Any]:
     facts: dict[str, Any] = {"code": int(refused["code"]), "message": _text(refused["message"])}
     if refused["code"] != Code.VALIDATION_ERROR or refused["details"] is None:
         return facts
-    first = list(refused["details"].items())[:_MOST_FIELDS]
-    return {**facts, "refused": {mask_start(name, _LONGEST): mask_start(text, _LONGEST) for name, text in first}}
+    return {**facts, "refused": faults_of(refused)}
+
+
+def faults_of(refused: Problem) -> dict[str, str]:
+    """What an error says of each field, as it may be shown: the first fields, the beginning of each text. A journal
+    entry masks the whole text of some fields, such as a ccv's; what an error says of them holds no value."""
+    first = list((refused["details"] or {}).items())[:_MOST_FIELDS]
+    return {mask_start(name, _LONGEST): mask_start(text, _LONGEST) for name, text in first}
 
 
 def _given(entry: JournalEntry) -> Mapping[str, Any]:
