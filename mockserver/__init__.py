@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mockserver.version import __version__
+
 if TYPE_CHECKING:
     from mockserver.settings import Settings
     from mockserver.web.app import Application
 
-__version__ = "0.1.0"
 __all__ = ["Settings", "__version__", "create_app"]
 
 

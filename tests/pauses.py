@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import indexed_table
-from mockserver.web import endpoints
+from mockserver.web.operations import lists
 
 T = TypeVar("T")
 
@@ -23,6 +23,6 @@ def drive(work: Cooperative[T], between: Callable[[], object] = lambda: None) ->
 
 def look_at_few_rows(patch: pytest.MonkeyPatch, rows: int) -> None:
     """Let searches look at so many rows in a step."""
-    for module in (indexed_table, endpoints):
+    for module in (indexed_table, lists):
         patch.setattr(module, "STEP_ROWS", rows)
     patch.setattr(indexed_table, "_FEW_ROWS", max(rows // 10, 1))

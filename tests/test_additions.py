@@ -106,20 +106,43 @@ class VoucherSource:
                 "            case _:\n                assert_never(source)",
             )
         ],
-        "mockserver/wire/bodies.csv": [
+        "mockserver/wire/bodies/charges.py": [
+            ("    VoucherSource,\n", "    WalletSource,\n)"),
             (
-                "VoucherCharge,,ChargeFields,,charge sources.VoucherSource,Charge a voucher.\n"
-                "VoucherCharge,voucherCode,text 1 or more,required,,\n"
-                "VoucherCharge,providerId,text 1 or more,required,,\n",
-                "PaymentMethodCharge,,",
-            )
+                """class VoucherCharge(ChargeFields):
+    \"\"\"Charge a voucher.\"\"\"
+
+    voucher_code: NonEmpty
+    provider_id: NonEmpty
+
+    def command(self) -> NewCharge:
+        source = VoucherSource(voucher_code=self.voucher_code, provider_id=self.provider_id)
+        return self.charge(source)
+
+
+""",
+                "class RefundQuery(",
+            ),
         ],
-        "mockserver/web/routes.csv": [
+        "mockserver/web/operations/charges.py": [
+            ("    VoucherCharge,\n", "    WalletCharge,\n)"),
             (
-                "POST,/charge/voucher,charge.create,create_charge,VoucherCharge,,,ChargeReply,yes"
-                ",,,,Charge a voucher,an example\n",
-                "POST,/charge/checkout",
-            )
+                """    Route(
+        "POST",
+        "/charge/voucher",
+        "charge.create",
+        create,
+        reply="ChargeReply",
+        body=VoucherCharge,
+        creates=True,
+        summary="Charge a voucher",
+        source="an example",
+    ),
+""",
+                """    Route(
+        "POST",
+        "/charge/checkout",""",
+            ),
         ],
     },
     "an error code": {
@@ -135,29 +158,44 @@ class VoucherSource:
         ],
     },
     "a control operation": {
-        "mockserver/wire/control_bodies.csv": [
-            ("Greeting,,,,Whom to greet.\nGreeting,name,text,required,a name\n", "Mark,,")
-        ],
         "mockserver/wire/control_answers.csv": [
             ("GreetingAnswer,,,,A greeting.\nGreetingAnswer,greeting,text,,\n", "")
         ],
         f"{CONTROL}/greeting.py": [
             (
-                """from mockserver.web.control.call import ControlCall
+                """from mockserver.web.control.call import ControlCall, ControlRoute
+from mockserver.wire.control_body import ControlBody
 
 
-def greet(call: ControlCall) -> object:
+class Greeting(ControlBody):
+    \"\"\"Whom to greet.\"\"\"
+
+    name: str
+
+
+def greet(call: ControlCall[Greeting, ControlBody]) -> object:
     return {"greeting": f"Hello, {call.body.name}"}
+
+
+ROUTES = (
+    ControlRoute(
+        "POST",
+        "/__admin/greeting",
+        greet,
+        body=Greeting,
+        keyed=True,
+        reply="GreetingAnswer",
+        example={"body": {"name": "Ann"}},
+        summary="Be greeted",
+    ),
+)
 """,
                 "",
             )
         ],
-        f"{CONTROL}/control_routes.csv": [
-            (
-                "POST,/__admin/greeting,greeting.greet,,Greeting,yes,GreetingAnswer,200,,,,"
-                '"{""body"": {""name"": ""Ann""}}",Be greeted\n',
-                "",
-            )
+        f"{CONTROL}/routes.py": [
+            ("    greeting,\n", "    journal,\n"),
+            ("    *greeting.ROUTES,\n", "    *webhooks.ROUTES,\n"),
         ],
     },
     "an assumption": {
@@ -228,7 +266,10 @@ def greet(call: ControlCall) -> object:
         ]
     },
     "a page": {
-        "mockserver/web/pages.csv": [("GET,/hello/{name},hello.page,,Says hello\n", "")],
+        "mockserver/web/pages.py": [
+            (", hello", ", hosted, page\n"),
+            ('    PageRoute("GET", "/hello/{name}", hello.page, "Says hello"),\n', '    PageRoute("GET", "/demo",'),
+        ],
         "mockserver/web/hello.py": [
             (
                 """from mockserver.web.page import PageCall, html

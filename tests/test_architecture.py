@@ -20,8 +20,8 @@ VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|
 
 
 ONE_SUBJECT = (
-    """books clock findings journal payto sandboxes scenarios shrink sources vault"""
-    """ webhooks"""
+    """batches books charges clock customers findings journal pages payment_links payment_methods payto"""
+    """ providers routes sandboxes scenarios shrink sources subscriptions tokens transfers vault webhook_subscriptions webhooks"""
 )
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
 PACKAGES = {
@@ -33,7 +33,7 @@ PACKAGES = {
     "scenario": "pydantic pydantic_core re2",
     "engine": "",
     "wire": "pydantic pydantic_core orjson",
-    "web": "starlette jinja2 orjson prometheus_client opentelemetry",
+    "web": "pydantic starlette jinja2 orjson prometheus_client opentelemetry",
     "store": "orjson",
     "adapters": "yaml httpx cryptography trustme opentelemetry",
     "server": "starlette uvicorn uvloop httptools",
@@ -46,6 +46,7 @@ PACKAGES = {
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",
     "pytest_findings": "pytest",
+    "version": "",
     "root": "",
 }
 """Packages of others that the modules of each layer may import."""

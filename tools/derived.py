@@ -108,7 +108,7 @@ _LONGEST, _MOST_ITEMS = 300, 2
 
 def examples() -> str:
     """What each call of the control API answers to its example, in a sandbox that was used."""
-    from mockserver.web.control.call import CONTROL_ROUTES
+    from mockserver.web.control.routes import CONTROL_ROUTES
 
     # What only reads leaves the sandbox as it is, so all of them may share one.
     reading = [row for row in CONTROL_ROUTES if row.method == "GET"]

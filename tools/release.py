@@ -70,7 +70,7 @@ def check_versions() -> None:
         found = re.search(pattern, (ROOT / name).read_text("utf-8"))
         got = found[1] if found else "none"
         if got != __version__:
-            raise NotFit(f"{name}: got version {got}, wanted {__version__} as in mockserver/__init__.py")
+            raise NotFit(f"{name}: got version {got}, wanted {__version__} as in mockserver/version.py")
 
 
 def build_python(dist: Path) -> Path:

@@ -30,11 +30,12 @@ from mockserver.scenario.paths import STORED, names_of, testable
 from mockserver.scenario.provider_outcome import CATALOGUE, REFUSALS
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
-from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute
+from mockserver.web.control.call import JSON, ControlRoute
 from mockserver.web.control.description import control as described
 from mockserver.web.control.description import examples
 from mockserver.web.control.metrics import METRICS
-from mockserver.web.page import PAGE_ROUTES
+from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
 from tools.imports import PACKAGE, graph, layer_of

@@ -113,7 +113,7 @@ class BookDifference:
     order: OrderMoney
 
 
-class ShopBooks:
+class ComparedBooks:
     """One comparison: ``rows`` by their place in the books. ``is_settled``: nothing waits any more, so what the shop
     calls pending has failed or is paid.
 
@@ -200,7 +200,7 @@ class Report:
     """What a comparison found, with the journal entries and webhooks of each order. What an earlier one reported is
     forgotten: the books were read anew."""
 
-    def __init__(self, sandbox: Sandbox, ledger: Ledger, books: ShopBooks, found: Sequence[BookDifference]) -> None:
+    def __init__(self, sandbox: Sandbox, ledger: Ledger, books: ComparedBooks, found: Sequence[BookDifference]) -> None:
         self._now, self._ledger, self._books = sandbox.now, ledger, books
         self._entries = entries_about(sandbox, (one.order for one in found))
         self._webhooks = defaultdict[str, list[Delivery]](list)

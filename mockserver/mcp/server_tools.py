@@ -22,8 +22,8 @@ from mockserver.remote import ControlRefused, body_of
 from mockserver.scenario.explain import explain
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.provider_outcome import CATALOGUE
-from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.control.description import control
+from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.routes import operation_of
 from mockserver.web.transport_faults import Cut
 from mockserver.wire.jsonio import MalformedJson, dumps, loads

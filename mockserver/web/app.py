@@ -16,11 +16,13 @@ from mockserver.domain.clock import Micros
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.access import measure
-from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
+from mockserver.web.control.call import ControlEndpoint
+from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.control.webhooks import InboxEndpoint
 from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
-from mockserver.web.page import PAGE_ROUTES, PageEndpoint
+from mockserver.web.page import PageEndpoint
+from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.web.runner import Ticker
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes

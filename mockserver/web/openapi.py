@@ -13,8 +13,9 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
-from mockserver.domain.record import read_table
-from mockserver.web.routes import ROUTES, Route, RouteRow, cell
+from mockserver.domain.record import read_table, record
+from mockserver.web.operations.route import Route
+from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_type
 from mockserver.wire.schemas import PLACEHOLDER, Schema, Schemas
@@ -29,20 +30,25 @@ _CONSTANT, _CONSTANT_OF_WEBHOOKS, _INTRODUCTION = (
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
-class WebhookKind(RouteRow):
+@record
+class WebhookKind:
     """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are sent, and the name of
     the reply that is their ``data``."""
 
     word: str
-    event_types: tuple[str, ...] = cell(lambda row: tuple(row["event_types"].split()))
+    event_types: tuple[str, ...]
     reply: str
     summary: str
+
+
+def _webhook_kind(word: str, event_types: str, reply: str, summary: str) -> WebhookKind:
+    return WebhookKind(word, tuple(event_types.split()), reply, summary)
 
 
 META = ("messageId", "timestamp", "type", "eventType")
 """What each webhook says of itself."""
 
-WEBHOOKS = read_table("webhooks", WebhookKind, Path(__file__).parent)
+WEBHOOKS = read_table("webhooks", _webhook_kind, Path(__file__).parent)
 """Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
 
 HEADERS: dict[str, str] = {
@@ -83,7 +89,7 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
         schemas.named[name]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
 
 
-def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
     words = getdoc(row.handle) if isfunction(row.handle) else row.summary
     headers = [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
     shown: dict[str, Any] = {
@@ -101,7 +107,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
     return shown
 
 
-def _responses(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
     done: dict[str, Any] = {"description": "Created" if row.creates else "Done"}
     done["content"] = {JSON: {"schema": schemas.reply(row.reply)}}
     if links := _links(row):
@@ -113,7 +119,7 @@ def _responses(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
     }
 
 
-def _links(row: Route) -> dict[str, Any]:
+def _links(row: Route[Any, Any]) -> dict[str, Any]:
     """Where the id of what was created leads: the operations on that one object."""
     if not row.creates or row.reply.startswith("list of "):
         return {}
@@ -129,7 +135,7 @@ def _links(row: Route) -> dict[str, Any]:
     }
 
 
-def _refusals(row: Route, assumed: Assumed) -> set[int]:
+def _refusals(row: Route[Any, Any], assumed: Assumed) -> set[int]:
     found = {400, 401, 405}
     if row.body is not None:
         found.add(413)
@@ -140,11 +146,11 @@ def _refusals(row: Route, assumed: Assumed) -> set[int]:
     return found
 
 
-def _tag(row: Route) -> str:
+def _tag(row: Route[Any, Any]) -> str:
     return row.path.split("/")[1].replace("_", " ")
 
 
-def _name(row: Route) -> str:
+def _name(row: Route[Any, Any]) -> str:
     """``postChargeCardLeastCost``: unique, because method and path are."""
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("/", "_").strip("_").split("_")
     return row.method.lower() + "".join(word.capitalize() for word in words)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import cast
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from starlette.routing import BaseRoute
@@ -30,8 +30,8 @@ from mockserver.scenario.operations import MONEY
 from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
+from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
-from mockserver.web.routes import OperationCall, Route
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.unrouted import routes_at
@@ -48,9 +48,9 @@ _SILENCE = (SILENCE[Stage.ARRIVAL],)
 class OperationEndpoint(Endpoint):
     """One row of the route table."""
 
-    route: Route
+    route: Route[Any, Any]
 
-    def __init__(self, world: World, route: Route) -> None:
+    def __init__(self, world: World, route: Route[Any, Any]) -> None:
         super().__init__(world, route)
         self.op = route.op
         self.largest = max(route.largest or 0, world.settings.max_body)

@@ -1,5 +1,5 @@
-"""How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs. ``pages.csv`` is THE
-table of pages: what a browser can open, once. Templates are loaded when the first page is asked for; every value is
+"""How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs. ``pages.py`` has THE
+list of pages: what a browser can open, once. Templates are loaded when the first page is asked for; every value is
 escaped. A browser keeps style sheets and scripts by a path that holds the hash of them all.
 
 A page carries no key: its address names an object, and the object its sandbox. What a form asks for is carried out by
@@ -17,22 +17,21 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.reading import query_pairs
-from mockserver.domain.record import read_table, record
+from mockserver.domain.record import record
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
 from mockserver.web import holds
 from mockserver.web.operation import OperationEndpoint
+from mockserver.web.operations.route import Route
 from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
-from mockserver.web.routes import Route, RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -67,18 +66,17 @@ class NoSuchPage(Exception):
     """An address that names nothing: what there is not, and a sentence about it."""
 
 
-class PageRoute(RouteRow):
-    """One row of the table of pages. The cell ``sandbox`` says whose it is: the ``table`` with the object that its
-    placeholder names, or the function that ``find`` is."""
+@record
+class PageRoute:
+    """A page, and the function that serves it. Whose it is says the ``table`` with the object that its placeholder
+    names, or the function ``find``; a page with neither is of the server."""
 
     method: str
     path: str
+    serve: Callable[[PageCall], Reply]
     summary: str
-    serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
-    table: str = cell(lambda row: "" if "." in row["sandbox"] else row["sandbox"])
-    find: Callable[[World, Request], Sandbox | None] | None = cell(
-        lambda row: in_module("mockserver.web", "sandbox")(row) if "." in row["sandbox"] else None
-    )
+    table: str = ""
+    find: Callable[[World, Request], Sandbox | None] | None = None
 
 
 class PageEndpoint(Endpoint):
@@ -107,7 +105,7 @@ class PageEndpoint(Endpoint):
             await holds.let_go(self.world, request)
         call = PageCall(self.world, request)
         try:
-            answer: Reply = self.route.serve(call)
+            answer = self.route.serve(call)
         except NoSuchPage as missing:
             return html(404, "unknown.html", what=missing.args[0], text=missing.args[1])
         answer.fault = call.fault
@@ -154,7 +152,7 @@ def redirect(location: str) -> Reply:
     return Reply(303, b"", headers=((b"location", location.encode("latin-1", "replace")), NO_STORE, *_EMBEDDED))
 
 
-def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: str | None = None) -> Reply:
+def carry_out(call: PageCall, route: Route[Any, Any], body: Mapping[str, object], path: str | None = None) -> Reply:
     """Let an ordinary operation do what a form asks for, in the sandbox of the page, and keep it in the journal, under
     ``path`` when that is not the page's."""
     own = {name: value for name, value in call.headers.items() if name not in ("cookie", idempotency.HEADER)}
@@ -184,8 +182,6 @@ def with_query(address: str, /, **more: str) -> str:
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
-
-PAGE_ROUTES = read_table("pages", PageRoute, Path(__file__).parent)
 
 _TYPES = {"css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8", "svg": b"image/svg+xml"}
 

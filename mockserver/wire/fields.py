@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache
@@ -33,8 +33,6 @@ MOST_FIELDS = 25_000
 COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 """A number that has a decimal comma."""
 
-T = TypeVar("T")
-
 _WORDS: Mapping[str, str] = {
     "value_error": "{error}",
     "missing": "required",
@@ -56,39 +54,14 @@ def _spellings(name: str) -> AliasChoices:
 class Body(BaseModel):
     """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
 
-    ``command`` gives what is asked for, as the domain has it. Fields of the domain have the same names, or those that
-    ``named`` gives them. ``also`` has other names by which fields are read, with the usual ones.
+    ``also_read`` has further names by which fields are read, each with the usual one.
     """
 
     model_config = ConfigDict(
         alias_generator=AliasGenerator(alias=camel, validation_alias=_spellings), defer_build=True, frozen=True
     )
 
-    command: ClassVar[Any]
-    named: ClassVar[Mapping[str, str]] = {}
-    also: ClassVar[Mapping[str, str]] = {}
-
-
-_HELD = (Body, list)
-
-
-def made(body: Body, kind: Callable[..., T], **others: Any) -> T:
-    """A value of the domain from ``others`` and from the fields that its own are named after, what they hold as
-    commands too. What is null or not given is left to the value's default."""
-    wanted: Sequence[str] = vars(kind)["__match_args__"]
-    own, named = dict[str, Any](), body.named
-    for name, value in vars(body).items():
-        if value is not None and (place := named.get(name, name)) in wanted:
-            own[place] = _command(value) if isinstance(value, _HELD) else value
-    return kind(**own | others)
-
-
-def _command(value: object) -> object:
-    if isinstance(value, Body):
-        return value.command()
-    if isinstance(value, list) and all(isinstance(one, Body) for one in value):
-        return tuple(map(_command, value))
-    return value
+    also_read: ClassVar[Mapping[str, str]] = {}
 
 
 def names_of(body: type[Body]) -> list[str]:
@@ -126,7 +99,7 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
         parts = list(parts_of(field.annotation))
         many = list in [get_origin(part) for part in parts]
         spelling = Spelling(alias, nested_body(field.annotation), many, Decimal in parts)
-        for word in (alias, *(other for other, usual in model.also.items() if usual == alias)):
+        for word in (alias, *(other for other, usual in model.also_read.items() if usual == alias)):
             table |= dict.fromkeys((word, capitalised(word), word.lower()), spelling)
     return table
 

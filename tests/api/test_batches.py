@@ -500,7 +500,7 @@ def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("every_pause")
 def test_others_need_not_wait_for_long_results(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("domain.batch", "web.endpoints"):
+    for module in ("domain.batch", "web.operations.batches"):
         monkeypatch.setattr(f"mockserver.{module}.LINES", 10)
     pm = api.method()
     long_id = api.batch(*(f"{pm},1,AUD,{row}" for row in range(300)))

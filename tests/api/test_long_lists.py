@@ -7,8 +7,8 @@ import pytest
 from mockserver.domain import money
 from mockserver.domain.errors import MOST_FAULTS
 from mockserver.web.routes import ROUTES
-from mockserver.wire import body_tables
-from mockserver.wire.body_tables import MOST_CHOICES, MOST_ITEMS
+from mockserver.wire import field_types
+from mockserver.wire.field_types import MOST_CHOICES, MOST_ITEMS
 from mockserver.wire.fields import Body, nested_body
 from mockserver.wire.schemas import Schemas
 from tests.driving import DUMMY, Api, card_charge, problem_of
@@ -78,8 +78,8 @@ def test_a_refusal_names_a_hundred_faults_of_transfers_and_looks_for_no_more(mon
 
 def test_few_names_are_compared_with_the_wrong_ones_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[str]()
-    plain = body_tables.nearest
-    monkeypatch.setattr(body_tables, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1])
+    plain = field_types.nearest
+    monkeypatch.setattr(field_types, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1])
     types = [f"no-{number}" for number in range(20_000)]
     Api(waits=True).post("/webhook/subscription", {"url": "http://a.b/c", "types": types})
     # Two passes find out that something is wrong, a third what.

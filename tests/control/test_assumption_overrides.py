@@ -7,7 +7,8 @@ import pytest
 
 from mockserver.assumptions import ROWS
 from mockserver.engine.sandbox import sandbox_id_of
-from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
+from mockserver.web.control.call import ControlRoute
+from mockserver.web.control.routes import CONTROL_ROUTES
 from tests.driving import Api
 
 

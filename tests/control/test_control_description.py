@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
+from mockserver.web.control.call import ControlRoute
+from mockserver.web.control.routes import CONTROL_ROUTES
 from tests.driving import Api
 
 

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
+from mockserver.web.control.call import ControlRoute
+from mockserver.web.control.routes import CONTROL_ROUTES
 from tests.driving import Api, Reply, card_charge, names_of
 
 NONSENSE: list[Any] = [

@@ -16,9 +16,10 @@ import pytest
 
 from mockserver.domain.errors import Refused
 from mockserver.web.control import description
-from mockserver.web.control.call import CONTROL_ROUTES
-from mockserver.web.page import PAGE_ROUTES
-from mockserver.web.routes import ROUTES, Route
+from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.operations.route import Route
+from mockserver.web.pages import PAGE_ROUTES
+from mockserver.web.routes import ROUTES
 from mockserver.wire.fields import Body
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, names_of

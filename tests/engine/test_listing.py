@@ -12,20 +12,28 @@ from mockserver.engine import charges, searches
 from mockserver.engine.indexed_table import Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import unnoted
-from mockserver.wire.body_tables import body_type
+from mockserver.wire.bodies.batches import BatchQuery
+from mockserver.wire.bodies.charges import ChargeQuery
+from mockserver.wire.bodies.customers import CustomerQuery
+from mockserver.wire.bodies.payment_links import PaymentLinkQuery
+from mockserver.wire.bodies.payment_methods import PaymentMethodQuery
+from mockserver.wire.bodies.subscriptions import SubscriptionQuery
+from mockserver.wire.bodies.tokens import TokenQuery
+from mockserver.wire.bodies.transfers import TransferQuery
+from mockserver.wire.bodies.webhook_subscriptions import WebhookSubscriptionQuery
 from mockserver.wire.fields import Body
 from tests.driving import Api
 
 LISTS: list[tuple[Search[Any], type[Body]]] = [
-    (searches.CHARGES, body_type("ChargeQuery")),
-    (searches.CUSTOMERS, body_type("CustomerQuery")),
-    (searches.PAYMENT_METHODS, body_type("PaymentMethodQuery")),
-    (searches.TOKENS, body_type("TokenQuery")),
-    (searches.PAYMENT_LINKS, body_type("PaymentLinkQuery")),
-    (searches.SUBSCRIPTIONS, body_type("SubscriptionQuery")),
-    (searches.BATCHES, body_type("BatchQuery")),
-    (searches.TRANSFERS, body_type("TransferQuery")),
-    (searches.WEBHOOK_SUBSCRIPTIONS, body_type("WebhookSubscriptionQuery")),
+    (searches.CHARGES, ChargeQuery),
+    (searches.CUSTOMERS, CustomerQuery),
+    (searches.PAYMENT_METHODS, PaymentMethodQuery),
+    (searches.TOKENS, TokenQuery),
+    (searches.PAYMENT_LINKS, PaymentLinkQuery),
+    (searches.SUBSCRIPTIONS, SubscriptionQuery),
+    (searches.BATCHES, BatchQuery),
+    (searches.TRANSFERS, TransferQuery),
+    (searches.WEBHOOK_SUBSCRIPTIONS, WebhookSubscriptionQuery),
 ]
 
 PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order")

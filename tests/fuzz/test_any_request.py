@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mockserver.assumptions import Assumed, Profile
 from mockserver.web.openapi import document
-from mockserver.web.routes import ROUTES, Route
+from mockserver.web.operations.route import Route
+from mockserver.web.routes import ROUTES
 from mockserver.wire.fields import Body
 from mockserver.wire.schemas import Schemas
 from tests.depth import tries

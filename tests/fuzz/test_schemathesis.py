@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mockserver.web.routes import ROUTES, Route
+from mockserver.web.operations.route import Route
+from mockserver.web.routes import ROUTES
 from tests.depth import tries
 from tests.driving import DUMMY, Api
 from tests.tables.test_document import Book

@@ -10,8 +10,9 @@ import pytest
 
 from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import ListPage, Query, Table
-from mockserver.web import endpoints, runner
+from mockserver.web import runner
 from mockserver.web.control import sandboxes as state
+from mockserver.web.operations import batches, lists
 from mockserver.wire import jsonio
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
@@ -23,7 +24,7 @@ FEW = {
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "LONG": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    indexed_table, endpoints, jsonio, runner, state,
+    indexed_table, lists, batches, jsonio, runner, state,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")
 WORDS = ("Ann", "a\0b", "ΣΑΣ", "İx", "straße", "x y", "4111", "*")

@@ -11,12 +11,12 @@ import pytest
 from mockserver.domain.errors import Invalid
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
-from mockserver.wire.body_tables import body_type
+from mockserver.wire.bodies.charges import CardCharge as CARD_CHARGE
+from mockserver.wire.bodies.charges import ProviderCardCharge as PROVIDER_CARD_CHARGE
 from mockserver.wire.fields import MOST_FIELDS, Body, Fields, fold, nested_body, validate
 from mockserver.wire.jsonio import MalformedJson, loads
 from tests.depth import tries
 
-CARD_CHARGE, PROVIDER_CARD_CHARGE = body_type("CardCharge"), body_type("ProviderCardCharge")
 MODELS = sorted({model for row in ROUTES for model in (row.body, row.query) if model}, key=lambda one: one.__name__)
 STRIDE = tries(13, 1)
 """Of the objects in objects, one in so many; each field of them still meets a value or two, in turn of every kind."""

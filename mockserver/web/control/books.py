@@ -4,7 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, peak
@@ -17,23 +19,56 @@ from mockserver.domain.record import mutable
 from mockserver.domain.states import BatchState
 from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.orders import Report, ShopBooks, charges_of, entries_about, key_of, orders_of, touched
+from mockserver.engine.orders import ComparedBooks, Report, charges_of, entries_about, key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.totals import Totals
 from mockserver.findings.ledger import MOST
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.runner import for_each, in_steps
-from mockserver.wire.body_tables import ControlBody, read_exactly
+from mockserver.wire.control_body import ControlBody, read_exactly
+from mockserver.wire.field_types import Switch, digits
 from mockserver.wire.jsonio import loads_in_slices
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
+
+
+class BooksQuery(ControlBody):
+    """Which orders."""
+
+    since: str | None = Field(
+        None, description="those whose charges changed after this mark, or after the journal entry of this number"
+    )
+    reference: str | None = Field(None, description="the order of this reference")
+    after: Annotated[int, digits(0)] | None = Field(
+        None, description="the next page: the field next of an earlier answer"
+    )
+    limit: Annotated[int, digits(1, 1000)] = Field(100, description="at most this many orders")
+
+
+class ShopBooks(ControlBody):
+    """The shop's books."""
+
+    rows: list[Any] = Field(
+        description='what it believes, such as {"reference": "order-5", "paid": 20, "state": "paid"}'
+    )
+    since: Any = Field(
+        None, description="a mark, or the number of a journal entry: only orders whose charges changed after it"
+    )
+    states: dict[str, Any] | None = Field(
+        None,
+        description='what states of the shop mean: {"processing": "pending"}',
+    )
+    settled: Switch = Field(
+        False, description="whether everything has settled: what the shop calls pending has failed or is paid"
+    )
+
 
 _Page: TypeAlias = tuple[list[OrderMoney], int | None, Mapping[str, Figures]]
 """Some orders as they began, the place of the next one, and the money of all that were asked for by currency."""
 
 
-async def read(call: ControlCall) -> object:
+async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since a mark."""
     sandbox, query = call.sandbox(), call.query
     is_all = query.reference is None and query.since is None
@@ -53,24 +88,26 @@ async def read(call: ControlCall) -> object:
     }
 
 
-async def _of_all(call: ControlCall, sandbox: Sandbox) -> _Page:
+async def _of_all(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
     """A page of all orders, with the running totals of the sandbox."""
     limit = call.query.limit
     looked = await for_each(_first_charges(sandbox, call.query.after or 0, limit), lambda found: found)
     first = [found for found in looked if found is not None]
-    orders = await _orders(sandbox, [key for _, key in first[:limit]])
+    page = await _orders(sandbox, [key for _, key in first[:limit]])
     if sandbox.totals is None:
         sandbox.totals = Totals((sandbox.charges, sandbox.transfers))
     await for_each(sandbox.totals.unknown(), bool)
-    return orders, first[-1][0] if len(first) > limit else None, sandbox.totals.at(sandbox.now)
+    return page, first[-1][0] if len(first) > limit else None, sandbox.totals.at(sandbox.now)
 
 
-async def _of_some(call: ControlCall, sandbox: Sandbox) -> _Page:
+async def _of_some(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
     """A page of the orders of a reference, or of those touched since a mark."""
     query = call.query
     await _ready(sandbox)
-    keys = [("reference", query.reference)]
-    if query.reference is None:
+    keys: list[OrderKey] = []
+    if query.reference is not None:
+        keys = [("reference", query.reference)]
+    elif query.since is not None:
         keys = [*touched(sandbox, _entry(call, sandbox, query.since))]
     found, totals = await _orders(sandbox, keys), dict[str, Figures]()
     for order in found:
@@ -79,7 +116,7 @@ async def _of_some(call: ControlCall, sandbox: Sandbox) -> _Page:
     return found[begin:end], end if end < len(found) else None, totals
 
 
-async def compare(call: ControlCall) -> object:
+async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     """What the shop's books and the sandbox say differently, as findings; those of an earlier comparison are forgotten.
 
     Raises ``MalformedJson``, ``Invalid`` (90) naming each bad row by its place; then nothing has changed.
@@ -89,7 +126,7 @@ async def compare(call: ControlCall) -> object:
     if not isinstance(given, dict) or not isinstance(given.get("rows"), list):
         raise invalid({"Rows": 'wanted a list of rows, such as {"rows": [{"reference": "order-5", "paid": 20}]}'})
     # Rows are read one by one: there may be more of them than fields in any other body.
-    asked: Any = read_exactly(call.route.body or ControlBody, {**given, "rows": []})
+    asked = read_exactly(ShopBooks, {**given, "rows": []})
     after = None if asked.since is None else _entry(call, sandbox, str(asked.since))
     rows, books = await _read(sandbox, given["rows"], asked)
     await _ready(sandbox)
@@ -104,7 +141,7 @@ async def compare(call: ControlCall) -> object:
     return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings[:20]}
 
 
-async def _compared(sandbox: Sandbox, books: ShopBooks, after: int | None) -> list[OrderKey]:
+async def _compared(sandbox: Sandbox, books: ComparedBooks, after: int | None) -> list[OrderKey]:
     """The orders in the shop's books that are compared; the books note those that they lack. After a journal entry both
     are of what was touched since: what an earlier test has left is not this one's."""
     keys = list(books.rows)
@@ -164,7 +201,7 @@ class _Reading:
             self.faults[f"Rows[{place}].{bad.field.capitalize()}"] = bad.words
 
 
-async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
+async def _read(sandbox: Sandbox, given: Sequence[Any], asked: ShopBooks) -> tuple[list[ShopRow], ComparedBooks]:
     """The rows of a comparison. Raises ``Invalid`` (90) naming each bad one by its place."""
     try:
         reading = _Reading(mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items()))
@@ -176,7 +213,7 @@ async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[lis
         check_claims(() if reading.faults else reading.names)
     except BadRow as fault:
         reading.faults["Rows"] = fault.words
-    books = ShopBooks(sandbox, rows, is_settled=asked.settled)
+    books = ComparedBooks(sandbox, rows, is_settled=asked.settled)
     for place, bad in chain.from_iterable(await for_each(() if reading.faults else books.rows, books.faults)):
         reading.note(place, bad)
     if reading.faults:
@@ -184,7 +221,7 @@ async def _read(sandbox: Sandbox, given: Sequence[Any], asked: Any) -> tuple[lis
     return rows, books
 
 
-def _entry(call: ControlCall, sandbox: Sandbox, since: str) -> int:
+def _entry(call: AnyCall, sandbox: Sandbox, since: str) -> int:
     """The journal entry of a mark. Raises ``Invalid`` (90), also where the journal has lost entries after it: what
     they touched is not known."""
     after, journal = call.entry_of(sandbox, since), sandbox.journal
@@ -210,7 +247,7 @@ async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[OrderMoney
     return list(chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key))))
 
 
-def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
+def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
     """How many webhooks are being sent, and batches run by themselves."""
     sending = len(call.world.runner.sending(sandbox))
     if sandbox.clock.mode is ClockMode.MANUAL:
@@ -249,3 +286,28 @@ def _order(
             for charge, figures in zip(order.charges, order.each, strict=True)
         ],
     }
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/books",
+        read,
+        query=BooksQuery,
+        keyed=True,
+        reply="BooksAnswer",
+        example={"reference": "order-1"},
+        summary="The money of this sandbox, order by order",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/books/compare",
+        compare,
+        body=ShopBooks,
+        keyed=True,
+        reply="ComparedAnswer",
+        largest=10_000_000,
+        example={"body": {"rows": [{"reference": "order-1", "paid": 30}], "since": "0"}},
+        summary="What the shop's books say differently, as findings",
+    ),
+)

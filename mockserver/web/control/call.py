@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import cached_property
 from inspect import isawaitable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
-from mockserver.domain.record import read_table
+from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request, hung_up
-from mockserver.web.routes import CallRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
-from mockserver.wire.body_tables import ControlBody, read_exactly
+from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
 
 if TYPE_CHECKING:
     from mockserver.store.writer import Store
+
+B = TypeVar("B", covariant=True, bound=ControlBody)
+Q = TypeVar("Q", covariant=True, bound=ControlBody)
+TakenBody = TypeVar("TakenBody", bound=ControlBody)
+TakenQuery = TypeVar("TakenQuery", bound=ControlBody)
 
 JSON = "application/json"
 
@@ -41,10 +44,10 @@ def missing(field: str, words: str) -> NotFound:
     return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
 
 
-class ControlCall:
-    """One control call."""
+class ControlCall(Generic[B, Q]):
+    """One control call; ``body`` and ``query`` are of the types of its route."""
 
-    def __init__(self, route: ControlRoute, world: World, request: Request) -> None:
+    def __init__(self, route: ControlRoute[Any, Any], world: World, request: Request) -> None:
         self.route = route
         self.world = world
         self.headers = request.headers
@@ -64,17 +67,17 @@ class ControlCall:
         return self.sandbox().assumed if named else self.world.directory.config.assumed
 
     @cached_property
-    def query(self) -> Any:
-        """The model of the route's query. Raises ``Invalid`` (90)."""
-        return read_exactly(self.route.query or ControlBody, self.parameters, "parameter")
+    def query(self) -> Q:
+        """The query of the call. Raises ``Invalid`` (90)."""
+        return cast(Q, read_exactly(self.route.query or ControlBody, self.parameters, "parameter"))
 
     @cached_property
-    def body(self) -> Any:
-        """The model of the route's body. Raises ``MalformedJson``, ``Invalid`` (90)."""
+    def body(self) -> B:
+        """The body of the call. Raises ``MalformedJson``, ``Invalid`` (90)."""
         return self.body_beside({})
 
-    def body_beside(self, faults: Mapping[str, str]) -> Any:
-        """The model of the body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid`` (90)
+    def body_beside(self, faults: Mapping[str, str]) -> B:
+        """The body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid`` (90)
         with all faults."""
         try:
             body = read_exactly(self.route.body or ControlBody, self.document)
@@ -82,7 +85,7 @@ class ControlCall:
             raise Invalid(refused.code, {**faults, **(refused.details or {})}) from None
         if faults:
             raise invalid(faults)
-        return body
+        return cast(B, body)
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -103,9 +106,9 @@ class ControlCall:
             raise HungUp
         return True
 
-    def since(self, sandbox: Sandbox) -> int:
-        """The journal entry of the query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
-        return 0 if self.query.since is None else self.entry_of(sandbox, self.query.since)
+    def since(self, sandbox: Sandbox, given: str | None) -> int:
+        """The journal entry of a query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
+        return 0 if given is None else self.entry_of(sandbox, given)
 
     def entry_of(self, sandbox: Sandbox, given: str, field: str = "Since") -> int:
         """The journal entry of a mark or a number, given in a field. Raises ``Invalid`` (90)."""
@@ -120,38 +123,44 @@ class ControlCall:
         return marks[given]
 
 
-class ControlRoute(CallRow):
-    """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
+AnyCall: TypeAlias = ControlCall[ControlBody, ControlBody]
+"""A control call, whatever it carries; of a call that carries nothing, its type."""
+
+
+@record
+class ControlRoute(Generic[TakenBody, TakenQuery]):
+    """A call of the control API; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another status than
-    ``success`` as a ``Reply``. ``keyed`` rows act on the sandbox of the secret key. ``query`` and ``body`` are
-    rows of ``control_bodies.csv``, ``reply`` is one of ``control_answers.csv``; ``answers`` names further statuses,
-    parted by semicolons. ``example`` is a request: by name what fills path and query, and its ``body``; ``$charge`` and
-    the like stand for what ``tools/derived.py`` has made. A state document has a ``largest``: it is read in parts.
-    ``media`` is the type of what it answers.
+    ``success`` as a ``Reply``. A ``keyed`` call acts on the sandbox of the secret key. ``reply`` is one of
+    ``control_answers.csv``; ``answers`` has the words of further statuses. ``example`` is a request: by name what fills
+    path and query, and its ``body``; ``$charge`` and the like stand for what ``tools/derived.py`` has made. A state
+    document has a ``largest``: it is read in parts. ``media`` is the type of what it answers.
     """
 
-    handle: Callable[[ControlCall], object] = cell(in_module("mockserver.web.control", "call"))
-    keyed: bool = cell(lambda row: bool(row["keyed"]))
-    success: int = cell(lambda row: int(row["success"]))
-    answers: Mapping[int, str] = cell(lambda row: _answers(row["answers"]))
-    media: str = cell(lambda row: row["media"] or JSON)
-    example: Mapping[str, Any] = cell(lambda row: json.loads(row["example"] or "{}"))
-
-
-def _answers(text: str) -> Mapping[int, str]:
-    parted = (one.split(": ", 1) for one in text.split("; ") if one)
-    return {int(status): words for status, words in parted}
+    method: str
+    path: str
+    handle: Callable[[ControlCall[TakenBody, TakenQuery]], object]
+    reply: str
+    summary: str
+    body: type[TakenBody] | None = None
+    query: type[TakenQuery] | None = None
+    keyed: bool = False
+    success: int = 200
+    answers: Mapping[int, str] = field(default_factory=dict, hash=False)
+    largest: int | None = None
+    media: str = JSON
+    example: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 class ControlEndpoint(Endpoint):
     """One row of the control table."""
 
-    route: ControlRoute
+    route: ControlRoute[Any, Any]
     op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
-    def __init__(self, world: World, route: ControlRoute) -> None:
+    def __init__(self, world: World, route: ControlRoute[Any, Any]) -> None:
         super().__init__(world, route)
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
@@ -179,7 +188,7 @@ class ControlEndpoint(Endpoint):
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
-        call = ControlCall(self.route, self.world, request)
+        call = AnyCall(self.route, self.world, request)
         if self.route.keyed:
             # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
             _ = call.query
@@ -210,7 +219,3 @@ class ControlEndpoint(Endpoint):
         goes_on = request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
         if not goes_on:
             await holds.let_go(self.world, request)
-
-
-CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)
-"""The table of the control API: calls are functions of ``mockserver.web.control``."""

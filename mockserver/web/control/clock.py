@@ -13,7 +13,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from mockserver.domain.clock import DAY, FAST, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
@@ -29,18 +31,83 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import KINDS
 from mockserver.web import holds
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.runner import SHORTEST_WAIT
 from mockserver.web.world import World
+from mockserver.wire.control_body import ControlBody
+from mockserver.wire.field_types import ClockModeWord, ClockRate, DateTime, Duration, EndOfHold, Switch, digits
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.replies import reply_of
 
 
-def read(call: ControlCall) -> object:
+class ClockSetting(ControlBody):
+    """How time passes, and where it stands."""
+
+    mode: ClockModeWord | None = Field(None, description="real, manual or fast")
+    rate: ClockRate | None = Field(None, description="how fast in mode fast; 60 by default")
+    now: DateTime | None = Field(None, description="not in the past of the sandbox")
+    timeout: Duration | None = Field(
+        None,
+        description="how long it may take in real time; 10m by default and at most",
+    )
+
+
+class ClockAdvance(ControlBody):
+    """How far time moves: one of ``by`` and ``to``."""
+
+    by: Duration | None = Field(None, description="a duration such as 1h30m")
+    to: DateTime | None = Field(None, description="an ISO date-time")
+    timeout: Duration | None = Field(
+        None,
+        description="how long it may take in real time; 10m by default and at most",
+    )
+
+
+class DueQuery(ControlBody):
+    """How much of what is to come."""
+
+    limit: Annotated[int, digits(1, 100)] = Field(10, description="at most this many")
+
+
+class HoldQuery(ControlBody):
+    """What is waited for, and how long."""
+
+    until: EndOfHold | None = Field(
+        None, description="held: something is held; gone: no client waits for an answer any more"
+    )
+    timeout: Duration | None = Field(
+        None,
+        description="in real time, such as 5s; without it nothing is waited for",
+    )
+
+
+class WaitFor(ControlBody):
+    """What to wait for, and how long."""
+
+    for_: Any = Field(
+        None,
+        description=(
+            "{charge: {id, status}}, {batch: ...}, {webhook: {state, subject}}, {inbox: {name, "
+            "count}} or {inbox: name}; all must hold"
+        ),
+    )
+    timeout: Duration | None = Field(
+        None, description="in real time, such as 5s (the default; with advance 30s), 10m at the longest"
+    )
+    advance: Switch = Field(
+        False, description="move the clock to what is due next, and so on, instead of waiting for it"
+    )
+    within: Duration | None = Field(
+        None,
+        description="how far to move the clock, such as 31d (the default)",
+    )
+
+
+def read(call: AnyCall) -> object:
     return _shown(call.sandbox())
 
 
-async def change(call: ControlCall) -> object:
+async def change(call: ControlCall[ClockSetting, ControlBody]) -> object:
     """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
     sandbox, body = call.sandbox(), call.body
     mode = body.mode or sandbox.clock.mode
@@ -52,7 +119,7 @@ async def change(call: ControlCall) -> object:
     return await _move(call, "clock.set", "Now", body.now, arrive=arrive)
 
 
-async def advance(call: ControlCall) -> object:
+async def advance(call: ControlCall[ClockAdvance, ControlBody]) -> object:
     """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
     time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
     call.sandbox()
@@ -62,7 +129,7 @@ async def advance(call: ControlCall) -> object:
     return await _move(call, "clock.advance", "To" if by is None else "By", to, by)
 
 
-def due(call: ControlCall) -> object:
+def due(call: ControlCall[ControlBody, DueQuery]) -> object:
     """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
     sandbox = call.sandbox()
     now = sandbox.now
@@ -74,7 +141,7 @@ def due(call: ControlCall) -> object:
 
 
 async def _move(
-    call: ControlCall,
+    call: ControlCall[ClockSetting | ClockAdvance, ControlBody],
     op: str,
     field: str,
     to: Micros | None,
@@ -97,7 +164,7 @@ async def _move(
     return answer
 
 
-def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -> None:
+def journal_move(call: AnyCall, sandbox: Sandbox, op: str, answer: object) -> None:
     """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
     asked, (method, path) = Asked(op, headers=call.headers, request=call.document), (call.route.method, call.route.path)
     entry = JournalEntry(sandbox.journal.last + 1, sandbox.now, asked, Result(), method, path)
@@ -144,7 +211,7 @@ def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
 class Mover:
     """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has come due."""
 
-    call: ControlCall
+    call: AnyCall
     until: Micros
     ran: int = 0
 
@@ -217,7 +284,7 @@ async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
         world.runner.changed(sandbox)
 
 
-async def wait(call: ControlCall) -> object:
+async def wait(call: ControlCall[WaitFor, ControlBody]) -> object:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
     With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
     sandbox, body = call.sandbox(), call.body
@@ -256,7 +323,7 @@ def _check_standing(body: Any) -> None:
 
 
 async def _watching(
-    call: ControlCall, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
+    call: AnyCall, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
     ``HungUp``."""
@@ -316,7 +383,7 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
     return max(left // clock.rate if clock.mode is ClockMode.FAST else left, SHORTEST_WAIT)
 
 
-async def held(call: ControlCall) -> object:
+async def held(call: ControlCall[ControlBody, HoldQuery]) -> object:
     """What is held, now or when what is waited for has come."""
     asked = call.sandbox()
     if call.query.until is not None:
@@ -326,12 +393,12 @@ async def held(call: ControlCall) -> object:
     return reply_of("HoldAnswer", sandbox, underWay=_under_way(call, sandbox), calls=calls)
 
 
-def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
+def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
     # This call waits for its answer itself, where its sandbox is open.
     return sandbox.under_way - (sandbox is call.request.known)
 
 
-async def _until(call: ControlCall, sandbox: Sandbox) -> None:
+async def _until(call: ControlCall[ControlBody, HoldQuery], sandbox: Sandbox) -> None:
     """Wait until something is held, or no client waits any more, or the time for that is over."""
     world, loop = call.world, asyncio.get_running_loop()
     end = loop.time() + within_longest(call.query.timeout, 0) / SECOND
@@ -348,8 +415,79 @@ async def _until(call: ControlCall, sandbox: Sandbox) -> None:
         await holds.passed(world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND))
 
 
-async def release(call: ControlCall) -> object:
+async def release(call: AnyCall) -> object:
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)
     return {"released": released}
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/clock",
+        read,
+        keyed=True,
+        reply="ClockAnswer",
+        summary="The clock of this sandbox",
+    ),
+    ControlRoute(
+        "PUT",
+        "/__admin/clock",
+        change,
+        body=ClockSetting,
+        keyed=True,
+        reply="ClockAnswer",
+        example={"body": {"mode": "manual", "now": "2031-03-02T09:00:00Z"}},
+        summary="Set mode, rate and time",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/clock/advance",
+        advance,
+        body=ClockAdvance,
+        keyed=True,
+        reply="ClockAnswer",
+        example={"body": {"by": "1h30m"}},
+        summary="Move forward by a duration or to a date-time",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/clock/due",
+        due,
+        query=DueQuery,
+        keyed=True,
+        reply="DueAnswer",
+        example={"limit": "1"},
+        summary="What time will cause next, the earliest first",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/hold",
+        held,
+        query=HoldQuery,
+        keyed=True,
+        reply="HoldAnswer",
+        example={"until": "gone", "timeout": "1s"},
+        summary=("What a scenario holds here; with until, when something is held or no client waits any more"),
+    ),
+    ControlRoute(
+        "DELETE",
+        "/__admin/hold",
+        release,
+        keyed=True,
+        reply="ReleasedAnswer",
+        example={"body": {}},
+        summary="Let everything go on that a scenario holds",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/wait",
+        wait,
+        body=WaitFor,
+        keyed=True,
+        reply="WaitAnswer",
+        example={"body": {"for": {"inbox": "shop"}, "timeout": "2s"}},
+        summary="Wait until conditions hold, or say why they did not in time",
+    ),
+)

@@ -16,9 +16,9 @@ from mockserver.engine.step import KINDS
 from mockserver.scenario.failures import TRIED, Coverage, met
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.paths import CARD_FACTS, fields_of, testable
-from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
+from mockserver.web import routes
+from mockserver.web.control.call import AnyCall, ControlRoute
 from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
-from mockserver.web.routes import ROUTES
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
@@ -32,18 +32,14 @@ _REFUSED: dict[str, str] = {
 }
 
 
-def payments(call: ControlCall) -> bytes:
+def payments(call: AnyCall) -> bytes:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
     return _text(document, call.assumed(), call.world.directory.config.public_url)
 
 
-def webhooks(call: ControlCall) -> bytes:
+def webhooks(call: AnyCall) -> bytes:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
     return _text(asyncapi, call.assumed())
-
-
-def itself(call: ControlCall) -> bytes:
-    return _text(control, CONTROL_ROUTES, call.world.directory.config.public_url)
 
 
 @lru_cache(maxsize=16)
@@ -52,7 +48,12 @@ def _text(make: Callable[..., dict[str, Any]], *of: Hashable) -> bytes:
     return dumps(make(*of))
 
 
-def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
+def control_text(routes: Sequence[ControlRoute[Any, Any]], url: str) -> bytes:
+    """The text of that document."""
+    return _text(control, routes, url)
+
+
+def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any]:
     """The control API with these routes, for the address of a server."""
     schemas = Schemas(model for row in routes for model in (row.body, row.query) if model is not None)
     schemas.reply("Problem")
@@ -74,7 +75,7 @@ def examples() -> Mapping[str, Any]:
     return found
 
 
-def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
+def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
     shown = examples().get(f"{row.method} {row.path}", {})
     operation: dict[str, Any] = {
         "operationId": _name(row),
@@ -94,7 +95,7 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
     return operation
 
 
-def _responses(row: ControlRoute, schemas: Schemas, example: object) -> dict[str, Any]:
+def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -> dict[str, Any]:
     content = {"schema": schemas.reply(row.reply), "example": example}
     found: dict[str, Any] = {str(row.success): {"description": "Done", "content": {row.media: content}}}
     for status, words in row.answers.items():
@@ -106,7 +107,7 @@ def _responses(row: ControlRoute, schemas: Schemas, example: object) -> dict[str
     return found
 
 
-def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
+def _security(row: ControlRoute[Any, Any]) -> list[dict[str, list[str]]]:
     """Each entry is one way in: the key or id of a sandbox, and where a token is set that too, in either header."""
     if not row.path.startswith(("/__admin", "/metrics")):
         return []
@@ -115,7 +116,7 @@ def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
     return [{**way, **token} for way in ways for token in tokens]
 
 
-def _name(row: ControlRoute) -> str:
+def _name(row: ControlRoute[Any, Any]) -> str:
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
     return "_".join([row.method.lower(), *filter(None, words.split("/"))])
 
@@ -130,7 +131,7 @@ _OF_PROVIDERS = (
 def named_operation(op: str) -> dict[str, Any]:
     """One operation; ``state`` has the kinds of objects that it is about, or that its request names, ``events`` what
     a rule for webhooks sees."""
-    fields, calls = fields_of({op}), [f"{row.method} {row.path}" for row in ROUTES if row.op == op]
+    fields, calls = fields_of({op}), [f"{row.method} {row.path}" for row in routes.ROUTES if row.op == op]
     named = {
         *fields,
         *(camel(of.id_name) for of in KINDS.values() if any(f"{{{of.id_name}}}" in call for call in calls)),
@@ -153,14 +154,47 @@ def named_operation(op: str) -> dict[str, Any]:
     }
 
 
-def operations(call: ControlCall) -> object:
+def operations(call: AnyCall) -> object:
     return {"operations": [named_operation(op) for op in OPERATIONS]}
 
 
-def coverage(call: ControlCall) -> object:
+def coverage(call: AnyCall) -> object:
     """Since the server began, in all sandboxes: how many failures struck, of all that there are for the operations that
     were used; a map of both."""
     counts = call.world.directory.config.counts
     struck = [(op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)]
     used = counts.operations | {op for op, _ in counts.struck}
     return Coverage.of(used & OPERATIONS.keys(), struck).shown()
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/openapi.json",
+        payments,
+        reply="DocumentAnswer",
+        summary="The payments API as an OpenAPI document, profile applied",
+    ),
+    ControlRoute(
+        "GET",
+        "/asyncapi.json",
+        webhooks,
+        reply="DocumentAnswer",
+        summary="The webhooks as an AsyncAPI 3.0 document, profile applied",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/operations",
+        operations,
+        reply="OperationsAnswer",
+        summary="Every operation that a rule may name, and what it may use there",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/coverage",
+        coverage,
+        reply="CoverageAnswer",
+        example={},
+        summary="Which failures struck since the server began, of all for the operations used",
+    ),
+)

@@ -2,7 +2,9 @@
 ``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from mockserver.books.figures import money_text
 from mockserver.domain.errors import invalid, nearest
@@ -14,14 +16,49 @@ from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
 from mockserver.web.control import journal
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.runner import for_each
+from mockserver.wire.control_body import ControlBody
+from mockserver.wire.field_types import PrintableName, digits
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.webhooks import delivery_reply
 
 
-def listing(call: ControlCall) -> object:
+class FindingQuery(ControlBody):
+    """Which findings."""
+
+    since: str | None = Field(
+        None,
+        description="after this mark, or after the journal entry of this number",
+    )
+    severity: str | None = Field(None, description="at least note, warning or error")
+    finding: str | None = Field(None, description="one kind, such as double-charge")
+    raised: Annotated[int, digits(0)] = Field(
+        0, description="raised, or raised again, after so many raises: the field raised of an earlier answer"
+    )
+
+
+class Mark(ControlBody):
+    """A place in the journal."""
+
+    name: PrintableName = Field(description="name of the mark, no number")
+
+
+class ReportQuery(ControlBody):
+    """What a report holds."""
+
+    since: str | None = Field(
+        None,
+        description="after this mark, or after the journal entry of this number",
+    )
+    parts: str = Field(
+        "timeline,findings,books",
+        description="these of timeline, findings and books, parted by commas",
+    )
+
+
+def listing(call: ControlCall[ControlBody, FindingQuery]) -> object:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
     sandbox, watch = watched(call)
     watch.pace.look(sandbox.now, call.world.real_clock())
@@ -37,33 +74,35 @@ def listing(call: ControlCall) -> object:
         faults["Finding"] = str(fault)
     if faults:
         raise invalid(faults)
-    found = watch.ledger.select(least=least, name=name, after=call.since(sandbox), raised=query.raised)
+    found = watch.ledger.select(
+        least=least, name=name, after=call.since(sandbox, call.query.since), raised=query.raised
+    )
     profile = profile_of(sandbox.assumed)
     findings = [shown(finding, profile) for finding in found]
     counts = {"count": len(found), "last": sandbox.journal.last}
     return reply_of("FindingsAnswer", watch.ledger, **counts, idle=idle_of(sandbox), findings=findings)
 
 
-def finish(call: ControlCall) -> object:
+def finish(call: ControlCall[ControlBody, FindingQuery]) -> object:
     end_story(call, watched(call)[0])
     return listing(call)
 
 
-def end_story(call: ControlCall, sandbox: Sandbox) -> None:
+def end_story(call: AnyCall, sandbox: Sandbox) -> None:
     """Report what was left open, unless findings are off."""
     if sandbox.watch is not None:
         sandbox.watch.pace.look(sandbox.now, call.world.real_clock())
         sandbox.watch.finish(sandbox.now)
 
 
-def clear(call: ControlCall) -> object:
+def clear(call: AnyCall) -> object:
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
     return {"cleared": cleared}
 
 
-def mark(call: ControlCall) -> object:
+def mark(call: ControlCall[Mark, ControlBody]) -> object:
     """Name this place in the journal. A name that was used before moves here."""
     sandbox, name = call.sandbox(), call.body.name
     if name.isdecimal():
@@ -87,7 +126,7 @@ def idle_of(sandbox: Sandbox) -> list[str]:
     return [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
 
 
-def watched(call: ControlCall) -> tuple[Sandbox, Watch]:
+def watched(call: AnyCall) -> tuple[Sandbox, Watch]:
     sandbox = call.sandbox()
     if sandbox.watch is None:
         raise invalid({"Findings": "this server reports no findings (--findings off)"})
@@ -101,14 +140,14 @@ _PARTS = ("timeline", "findings", "books")
 _INDENT = " " * 25
 
 
-async def report(call: ControlCall) -> bytes:
+async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
     """The parts that are asked for, each after its name when there are several; those that are empty are left out.
     Raises ``Invalid`` (90) for an unknown part."""
     sandbox, wanted = call.sandbox(), [one.strip() for one in call.query.parts.split(",")]
     for part in wanted:
         if part not in _PARTS:
             raise invalid({"Parts": f"got '{part[:40]}'{nearest(part, _PARTS)}, allowed: {', '.join(_PARTS)}"})
-    after, profile = call.since(sandbox), profile_of(sandbox.assumed)
+    after, profile = call.since(sandbox, call.query.since), profile_of(sandbox.assumed)
     found = at_least(sandbox, Severity.NOTE, after) if "findings" in wanted else []
     told = {
         "timeline": "\n".join(await _timeline(sandbox, after)) if "timeline" in wanted else "",
@@ -194,3 +233,57 @@ def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
         due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
         lines.append(f"{line}  {delivery['state'].replace('_', ' ')}{due}")
     return lines
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/findings",
+        listing,
+        query=FindingQuery,
+        keyed=True,
+        reply="FindingsAnswer",
+        example={"severity": "warning"},
+        summary="What the client did wrong, oldest first",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/findings/finish",
+        finish,
+        query=FindingQuery,
+        keyed=True,
+        reply="FindingsAnswer",
+        example={"body": {}},
+        summary="Finish: report what was left open, then list",
+    ),
+    ControlRoute(
+        "DELETE",
+        "/__admin/findings",
+        clear,
+        keyed=True,
+        reply="ClearedAnswer",
+        example={"body": {}},
+        summary="Delete the findings of this sandbox",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/marks",
+        mark,
+        body=Mark,
+        keyed=True,
+        reply="MarkAnswer",
+        success=201,
+        example={"body": {"name": "checkout"}},
+        summary="Name this place in the journal, for since=NAME",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/report",
+        report,
+        query=ReportQuery,
+        keyed=True,
+        reply="text",
+        media="text/plain; charset=utf-8",
+        summary="Timeline, findings and books as text, for the report of a failing test",
+    ),
+)

@@ -13,8 +13,10 @@ from fnmatch import fnmatchcase
 from itertools import compress, pairwise
 from operator import attrgetter
 from sys import getsizeof
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
+
+from pydantic import Field
 
 from mockserver.domain.clock import iso, parse_duration, parse_instant
 from mockserver.domain.codes import Code
@@ -29,34 +31,97 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.transport import FaultKind
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import again
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
+from mockserver.wire.control_body import ControlBody
+from mockserver.wire.field_types import digits
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import ShownField, mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 from mockserver.wire.replies import Members, reply_of
 
+
+class JournalQuery(ControlBody):
+    """Which entries of the journal."""
+
+    since: str | None = Field(
+        None,
+        description="after this mark, or after the journal entry of this number",
+    )
+    q: str = Field(
+        "",
+        description=(
+            'words, "phrases" and operators that must all hold, a hyphen before one excludes: '
+            "status:4xx op:charge.create rule:x code:15 ref:order-5 (ref:=order-5 exactly) "
+            "id:3f2a amount:12.50 currency:AUD card:1111 customer:3f2a email:a@b.c method:POST "
+            "path:/charge/card since:10m until:2031-03-01 "
+            "is:failed|declined|refused|fault|finding|due|repeat|scripted; other words are "
+            "looked for in all that is shown"
+        ),
+    )
+    op: str | None = Field(
+        None,
+        description="operation by name or glob, such as charge.create or charge.*",
+    )
+    status: str | None = Field(None, description="status of the answer, or its class such as 4xx")
+    rule: str | None = Field(None, description="rule that fired")
+    method: str | None = Field(None, description="HTTP method")
+    path: str | None = Field(None, description="path of the request")
+    subject: str | None = Field(None, description="id of an object that changed")
+    after: Annotated[int, digits(0)] | None = Field(
+        None, description="entries after this number, oldest first; without it the newest ones"
+    )
+    limit: Annotated[int, digits(1, 1000)] = Field(100, description="at most this many entries")
+
+
+class RepeatedRequest(ControlBody):
+    """What of the request is sent otherwise."""
+
+    body: Any = Field(
+        None, description="its body; what stands in it as ``GET .../request`` shows it is sent as it came"
+    )
+    query: dict[str, Any] | None = Field(None, description="its query by name")
+
+
+class TimelineQuery(ControlBody):
+    """Which lines of the journal."""
+
+    since: str | None = Field(
+        None,
+        description="after this mark, or after the journal entry of this number",
+    )
+    q: str = Field("", description="a search as in the journal")
+    after: Annotated[int, digits(0)] | None = Field(
+        None, description="lines after this number; without it the newest ones"
+    )
+    before: Annotated[int, digits(0)] = Field(0, description="the newest lines before this number")
+    limit: Annotated[int, digits(0)] = Field(2000, description="at most this many, 2000")
+    bars: Annotated[int, digits(0)] = Field(
+        0, description="parts of the histogram of calls and failures, at most this many, 200"
+    )
+
+
 _LONGEST = 200
 
 
-async def listing(call: ControlCall) -> object:
+async def listing(call: ControlCall[ControlBody, JournalQuery]) -> object:
     """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
     tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
-    found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox)))
+    found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox, call.query.since)))
     entries = await for_each(found.page(query.limit, query.after is not None), lambda entry: shown(entry, profile))
     return {"count": len(found.entries), "last": found.last, "dropped": found.dropped, "entries": entries}
 
 
-async def lines(call: ControlCall) -> object:
+async def lines(call: ControlCall[ControlBody, TimelineQuery]) -> object:
     """Lines of the journal, oldest first. ``count`` fit the search among those asked for, ``meanings`` say what the
     operations are called, ``bars`` are a histogram of them all."""
     sandbox, query = call.sandbox(), call.query
-    after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
+    after = max(-1 if query.after is None else query.after, call.since(sandbox, call.query.since) or -1)
     tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, after, query.before)
     page = found.page(min(query.limit, 2_000), after >= 0)
@@ -92,7 +157,7 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     ]
 
 
-def get(call: ControlCall) -> object:
+def get(call: AnyCall) -> object:
     """One entry. Raises ``NotFound`` (1) for an unknown number or an entry that was dropped."""
     sandbox, entry = _entry(call)
     return shown(entry, profile_of(sandbox.assumed))
@@ -154,7 +219,7 @@ def moved(event: Event, profile: WireProfile) -> dict[str, object]:
     return {name: None if state is None else profile.word(state) for name, state in states.items()}
 
 
-async def repeat(call: ControlCall) -> object:
+async def repeat(call: ControlCall[RepeatedRequest, ControlBody]) -> object:
     """Send a request again as it came, or with another ``body`` or ``query``, as a new request with its own entry:
     ``status`` and ``answer`` are those of a client; ``status`` is null when a client would have got none.
 
@@ -204,7 +269,7 @@ def _edited(given: object, shown: object, came: object) -> object:
     return given
 
 
-def request(call: ControlCall) -> object:
+def request(call: AnyCall) -> object:
     """A request as another client can send it: published test numbers as they came, any other card number as
     ``$CARD_NUMBER``, each ccv as a test value. Keys and credentials stay masked.
 
@@ -217,7 +282,7 @@ def request(call: ControlCall) -> object:
     return _request(entry, own, sendable_field)
 
 
-def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
+def _entry(call: AnyCall) -> tuple[Sandbox, JournalEntry]:
     sandbox, number = call.sandbox(), call.path["entry_id"]
     journal = sandbox.journal
     if (entry := journal.get(whole_of(number) or 0)) is None:
@@ -566,3 +631,58 @@ def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:
 
 def _text(value: object) -> str | None:
     return mask_start(value, _LONGEST) if isinstance(value, str) and value else None
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/journal",
+        listing,
+        query=JournalQuery,
+        keyed=True,
+        reply="JournalAnswer",
+        example={"op": "charge.create", "limit": "1"},
+        summary="Requests, answers, decisions and changes, oldest first",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/journal/{entry_id}",
+        get,
+        keyed=True,
+        reply="JournalEntryAnswer",
+        answers={404: "No such entry is kept"},
+        example={"entry_id": "1"},
+        summary="One step of the journal",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/journal/{entry_id}/request",
+        request,
+        keyed=True,
+        reply="JournalRequestAnswer",
+        answers={404: "No such entry is kept"},
+        example={"entry_id": "1"},
+        summary=("The request of a step as another client can send it: no secret in it, test cards as they are"),
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/journal/{entry_id}/repeat",
+        repeat,
+        body=RepeatedRequest,
+        keyed=True,
+        reply="RepeatAnswer",
+        answers={404: "No such entry is kept"},
+        example={"entry_id": "1", "body": {}},
+        summary="Send a request again as it came, or with another body or query",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/timeline",
+        lines,
+        query=TimelineQuery,
+        keyed=True,
+        reply="TimelineAnswer",
+        example={"limit": "2"},
+        summary="The journal in short lines",
+    ),
+)

@@ -9,13 +9,13 @@ from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any
 
-from mockserver import __version__
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
+from mockserver.version import __version__
 from mockserver.web.access import BOUNDS, WINDOW
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import AnyCall, ControlRoute
 from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
@@ -97,7 +97,7 @@ METRICS: tuple[Metric, ...] = (
 )  # fmt: skip
 
 
-async def read(call: ControlCall) -> bytes:
+async def read(call: AnyCall) -> bytes:
     # Takes a moment to import, and most servers are never asked.
     from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -121,11 +121,38 @@ async def read(call: ControlCall) -> bytes:
     return generate_latest(collected)
 
 
-def alive(call: ControlCall) -> object:
+def alive(call: AnyCall) -> object:
     return {"status": "alive", "version": __version__}
 
 
-def ready(call: ControlCall) -> object:
+def ready(call: AnyCall) -> object:
     """The scenarios are loaded; 503 with the reasons when they are not."""
     problems = call.world.directory.ready_problems
     return Reply(503, {"status": "not ready", "reasons": problems}) if problems else {"status": "ready"}
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/healthz",
+        alive,
+        reply="AliveAnswer",
+        summary="Whether the server is alive",
+    ),
+    ControlRoute(
+        "GET",
+        "/readyz",
+        ready,
+        reply="ReadyAnswer",
+        answers={503: "Not ready, with the reasons"},
+        summary="Whether the server is ready, else the reasons",
+    ),
+    ControlRoute(
+        "GET",
+        "/metrics",
+        read,
+        reply="text",
+        media="text/plain; version=0.0.4; charset=utf-8",
+        summary="Counts and measures of the server, for Prometheus",
+    ),
+)

@@ -4,7 +4,9 @@ hand; and the state tables."""
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import contains, eq
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import iso
@@ -20,15 +22,43 @@ from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, unnoted
 from mockserver.scenario.parse import later_of
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web import routes
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.journal import Word, amount_in, moved, words_of
+from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import Reply
-from mockserver.web.routes import ROUTES, OperationCall, Route
 from mockserver.web.runner import search
 from mockserver.web.watching import SENT_BY, is_own_page
+from mockserver.wire.control_body import ControlBody, OpenBody
+from mockserver.wire.field_types import digits
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
+
+
+class ObjectQuery(ControlBody):
+    """Which objects."""
+
+    kind: str | None = Field(
+        None,
+        description="kind of object, such as charge; without it the numbers alone",
+    )
+    q: str = Field(
+        "",
+        description=(
+            "words that must all hold, and state:SUCCESS ref:order-5 (ref:=order-5 exactly) "
+            "id:3f2a amount:12.50 currency:AUD card:1111 code:15 customer:ID email:a@b.c "
+            "is:finding"
+        ),
+    )
+    skip: Annotated[int, digits(0)] = Field(0, description="leave out this many of the newest")
+    limit: Annotated[int, digits(0)] = Field(1000, description="at most this many, 1000")
+
+
+class ObjectAct(OpenBody):
+    """What happens: one entry of a scenario's ``later`` without ``after``, such as ``{"refund": {"amount": 5}}``,
+    ``{"settle": "FAILED"}`` or ``{"emit": {"event": "charge.dispute.created"}}``."""
+
 
 MOST_RELATED = 50
 """Related objects of a kind, and rows of a batch, that are shown with an object."""
@@ -46,12 +76,12 @@ _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
 """Kinds of objects that name one of a kind, and the index by which they are found."""
 
 _LABELS = ("reference", "title", "name", "description", "url", "email")
-_READERS: Mapping[str, Route] = {
-    row.op.removesuffix(".get"): row for row in ROUTES if row.method == "GET" and row.op.endswith(".get")
+_READERS: Mapping[str, Route[Any, Any]] = {
+    row.op.removesuffix(".get"): row for row in routes.ROUTES if row.method == "GET" and row.op.endswith(".get")
 }
 
 
-async def listing(call: ControlCall) -> object:
+async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
     """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
     sandbox, query = call.sandbox(), call.query
     kind = query.kind
@@ -68,7 +98,7 @@ def _counts(sandbox: Sandbox) -> dict[str, int]:
     return {kind: len(of.table(sandbox)) for kind, of in KINDS.items()}
 
 
-async def one(call: ControlCall) -> object:
+async def one(call: AnyCall) -> object:
     """One object as the payments API shows it, card numbers and ccv masked, and the state it is in."""
     sandbox, kind, object_id, row = _object(call)
     reader = _READERS.get(kind)
@@ -119,7 +149,7 @@ def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     ]
 
 
-async def act(call: ControlCall) -> object:
+async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
     """Let something happen to an object at once, as one entry of a scenario's ``later`` says it without ``after``: the
     provider is not asked. The answer is the object afterwards.
 
@@ -137,7 +167,7 @@ async def act(call: ControlCall) -> object:
     return await one(call)
 
 
-def states(call: ControlCall) -> object:
+def states(call: AnyCall) -> object:
     """Every state table: how an object begins, and each legal move, in the words of the sandbox that is named."""
     word = profile_of(call.assumed()).word
     return {
@@ -158,7 +188,7 @@ def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str,
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
 
 
-def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
+def _read(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
     call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
     return mask_body(Reply(200, route.handle(call)).text())
@@ -170,7 +200,7 @@ def _table(sandbox: Sandbox, kind: str) -> Any:
     return KINDS[kind].table(sandbox)
 
 
-def _object(call: ControlCall) -> tuple[Sandbox, str, str, Any]:
+def _object(call: AnyCall) -> tuple[Sandbox, str, str, Any]:
     """The sandbox, the kind and the id of the object that the path names, and the object."""
     sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
     row = _table(sandbox, kind).get(object_id)
@@ -293,3 +323,45 @@ _OPERATORS: Mapping[str, tuple[str | Callable[[Any], object], Callable[[str, str
 }
 """Operators of ``q``: what they look at, by its name in what is shown of an object or in the object itself, and when
 that in small letters is what is wanted. ``card`` are the last four digits, ``code`` is that of a decline."""
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/objects",
+        listing,
+        query=ObjectQuery,
+        keyed=True,
+        reply="ObjectsAnswer",
+        example={"kind": "charge"},
+        summary="Objects of a kind, newest first, or how many of each",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/objects/{kind}/{object_id}",
+        one,
+        keyed=True,
+        reply="ObjectAnswer",
+        answers={404: "No such object"},
+        example={"kind": "charge", "object_id": "$charge"},
+        summary="One object, card data masked",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/states",
+        states,
+        reply="map of StateTableAnswer",
+        summary="Every state table",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/objects/{kind}/{object_id}",
+        act,
+        body=ObjectAct,
+        keyed=True,
+        reply="ObjectAnswer",
+        answers={404: "No such object", 409: "Its state forbids it"},
+        example={"kind": "charge", "object_id": "$charge", "body": {"refund": {"amount": 5}}},
+        summary="Let something happen to an object at once, as later of a scenario says it",
+    ),
+)

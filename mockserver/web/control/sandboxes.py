@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from mockserver.assumptions import ROWS, Assumed, Profile, read
 from mockserver.domain.batch import Batch
@@ -28,19 +30,91 @@ from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, again
 from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
+from mockserver.wire.control_body import ControlBody, OpenBody
+from mockserver.wire.field_types import PrintableName, ProfileWord, SecretKey, Switch, digits, whole
 from mockserver.wire.jsonio import dumps_in_slices, loads_in_slices
 from mockserver.wire.replies import reply_of
+
+
+class SandboxQuery(ControlBody):
+    """Which sandboxes."""
+
+    limit: Annotated[int, digits(1, 10000)] = Field(1000, description="at most this many")
+    skip: Annotated[int, digits(0)] = Field(
+        0,
+        description="leave out this many of those that were used last",
+    )
+
+
+class NamedSandbox(ControlBody):
+    """A name for the sandbox of a key."""
+
+    key: SecretKey = Field(description="secret key of the sandbox")
+    name: PrintableName = Field(description="name for people, shown to all")
+
+
+class SandboxName(ControlBody):
+    """A name for this sandbox."""
+
+    name: PrintableName = Field(description="name for people, shown to all")
+
+
+class ResetQuery(ControlBody):
+    """What is emptied."""
+
+    all: Switch = Field(False, description="every sandbox of the server; no key is needed then")
+    scenario: Switch = Field(False, description="also forget its own scenarios and overrides")
+    undo: Switch = Field(False, description="keep the old content for POST /__admin/undo")
+
+
+class StateQuery(ControlBody):
+    """What an export holds."""
+
+    secrets: Switch = Field(False, description="card numbers and ccv too")
+
+
+class UndoQuery(ControlBody):
+    """Whether it can be undone."""
+
+    undo: Switch = Field(False, description="keep the old content for POST /__admin/undo")
+
+
+class StateDocument(OpenBody):
+    """A sandbox as it was exported."""
+
+
+class CompareQuery(ControlBody):
+    """With what a sandbox is compared."""
+
+    with_: str = Field("", description="id of the other sandbox")
+
+
+class ForkTarget(ControlBody):
+    """Where a copy of a sandbox goes."""
+
+    to: SecretKey = Field(description="secret key of the copy; what it opened is lost")
+    at: Annotated[int, whole(0)] | None = Field(
+        None,
+        description="journal entry after which the copy is made",
+    )
+
+
+class Overrides(OpenBody):
+    """Values of assumptions by key; null follows the profile again."""
+
+    profile: ProfileWord | None = Field(None, description="documented or sdk")
+
 
 _PUBLIC = "a name is shown to all: it must not contain the key or a card number"
 
 
-async def listing(call: ControlCall) -> object:
+async def listing(call: ControlCall[ControlBody, SandboxQuery]) -> object:
     """Sandboxes, the last used first; ``count`` is how many there are."""
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
@@ -58,14 +132,14 @@ async def listing(call: ControlCall) -> object:
     return {"count": len(every), "sandboxes": shown}
 
 
-def one(call: ControlCall) -> object:
+def one(call: AnyCall) -> object:
     """The sandbox of the call's key, as it is or would open; the public key in full for those who have a key."""
     sandbox = call.sandbox()
     is_known = sandbox.key == call.headers.get("x-secretkey") or sandbox.public_key == call.headers.get("x-publickey")
     return _shown(call, sandbox, sandbox.public_key if is_known else masked_key(sandbox.public_key))
 
 
-async def name(call: ControlCall) -> object:
+async def name(call: ControlCall[NamedSandbox, ControlBody]) -> object:
     """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for either."""
     world, key, given = call.world, call.body.key, call.body.name
     faults = {}
@@ -83,7 +157,7 @@ async def name(call: ControlCall) -> object:
     return _named(call, sandbox, given, sandbox.public_key)
 
 
-def rename(call: ControlCall) -> object:
+def rename(call: ControlCall[SandboxName, ControlBody]) -> object:
     """Give this sandbox a name. Raises ``Invalid`` (90) for one that holds its key or a card number."""
     sandbox, given = call.sandbox(), call.body.name
     if mask_text(given) != given or sandbox.key in given:
@@ -91,13 +165,13 @@ def rename(call: ControlCall) -> object:
     return _named(call, sandbox, given, masked_key(sandbox.public_key))
 
 
-def _named(call: ControlCall, sandbox: Sandbox, given: str, public_key: str) -> dict[str, object]:
+def _named(call: AnyCall, sandbox: Sandbox, given: str, public_key: str) -> dict[str, object]:
     call.world.sandboxes.name(sandbox, given.strip())
     call.world.runner.activity.notify(SERVER)
     return _shown(call, sandbox, public_key)
 
 
-def delete(call: ControlCall) -> object:
+def delete(call: AnyCall) -> object:
     """Delete this sandbox, its name and what an undo would bring back: its key opens a new one. What waits in it is
     answered as after a reset."""
     world = call.world
@@ -114,7 +188,7 @@ def delete(call: ControlCall) -> object:
     return {"cleared": int(is_open)}
 
 
-async def reset(call: ControlCall) -> object:
+async def reset(call: ControlCall[ControlBody, ResetQuery]) -> object:
     """Empty this sandbox or all of them, scenarios and overrides only with ``scenario=true``."""
     keys = call.world.sandboxes.known_keys if call.query.all else (call.sandbox().key,)
     if call.query.undo:
@@ -125,7 +199,7 @@ async def reset(call: ControlCall) -> object:
     return {"reset": len(keys)}
 
 
-async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
+async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]) -> None:
     """Empty some sandboxes. What stands in the store alone is not read, and stands there again afterwards."""
     world, real = call.world, call.world.real_clock()
     store, sandboxes = world.store, world.sandboxes
@@ -151,7 +225,7 @@ async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
                 store.put_away(sandbox)
 
 
-def undo(call: ControlCall) -> object:
+def undo(call: AnyCall) -> object:
     """Undo a reset or an import that had ``undo=true``. Raises ``NotFound`` (1) when nothing is kept."""
     sandbox = call.sandbox()
     back = call.world.sandboxes.take_back(sandbox.key)
@@ -163,7 +237,7 @@ def undo(call: ControlCall) -> object:
     return {"requests": back.journal.last, "objects": object_counts(back)}
 
 
-def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
+def _shown(call: AnyCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
     # A public key shown in full would give the secret one away: pk_X pairs with sk_X.
     return reply_of(
         "NamedSandboxAnswer",
@@ -183,7 +257,7 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
     return {camel(name): len(getattr(sandbox, name)) for name in ROW_CLASSES}
 
 
-def assumptions(call: ControlCall) -> object:
+def assumptions(call: AnyCall) -> object:
     assumed = call.sandbox().assumed
     rows = [
         reply_of(
@@ -199,7 +273,7 @@ def assumptions(call: ControlCall) -> object:
     return {"profile": assumed.profile, "assumptions": rows}
 
 
-def override(call: ControlCall) -> object:
+def override(call: ControlCall[Overrides, ControlBody]) -> object:
     """Override rows of this sandbox: ``{key: value}``, null for the value of the profile; ``profile`` changes that.
 
     A row of null follows the profile again, unless a scenario overrides it: then it is held at the profile's value.
@@ -241,7 +315,7 @@ MANY_RULES = 300
 """Rules from which on making a config of them takes so long that others must not wait for it."""
 
 
-async def export_state(call: ControlCall) -> bytes | deque[bytes]:
+async def export_state(call: ControlCall[ControlBody, StateQuery]) -> bytes | deque[bytes]:
     """Everything as one document, as it stood when it was asked for; card numbers and ccv only with ``secrets=true``
     and the secret key itself. Others are served while it is written."""
     secrets = call.query.secrets
@@ -253,7 +327,7 @@ async def export_state(call: ControlCall) -> bytes | deque[bytes]:
     return parts[0] if len(parts) == 1 else parts
 
 
-async def import_state(call: ControlCall) -> object:
+async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
     """Put an exported state in the place of this sandbox's. Raises ``MalformedJson``, ``ForeignDocument`` (90),
     ``Invalid`` (90); then nothing changed. Others are served while it is read."""
     world = call.world
@@ -274,7 +348,7 @@ async def import_state(call: ControlCall) -> object:
     return {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
 
 
-async def fork(call: ControlCall) -> object:
+async def fork(call: ControlCall[ForkTarget, ControlBody]) -> object:
     """Copy this sandbox to the key ``to``: as it stands, or as it was after the journal entry ``at``.
 
     Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
@@ -354,7 +428,7 @@ _MOST = 200
 """Objects that are named of each kind and each way of differing; all are counted."""
 
 
-async def compare(call: ControlCall) -> object:
+async def compare(call: ControlCall[ControlBody, CompareQuery]) -> object:
     """What differs between this sandbox (``here``) and the one of the id ``with`` (``there``): clock, scenarios, and
     objects by kind. Card numbers and ccv are compared as an export without secrets shows them.
 
@@ -428,3 +502,132 @@ def _fields(path: str, mine: Any, theirs: Any) -> Iterator[tuple[str, dict[str, 
 def _value(value: object) -> object:
     # Whole numbers as great as that are instants, in microseconds.
     return iso(value) if type(value) is int and value >= 10**15 else value
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/sandboxes",
+        listing,
+        query=SandboxQuery,
+        reply="SandboxesAnswer",
+        summary="Every sandbox, last used first, keys masked",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/sandboxes",
+        name,
+        body=NamedSandbox,
+        reply="NamedSandboxAnswer",
+        success=201,
+        example={"body": {"key": "sk_demo", "name": "Checkout tests"}},
+        summary="Name the sandbox of a key, opening it if needed",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/sandbox",
+        one,
+        keyed=True,
+        reply="NamedSandboxAnswer",
+        summary="This sandbox, key masked",
+    ),
+    ControlRoute(
+        "PUT",
+        "/__admin/sandbox",
+        rename,
+        body=SandboxName,
+        keyed=True,
+        reply="NamedSandboxAnswer",
+        example={"body": {"name": "Checkout tests"}},
+        summary="Name this sandbox",
+    ),
+    ControlRoute(
+        "DELETE",
+        "/__admin/sandbox",
+        delete,
+        keyed=True,
+        reply="ClearedAnswer",
+        example={"body": {}},
+        summary="Delete this sandbox with its name; its key opens a new one",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/reset",
+        reset,
+        query=ResetQuery,
+        keyed=True,
+        reply="ResetAnswer",
+        example={"undo": "true", "body": {}},
+        summary="Empty this sandbox, or with all=true every one",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/undo",
+        undo,
+        keyed=True,
+        reply="UndoAnswer",
+        answers={404: "Nothing is kept aside"},
+        example={"body": {}},
+        summary="Undo a reset or an import that had undo=true",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/state",
+        export_state,
+        query=StateQuery,
+        keyed=True,
+        reply="DocumentAnswer",
+        summary="Everything in this sandbox as one document",
+    ),
+    ControlRoute(
+        "PUT",
+        "/__admin/state",
+        import_state,
+        query=UndoQuery,
+        body=StateDocument,
+        keyed=True,
+        reply="ImportAnswer",
+        largest=500_000_000,
+        example={"undo": "true", "body": "$exported"},
+        summary="Replace this sandbox by an exported document",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/compare",
+        compare,
+        query=CompareQuery,
+        keyed=True,
+        reply="CompareAnswer",
+        example={"with": "$other"},
+        summary="What differs from another sandbox, object by object",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/fork",
+        fork,
+        body=ForkTarget,
+        keyed=True,
+        reply="ForkAnswer",
+        success=201,
+        example={"body": {"to": "sk_copy"}},
+        summary="Copy this sandbox to another key, now or at a journal entry",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/assumptions",
+        assumptions,
+        keyed=True,
+        reply="AssumptionsAnswer",
+        summary="The assumption table of this sandbox",
+    ),
+    ControlRoute(
+        "PUT",
+        "/__admin/assumptions",
+        override,
+        body=Overrides,
+        keyed=True,
+        reply="AssumptionsAnswer",
+        example={"body": {"vault.ccv_delay": "10s"}},
+        summary="Override rows, or choose the profile",
+    ),
+)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from pydantic import Field
+
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
@@ -14,12 +16,30 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.matching import Stage
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.findings import idle_of
 from mockserver.web.runner import for_each
 from mockserver.web.watching import is_own_page
+from mockserver.wire.control_body import ControlBody, OpenBody
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.replies import reply_of
+
+
+class ScenarioQuery(ControlBody):
+    """Which scenario."""
+
+    name: str | None = Field(None, description="name of the scenario when its text gives none")
+
+
+class ScenarioText(OpenBody):
+    """A scenario as in a file, YAML or JSON, or the name of a shipped one: ``{"shipped": "three-ds-passed"}``."""
+
+
+class ScenarioRemoval(ControlBody):
+    """Which scenario."""
+
+    name: str | None = Field(None, description="the only scenario to take away")
+
 
 T = TypeVar("T")
 
@@ -33,25 +53,25 @@ LONG = 8_000
 """Bytes of a text from which on a thread reads it, as other requests must not wait so long: some 80 rules."""
 
 
-def listing(call: ControlCall) -> dict[str, object]:
+def listing(call: AnyCall) -> dict[str, object]:
     sandbox = call.sandbox()
     scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
     return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
 
-async def replace(call: ControlCall) -> object:
+async def replace(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without effect."""
     scenario, warned = await _read(call)
     return {**_put(call, [scenario]), "warnings": warned}
 
 
-async def add(call: ControlCall) -> object:
+async def add(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
     scenario, warned = await _read(call)
     return {**_put(call, [*_own(call.sandbox(), scenario.name), scenario]), "warnings": warned}
 
 
-async def set_up(call: ControlCall) -> object:
+async def set_up(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90) naming the first whose
     answer is not as expected: those before it have happened."""
     scenario, _ = await _read(call)
@@ -61,7 +81,7 @@ async def set_up(call: ControlCall) -> object:
     return {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
 
 
-def clear(call: ControlCall) -> object:
+def clear(call: ControlCall[ControlBody, ScenarioRemoval]) -> object:
     """Remove all scenarios but the built-in test values; ``name`` removes one only."""
     name, sandbox = call.query.name, call.sandbox()
     left = [] if name is None else _own(sandbox, name)
@@ -71,7 +91,7 @@ def clear(call: ControlCall) -> object:
     return listing(call)
 
 
-def rules(call: ControlCall) -> object:
+def rules(call: AnyCall) -> object:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
     sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
     sandbox, connections = call.sandbox(), call.world.directory.connections
@@ -83,7 +103,7 @@ def rules(call: ControlCall) -> object:
     return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
 
-def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
+def _put(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
     """Put scenarios in force in the place of a sandbox's own; ``notApplied`` names what counts only when a sandbox
     opens, and this one was used."""
     sandbox, directory = call.sandbox(), call.world.directory
@@ -103,7 +123,7 @@ def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
     return [scenario for scenario in sandbox.config.scenarios if not scenario.builtin and scenario.name != but]
 
 
-async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
+async def _read(call: ControlCall[ScenarioText, ScenarioQuery]) -> tuple[Scenario, list[dict[str, object]]]:
     """The scenario of the body, YAML or JSON, and its warnings. Raises ``Unauthorised`` (40), ``Invalid`` (90) with
     line and column of every fault."""
     # A request without a valid key is refused before its body is read.
@@ -111,7 +131,7 @@ async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
     return await _sound(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
 
 
-async def _sound(call: ControlCall, read: Callable[[], T]) -> T:
+async def _sound(call: AnyCall, read: Callable[[], T]) -> T:
     """As ``_in_time``. Raises ``Invalid`` (90) with line and column of every fault of a text."""
     try:
         return await _in_time(call, read)
@@ -124,12 +144,12 @@ async def _sound(call: ControlCall, read: Callable[[], T]) -> T:
         raise invalid(faults) from None
 
 
-async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
+async def _in_time(call: AnyCall, read: Callable[[], T]) -> T:
     """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile."""
     return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
 
 
-async def check(call: ControlCall) -> object:
+async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:
     """What is wrong with a scenario's text, with line and column, and its rules without effect; nothing is loaded."""
     try:
         read, warned = await _in_time(call, lambda: _warned(_given(call)))
@@ -149,7 +169,7 @@ def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
     ]
 
 
-async def try_out(call: ControlCall) -> object:
+async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
     """On which kept entries each rule of a scenario would have fired; without a body, those of the rules in force.
     Raises ``Invalid`` (90) with line and column of every fault of the text."""
     sandbox, only = call.sandbox(), None
@@ -171,7 +191,7 @@ async def try_out(call: ControlCall) -> object:
     return {"entries": len(trial.entries), "rules": await for_each(trial.rules, shown)}
 
 
-def text(call: ControlCall) -> object:
+def text(call: AnyCall) -> object:
     """The text of a scenario in force. Card numbers and credentials are masked for those without the secret key."""
     sandbox, name = call.sandbox(), call.path["name"]
     known = {one.name: one for one in sandbox.config.scenarios}
@@ -183,16 +203,16 @@ def text(call: ControlCall) -> object:
     return {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
 
 
-def shipped(call: ControlCall) -> object:
+def shipped(call: AnyCall) -> object:
     rows = call.world.directory.reader.shipped()
     return {"scenarios": [{"name": name, "description": told, "text": whole} for name, told, whole in rows]}
 
 
-def schema(call: ControlCall) -> bytes:
+def schema(call: AnyCall) -> bytes:
     return json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 
-def _given(call: ControlCall, name: str = _POSTED) -> Scenario:
+def _given(call: AnyCall, name: str = _POSTED) -> Scenario:
     """The scenario of the body, or the one that comes with the product whose name ``{"shipped": ...}`` gives. Raises
     ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8 and for an unknown name."""
     reader = call.world.directory.reader
@@ -206,3 +226,142 @@ def _given(call: ControlCall, name: str = _POSTED) -> Scenario:
     if named[1] not in texts:
         raise invalid({"Shipped": f"got '{named[1]}', which is not a shipped scenario{nearest(named[1], texts)}"})
     return reader.read_text(texts[named[1]], named[1])
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/scenarios",
+        listing,
+        keyed=True,
+        reply="ScenariosAnswer",
+        summary="The scenarios in force",
+    ),
+    ControlRoute(
+        "PUT",
+        "/__admin/scenarios",
+        replace,
+        query=ScenarioQuery,
+        body=ScenarioText,
+        keyed=True,
+        reply="ScenariosAnswer",
+        largest=10_000_000,
+        example={"body": {"shipped": "soft-decline-then-success"}},
+        summary="Replace all scenarios by one",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/scenarios",
+        add,
+        query=ScenarioQuery,
+        body=ScenarioText,
+        keyed=True,
+        reply="ScenariosAnswer",
+        success=201,
+        largest=10_000_000,
+        example={
+            "name": "declined",
+            "body": {
+                "version": 1,
+                "rules": [
+                    {"id": "no-money", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
+                ],
+            },
+        },
+        summary="Add a scenario before the present ones",
+    ),
+    ControlRoute(
+        "DELETE",
+        "/__admin/scenarios",
+        clear,
+        query=ScenarioRemoval,
+        keyed=True,
+        reply="ScenariosAnswer",
+        example={"name": "first", "body": {}},
+        summary="Clear all scenarios, or the one of ?name=",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/scenarios/setup",
+        set_up,
+        query=ScenarioQuery,
+        body=ScenarioText,
+        keyed=True,
+        reply="SetUpAnswer",
+        largest=10_000_000,
+        example={"body": {"shipped": "sample-shop"}},
+        summary="Ask the set-up calls of a scenario now, as requests of the journal",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/scenarios/shipped",
+        shipped,
+        reply="ShippedScenariosAnswer",
+        summary="The scenarios that come with the product, with their texts",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/scenarios/schema",
+        schema,
+        reply="DocumentAnswer",
+        summary="The JSON Schema of scenario files",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/scenarios/check",
+        check,
+        body=ScenarioText,
+        reply="ScenarioCheckAnswer",
+        largest=10_000_000,
+        example={
+            "body": {
+                "version": 1,
+                "rules": [
+                    {"id": "no-money", "when": {"op": "charge.creat"}, "then": {"decline": "insufficient_funds"}}
+                ],
+            }
+        },
+        summary="Check a scenario's text: every fault with line and column; nothing is loaded",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/scenarios/dry-run",
+        try_out,
+        body=ScenarioText,
+        keyed=True,
+        reply="DryRunAnswer",
+        largest=10_000_000,
+        example={
+            "body": {
+                "version": 1,
+                "name": "large",
+                "rules": [
+                    {
+                        "id": "large",
+                        "when": {"op": "charge.create", "request.amount": {"gt": 100}},
+                        "then": {"decline": "insufficient_funds"},
+                    }
+                ],
+            }
+        },
+        summary=("Try rules on the journal: where each would have fired, and its near misses; nothing is loaded"),
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/scenarios/texts/{name}",
+        text,
+        keyed=True,
+        reply="ScenarioTextAnswer",
+        answers={404: "No such scenario is in force"},
+        example={"name": "first"},
+        summary="The text of a scenario in force",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/rules",
+        rules,
+        keyed=True,
+        reply="RulesAnswer",
+        summary="Every rule with its counters and remaining firings",
+    ),
+)

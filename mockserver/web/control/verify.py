@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any, TypeVar
 
+from pydantic import Field
+
 from mockserver.books.invariants import Invariant
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.masking import mask_text
@@ -20,13 +22,50 @@ from mockserver.scenario.problems import Problems
 from mockserver.scenario.rule import Expectation
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.books import broken, sentences
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, ControlRoute
 from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
 from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
+from mockserver.wire.control_body import ControlBody
+from mockserver.wire.field_types import Severity as SeverityWord
+from mockserver.wire.field_types import Switch
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
+
+
+class SinceQuery(ControlBody):
+    """From where on."""
+
+    since: str | None = Field(
+        None,
+        description="after this mark, or after the journal entry of this number",
+    )
+
+
+class Expectations(ControlBody):
+    """What should have happened."""
+
+    requests: list[Any] | None = Field(
+        None,
+        description="a list of {op, where, count: {exactly | min, max}}",
+    )
+    findings: SeverityWord | None = Field(
+        None, description="the least severity that fails; none allows no finding at all"
+    )
+    rules: Switch = Field(False, description="whether every expect of a rule must be met too")
+    money: list[Any] | None = Field(
+        None,
+        description="sentences that must hold of the money, such as net(*) <= 20",
+    )
+    finish: Switch = Field(
+        False, description="report what was left open first, and list every finding: the end of a test"
+    )
+    allow: list[Any] | None = Field(
+        None,
+        description="findings that may be there, such as authorisation-forgotten",
+    )
+
 
 T = TypeVar("T")
 
@@ -44,12 +83,12 @@ _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
 
 
-async def verify(call: ControlCall) -> object:
+async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
     """200 when every expectation holds, else 409 with the differences and the near misses. Raises ``Invalid`` (90)
     naming every fault of the expectations themselves."""
     sandbox = call.sandbox()
     expected, money, allowed, body = _wanted(call)
-    after = call.since(sandbox)
+    after = call.since(sandbox, call.query.since)
     if body.finish:
         end_story(call, sandbox)
     # All of one instant: entries are noted, and pushed out, while others are served.
@@ -77,7 +116,9 @@ async def verify(call: ControlCall) -> object:
     return Reply(409, answer) if differences else answer
 
 
-def _wanted(call: ControlCall) -> tuple[list[Expected], list[Invariant], set[str], Any]:
+def _wanted(
+    call: ControlCall[Expectations, SinceQuery],
+) -> tuple[list[Expected], list[Invariant], set[str], Expectations]:
     """What is to be verified: expectations, sentences about money, the findings that are allowed, and the body with the
     rest. Raises ``Invalid`` (90) naming every fault, and for nothing at all."""
     expected, faults = expectations(call.document.get("requests", []))
@@ -247,3 +288,25 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
         least, most = (counts.get(bound, counts.get("exactly")) for bound in ("min", "max"))
         found = Expectation(least or 0, most)
     return found
+
+
+ROUTES = (
+    ControlRoute(
+        "POST",
+        "/__admin/verify",
+        verify,
+        query=SinceQuery,
+        body=Expectations,
+        keyed=True,
+        reply="VerifyAnswer",
+        answers={409: "Something does not hold: differences and near misses"},
+        example={
+            "body": {
+                "requests": [{"op": "charge.create", "where": {"request.reference": "order-1"}, "count": 1}],
+                "money": ["net(*) <= 20"],
+                "finish": True,
+            }
+        },
+        summary="Verify what was asked, with near misses",
+    ),
+)

@@ -5,6 +5,9 @@ Source: docs/webhooks.md.
 """
 
 from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
@@ -12,6 +15,7 @@ from mockserver.domain.delivery import Delivery, MediaType, WebhookMessage
 from mockserver.domain.errors import NotFound, invalid
 from mockserver.domain.masking import LONGEST_TEXT, mask_headers, mask_query, mask_start, mask_text
 from mockserver.domain.reading import whole_of
+from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import deliveries
 from mockserver.engine.delivery_log import ENDED
 from mockserver.engine.inboxes import MOST_INBOXES, InboxMessage
@@ -19,14 +23,86 @@ from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import word_of
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, Reply, Request
 from mockserver.web.runner import for_each
 from mockserver.web.shell import Endpoint
+from mockserver.wire.control_body import ControlBody
+from mockserver.wire.field_types import HeaderValue, Switch, WebAddress, digits, one_of
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.replies import reply_of
 from mockserver.wire.webhooks import delivery_reply
+
+
+class DeliveryQuery(ControlBody):
+    """Which deliveries of webhooks."""
+
+    state: str | None = Field(None, description="held, waiting, sending, delivered or given_up")
+    type: str | None = Field(None, description="meta.type, such as transaction")
+    event_type: str | None = Field(
+        None,
+        description="meta.eventType, such as transaction.status.changed",
+    )
+    subject: str | None = Field(None, description="id of the object that it is about")
+    url: str | None = Field(None, description="receiver")
+    message_id: str | None = Field(None, description="meta.messageId")
+    limit: Annotated[int, digits(1, 1000)] = Field(
+        100,
+        description="at most this many, the newest ones",
+    )
+    skip: Annotated[int, digits(0)] = Field(0, description="leave out this many of the newest")
+    changed: Annotated[int, digits(0)] = Field(
+        0, description="to which something has happened since: the field changes of an earlier answer"
+    )
+    bodies: Switch = Field(True, description="whether bodies are shown")
+
+
+class WebhookReplay(ControlBody):
+    """Which webhooks are sent again."""
+
+    subject: str | None = Field(None, description="id of the object that they are about")
+    since: str | None = Field(
+        None, description="those caused after this mark, or after the journal entry of this number"
+    )
+    until: str | None = Field(
+        None, description="those caused up to this mark, or up to the journal entry of this number"
+    )
+    url: WebAddress | None = Field(
+        None,
+        description="a receiver that gets them instead of those that had them",
+    )
+
+
+class EmittedEvent(ControlBody):
+    """A webhook with data of the caller's own."""
+
+    type: Annotated[WebhookType, one_of(WebhookType)] = Field(description="what it is about")
+    event_type: str | None = Field(
+        None,
+        description="meta.eventType; <type>.status.changed by default",
+    )
+    data: dict[str, Any] | None = Field(None, description="the data of the webhook")
+    url: WebAddress | None = Field(
+        None,
+        description="receiver; without it every webhook subscription of the type",
+    )
+    authorization: HeaderValue | None = Field(
+        None,
+        description="Authorization header for that receiver",
+    )
+
+
+class InboxQuery(ControlBody):
+    """Which messages of an inbox."""
+
+    after: Annotated[int, digits(0)] = Field(0, description="messages after the one of this id")
+    limit: Annotated[int, digits(1, 100000)] = Field(
+        100000,
+        description="at most this many, the newest ones",
+    )
+    bodies: Switch = Field(True, description="whether bodies and headers are shown")
+
 
 FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
     "state": lambda one, wanted: one.state.value == wanted.lower(),
@@ -39,7 +115,7 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 """Filters of the list: the field of the query, and whether a delivery fits it."""
 
 
-async def listing(call: ControlCall) -> object:
+async def listing(call: ControlCall[ControlBody, DeliveryQuery]) -> object:
     """Deliveries, oldest first. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out, ``refused`` found no
     room; ``changes`` have happened to all of them."""
     log, query = call.sandbox().deliveries, call.query
@@ -52,7 +128,7 @@ async def listing(call: ControlCall) -> object:
     return {**counts, "changes": changes, "webhooks": shown}
 
 
-def one(call: ControlCall) -> object:
+def one(call: AnyCall) -> object:
     """One delivery. Raises ``NotFound`` (61)."""
     delivery_id = call.path["delivery_id"]
     if (found := call.sandbox().deliveries.get(delivery_id)) is None:
@@ -61,7 +137,7 @@ def one(call: ControlCall) -> object:
     return delivery_reply(found)
 
 
-def resend(call: ControlCall) -> object:
+def resend(call: AnyCall) -> object:
     """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
     sandbox = call.sandbox()
     delivery = deliveries.resend(sandbox, call.path["delivery_id"])
@@ -69,7 +145,7 @@ def resend(call: ControlCall) -> object:
     return delivery_reply(delivery)
 
 
-def replay(call: ControlCall) -> object:
+def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
     """Send again what has been sent, oldest first: to the receivers that had it, or to ``url`` as deliveries of their
     own. Raises ``Invalid`` (90) when neither says which, or they are too many, ``NotFound`` (1) when there are
     none."""
@@ -96,7 +172,7 @@ def replay(call: ControlCall) -> object:
     return {"webhooks": [delivery_reply(one) for one in made]}
 
 
-def emit(call: ControlCall) -> object:
+def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
     """Send any event: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
     sandbox, body = call.sandbox(), call.body
     word = word_of(body.type)
@@ -140,12 +216,12 @@ class InboxEndpoint(Endpoint):
         return Reply(200, {"received": True, "signature": kept.signature.value})
 
 
-def inboxes(call: ControlCall) -> object:
+def inboxes(call: AnyCall) -> object:
     counts = call.sandbox().inboxes.counts()
     return {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
 
-async def messages(call: ControlCall) -> object:
+async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
     """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that are no longer kept.
     An inbox that nothing reached is empty."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
@@ -159,7 +235,7 @@ async def messages(call: ControlCall) -> object:
     }
 
 
-def message(call: ControlCall) -> object:
+def message(call: AnyCall) -> object:
     """One arrival. Raises ``NotFound`` (1)."""
     number = whole_of(call.path["message_id"])
     found = next((one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number), None)
@@ -168,7 +244,7 @@ def message(call: ControlCall) -> object:
     return _shown(found)
 
 
-def clear_inbox(call: ControlCall) -> object:
+def clear_inbox(call: AnyCall) -> object:
     return {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 
@@ -199,3 +275,101 @@ def _shown(arrival: InboxMessage) -> dict[str, object]:
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
     return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=_body(arrival))
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/webhooks",
+        listing,
+        query=DeliveryQuery,
+        keyed=True,
+        reply="DeliveriesAnswer",
+        summary="Deliveries of webhooks with every try, oldest first",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/webhooks/{delivery_id}",
+        one,
+        keyed=True,
+        reply="WebhookDeliveryAnswer",
+        answers={404: "No such webhook"},
+        example={"delivery_id": "$webhook"},
+        summary="One webhook with every try",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/webhooks/{delivery_id}/resend",
+        resend,
+        keyed=True,
+        reply="WebhookDeliveryAnswer",
+        answers={404: "No such webhook", 409: "It is being sent"},
+        example={"delivery_id": "$webhook", "body": {}},
+        summary="Send a webhook again, now",
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/webhooks/replay",
+        replay,
+        body=WebhookReplay,
+        keyed=True,
+        reply="EmittedAnswer",
+        answers={404: "No such webhooks"},
+        example={"body": {"since": "0", "url": "http://127.0.0.1:4111/__inbox/again?publicKey=pk_demo"}},
+        summary=("Send again the webhooks of an object, or of a part of the journal, there or to another receiver"),
+    ),
+    ControlRoute(
+        "POST",
+        "/__admin/events",
+        emit,
+        body=EmittedEvent,
+        keyed=True,
+        reply="EmittedAnswer",
+        success=201,
+        example={
+            "body": {
+                "type": "Transaction",
+                "data": {"transactionId": "t-1"},
+                "url": "http://127.0.0.1:4111/__inbox/shop?publicKey=pk_demo",
+            }
+        },
+        summary="Emit any webhook with data of your own",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/inbox",
+        inboxes,
+        keyed=True,
+        reply="InboxesAnswer",
+        summary="Every inbox that has messages",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/inbox/{name}",
+        messages,
+        query=InboxQuery,
+        keyed=True,
+        reply="InboxAnswer",
+        example={"name": "shop"},
+        summary="Messages of an inbox, signatures checked",
+    ),
+    ControlRoute(
+        "GET",
+        "/__admin/inbox/{name}/{message_id}",
+        message,
+        keyed=True,
+        reply="InboxMessageAnswer",
+        answers={404: "No such message"},
+        example={"name": "shop", "message_id": "1"},
+        summary="One message of an inbox",
+    ),
+    ControlRoute(
+        "DELETE",
+        "/__admin/inbox/{name}",
+        clear_inbox,
+        keyed=True,
+        reply="ClearedAnswer",
+        example={"name": "shop", "body": {}},
+        summary="Delete the messages of an inbox",
+    ),
+)

@@ -1,0 +1,46 @@
+"""The control API: every call, once, and the call that describes them all. Served, printed and described from here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mockserver.web.control import (
+    books,
+    clock,
+    description,
+    findings,
+    journal,
+    metrics,
+    objects,
+    sandboxes,
+    scenarios,
+    verify,
+    webhooks,
+)
+from mockserver.web.control.call import AnyCall, ControlRoute
+
+
+def describe_itself(call: AnyCall) -> bytes:
+    """This API as an OpenAPI document."""
+    return description.control_text(CONTROL_ROUTES, call.world.directory.config.public_url)
+
+
+CONTROL_ROUTES: Sequence[ControlRoute[Any, Any]] = (
+    *metrics.ROUTES,
+    *description.ROUTES,
+    ControlRoute(
+        "GET",
+        "/__admin/openapi.json",
+        describe_itself,
+        reply="DocumentAnswer",
+        summary="This API as an OpenAPI document",
+    ),
+    *sandboxes.ROUTES,
+    *clock.ROUTES,
+    *scenarios.ROUTES,
+    *journal.ROUTES,
+    *verify.ROUTES,
+    *findings.ROUTES,
+    *books.ROUTES,
+    *objects.ROUTES,
+    *webhooks.ROUTES,
+)

@@ -1,0 +1,95 @@
+"""Batches: many payments in one text, and what became of each.
+
+Source: docs/spec/service.md, Batches.
+"""
+
+from collections.abc import Awaitable
+
+from mockserver.domain.batch import LINES, lines_of, parts_of
+from mockserver.engine import batches, searches
+from mockserver.engine.step import Step
+from mockserver.web.operations import shown
+from mockserver.web.operations.lists import ListOf
+from mockserver.web.operations.route import OperationCall, Route
+from mockserver.web.runner import for_each, in_steps
+from mockserver.wire.bodies.batches import BatchCreation, BatchQuery
+from mockserver.wire.replies import Members, reply_of
+
+
+def create(call: OperationCall[BatchCreation, None]) -> Members:
+    """Submit a batch."""
+    return reply_of("BatchStatusReply", batches.create(call.step, call.body.command(), call.ready))
+
+
+def read_batch_ahead(step: Step) -> Awaitable[object] | None:
+    """Reads the transactions of a batch that is being submitted."""
+    text = step.asked.request.get("batch")
+    return in_steps(batches.reading(step, text)) if isinstance(text, str) else None
+
+
+def get_status(call: OperationCall[None, None]) -> Members:
+    """Get the status of a batch."""
+    return reply_of("BatchStatusReply", batches.get(call.step, call.path["batch_id"]))
+
+
+def get(call: OperationCall[None, None]) -> Members:
+    """Get a batch with its results."""
+    return shown.batch_with_results(call, batches.get(call.step, call.path["batch_id"]))
+
+
+def write_results_ahead(step: Step) -> Awaitable[object] | None:
+    """Writes the results of a long batch."""
+    batch = step.sandbox.batches.get(step.asked.path["batch_id"])
+    if batch is None or len(batch.rows) <= LINES:
+        return None
+    return for_each(parts_of(batch), lambda rows: lines_of(rows, batch.status))
+
+
+LIST = ListOf(searches.BATCHES, "BatchesReply", BatchQuery)
+
+
+ROUTES = (
+    Route(
+        "POST",
+        "/batch/transaction/payment_method",
+        "batch.create",
+        create,
+        reply="BatchStatusReply",
+        body=BatchCreation,
+        creates=True,
+        largest=10_000_000,
+        ahead=read_batch_ahead,
+        summary="Create a batch of payment-method transactions",
+        source="service document, Batches",
+    ),
+    Route(
+        "GET",
+        "/batch/{batch_id}/status",
+        "batch.status",
+        get_status,
+        reply="BatchStatusReply",
+        summary="Get the status of a batch",
+        source="service document, Batches",
+    ),
+    Route(
+        "GET",
+        "/batch/{batch_id}",
+        "batch.get",
+        get,
+        reply="BatchReply",
+        ahead=write_results_ahead,
+        summary="Get a batch with its results",
+        source="service document, Batches",
+    ),
+    Route(
+        "GET",
+        "/batch",
+        "batch.search",
+        LIST,
+        reply="BatchesReply",
+        query=BatchQuery,
+        ahead=LIST.ahead,
+        summary="List batches",
+        source="published facts, 1.1 row 49",
+    ),
+)

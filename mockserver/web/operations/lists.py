@@ -1,0 +1,74 @@
+"""The lists of the payments API: one page of rows, each as an operation on that one object shows it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+from mockserver.domain.errors import Invalid, invalid
+from mockserver.engine import searches
+from mockserver.engine.indexed_table import STEP_ROWS, TableRow
+from mockserver.engine.searches import Search
+from mockserver.engine.step import Step
+from mockserver.web.operations.route import OperationCall
+from mockserver.web.operations.shown import Call
+from mockserver.web.runner import look_ahead
+from mockserver.wire.bodies.shared import ListQuery
+from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.replies import Members, reply_of, reply_type
+
+R = TypeVar("R", bound=TableRow)
+Q = TypeVar("Q", bound=ListQuery)
+
+LARGEST = 10_000_000
+"""Bytes that the rows of one page may have."""
+
+_EACH = "list of "
+
+
+class ListOf(Generic[R, Q]):
+    """Answers with a page of rows that fit the query, as the ``reply`` wraps them; a row is written by ``show``, or as
+    its own reply says. Raises ``Invalid`` (90) for a page of over ``LARGEST`` bytes."""
+
+    def __init__(
+        self,
+        wanted: Search[R],
+        reply: str,
+        query: type[Q],
+        show: Callable[[Call, R], Members | bytes] | None = None,
+    ) -> None:
+        self._wanted = wanted
+        self.query = query
+        self._fields = reply_type(reply).fields
+        [row_reply] = (held.removeprefix(_EACH) for held in self._fields.values() if held.startswith(_EACH))
+        self._show = show or (lambda call, row: reply_of(row_reply, row))
+
+    def __call__(self, call: OperationCall[None, Q]) -> bytes:
+        page = searches.search(call.step, self._wanted, vars(call.query))
+        texts, size = list[bytes](), 0
+        for row in page.rows:
+            made = self._show(call, row)
+            texts.append(made if isinstance(made, bytes) else dumps(made))
+            size += len(texts[-1])
+            if size > LARGEST:
+                words = f"got rows of over {LARGEST} bytes on one page, wanted a limit below {len(texts)}"
+                raise invalid({"Limit": words})
+        return self._wrapped(page, texts)
+
+    def _wrapped(self, page: Any, rows: list[bytes]) -> bytes:
+        """The page as JSON: the rows are written already, all other members are numbers."""
+        members = {name: [] if held.startswith(_EACH) else getattr(page, name) for name, held in self._fields.items()}
+        begin, closing, end = dumps(members).partition(b"]")
+        return b"".join((begin, b",".join(rows), closing, end))
+
+    def ahead(self, step: Step) -> Awaitable[object] | None:
+        """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
+        parameters are faulty."""
+        asked, table = step.asked.request, self._wanted.table(step.sandbox)
+        if len(table) <= STEP_ROWS or not isinstance(asked, Fields):
+            return None
+        try:
+            # The step itself will note what it rests on.
+            given = vars(asked.typed(self.query))
+            return look_ahead(table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given))
+        except Invalid:
+            return None

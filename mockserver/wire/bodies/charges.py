@@ -1,0 +1,337 @@
+"""Charges: what every way to take a payment sends, and the queries of searches and refunds.
+
+Source: docs/spec/service.md, Charges; docs/spec/published-facts.md, 1.2, 7.1.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from mockserver.domain.charge import Payer
+from mockserver.domain.commands import NewCharge
+from mockserver.domain.sources import (
+    BankSource,
+    CardSource,
+    ChallengeAnswer,
+    ChargeSource,
+    CheckoutSource,
+    CheckoutTransfer,
+    CustomerSource,
+    Initiator,
+    MethodSource,
+    NetworkTokenSource,
+    PaymentType,
+    TokenSource,
+    WalletSource,
+)
+from mockserver.wire.bodies.shared import (
+    Address,
+    BankPaymentInformation,
+    CardRequestInformation,
+    ListQuery,
+    WebhookConfig,
+    receiver_of,
+)
+from mockserver.wire.field_types import Flag, Many, NonEmpty, Number, ReceiverOrNowhere, Text40, TextMap, one_of
+from mockserver.wire.fields import Body
+
+
+class OrderItem(Body):
+    """One line of an order."""
+
+    product_code: str | None = None
+    commodity_code: str | None = None
+    description: str | None = None
+    quantity: Number | None = None
+    unit_of_measure: str | None = None
+    amount: Number | None = None
+    tax_amount: Number | None = None
+
+
+class Order(Body):
+    """What is bought."""
+
+    order_number: str | None = None
+    freight_amount: Number | None = None
+    duty_amount: Number | None = None
+    tax_amount: Number | None = Field(None, description="of the client script")
+    discount_amount: Number | None = Field(None, description="of the client script")
+    items: Many[OrderItem] | None = None
+
+
+class Geolocation(Body):
+    """Where the payer is."""
+
+    longitude: Number | None = None
+    latitude: Number | None = None
+
+
+class ChargeFields(Body):
+    """Fields that every creation of a charge accepts."""
+
+    amount: Number
+    currency: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    reference: Text40 | None = None
+    capture: Flag | None = Field(None, description="default true; false only authorises")
+    ip: str | None = None
+    address: Address | None = None
+    order: Order | None = None
+    customer_code: str | None = None
+    invoice_number: str | None = None
+    initiator: Annotated[Initiator, one_of(Initiator)] | None = None
+    webhook: WebhookConfig | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    metadata: TextMap | None = None
+    descriptor: str | None = None
+    three_ds_notification_url: ReceiverOrNowhere | None = Field(None, alias="threeDSNotificationUrl")
+
+    def charge(self, source: ChargeSource) -> NewCharge:
+        """The payment that is asked for, taken from ``source``."""
+        payer = self.payer()
+        return NewCharge(
+            source=source,
+            amount=self.amount,
+            currency=self.currency,
+            reference=self.reference,
+            capture=self.capture is not False,
+            payer=payer,
+            # Without a payer there is nobody whose address it could be.
+            email=None if payer is None else payer.email,
+            ip=self.ip,
+            initiator=None if self.initiator is None else self.initiator.value,
+            webhook=receiver_of(self.webhook),
+            metadata=self.metadata,
+            descriptor=self.descriptor,
+            three_ds_notification_url=self.three_ds_notification_url,
+        )
+
+    def payer(self) -> Payer | None:
+        """Who pays, None when the body names nobody (assumption ``charge.customer_summary``)."""
+        if self.first_name is None and self.last_name is None and self.email is None and self.phone is None:
+            return None
+        return Payer(
+            reference=self.reference,
+            first_name=self.first_name,
+            last_name=self.last_name,
+            email=self.email,
+            phone=self.phone,
+        )
+
+
+class LocatedCharge(ChargeFields):
+    """What all variants but the network-token and the wallet charge accept as well."""
+
+    geolocation: Geolocation | None = None
+
+
+class CardCharge(LocatedCharge):
+    """Charge a card, provider chosen by cost."""
+
+    payment_information: CardRequestInformation | None = None
+    first_name: Text40 | None = None
+    last_name: Text40 | None = None
+
+    def command(self) -> NewCharge:
+        """Charge the card through the provider that takes it for the least cost."""
+        return self.charge(self.card(provider_id=None))
+
+    def card(self, provider_id: str | None) -> CardSource:
+        """The card to charge; a body without one is refused later, with all its other faults."""
+        if self.payment_information is None:
+            return CardSource(provider_id=provider_id, is_given=False)
+        return self.payment_information.source(provider_id)
+
+
+class ProviderCardCharge(CardCharge):
+    """Charge a card through a provider."""
+
+    provider_id: NonEmpty
+
+    def command(self) -> NewCharge:
+        """Charge the card through the provider of the body."""
+        return self.charge(self.card(provider_id=self.provider_id))
+
+
+class Capture(Body):
+    """Complete an authorised charge; without an amount, all of it."""
+
+    amount: Number | None = None
+
+
+class ChallengeInput(Body):
+    """The payer's answer to a 3-D Secure challenge: ``pass``, ``fail`` or ``cancel``."""
+
+    result: Annotated[ChallengeAnswer, one_of(ChallengeAnswer)]
+
+
+class BankCharge(LocatedCharge):
+    """Charge a bank account."""
+
+    provider_id: NonEmpty
+    bank_payment_information: BankPaymentInformation
+
+    def command(self) -> NewCharge:
+        """Charge the bank account."""
+        return self.charge(BankSource(account=self.bank_payment_information.command(), provider_id=self.provider_id))
+
+
+class PaymentMethodCharge(LocatedCharge):
+    """Charge a stored payment method."""
+
+    payment_method_id: NonEmpty
+    recurring: Flag | None = None
+
+    def command(self) -> NewCharge:
+        """Charge the stored payment method."""
+        return self.charge(MethodSource(payment_method_id=self.payment_method_id))
+
+
+class CustomerCharge(LocatedCharge):
+    """Charge the default payment method of a customer."""
+
+    customer_id: NonEmpty
+    recurring: Flag | None = None
+
+    def command(self) -> NewCharge:
+        """Charge the customer's default payment method."""
+        return self.charge(CustomerSource(customer_id=self.customer_id))
+
+
+class CheckoutTransferFields(Body):
+    """A part of a payment that goes on to another account."""
+
+    account: str | None = None
+    amount: Number | None = None
+
+    def command(self) -> CheckoutTransfer:
+        """The part that goes on."""
+        return CheckoutTransfer(account=self.account, amount=self.amount)
+
+
+class TokenCharge(LocatedCharge):
+    """Charge a payment token."""
+
+    token: NonEmpty
+    transfer: CheckoutTransferFields | None = None
+
+    also_read: ClassVar[Mapping[str, str]] = {"checkoutTransfer": "transfer"}
+
+    def command(self) -> NewCharge:
+        """Charge what the token stands for."""
+        transfer = None if self.transfer is None else self.transfer.command()
+        return self.charge(TokenSource(token=self.token, transfer=transfer))
+
+
+class NetworkTokenCharge(ChargeFields):
+    """Charge a network token through a provider."""
+
+    network_token_id: str | None = None
+    provider_id: NonEmpty
+
+    def command(self) -> NewCharge:
+        """Charge the network token."""
+        return self.charge(NetworkTokenSource(provider_id=self.provider_id, network_token_id=self.network_token_id))
+
+
+class WalletHeader(Body):
+    """What the wallet's payment data are encrypted with."""
+
+    public_key_hash: str | None = None
+    ephemeral_public_key: str | None = None
+    transaction_id: str | None = None
+
+
+class WalletPaymentData(Body):
+    """The encrypted payment data of a wallet."""
+
+    data: str | None = None
+    signature: str | None = None
+    header: WalletHeader | None = None
+    version: str | None = None
+
+
+class WalletPaymentMethod(Body):
+    """The card in the wallet, as the payer sees it."""
+
+    display_name: str | None = None
+    network: str | None = None
+    type: str | None = None
+
+
+class WalletToken(Body):
+    """What a wallet on the payer's device hands out."""
+
+    payment_data: WalletPaymentData | None = None
+    payment_method: WalletPaymentMethod | None = None
+
+
+_WALLETS = {"applepay": PaymentType.APPLEPAY, "googlepay": PaymentType.GOOGLEPAY}
+"""Wallets that the ``type`` of a payment method may name, as the client script does."""
+
+
+class WalletCharge(ChargeFields):
+    """Charge the token of a wallet."""
+
+    token: WalletToken
+    user_agent: str | None = None
+    provider_id: str | None = None
+
+    def command(self, provider_id: str | None) -> NewCharge:
+        """Charge the wallet through ``provider_id``, which header, query or body name, or through any that can."""
+        shown = self.token.payment_method
+        if shown is None:
+            return self.charge(WalletSource(display_name=None, network=None, provider_id=provider_id))
+        wallet = WalletSource(
+            display_name=shown.display_name,
+            network=shown.network,
+            provider_id=provider_id,
+            kind=_WALLETS.get((shown.type or "").lower()),
+        )
+        return self.charge(wallet)
+
+
+class CheckoutCharge(ChargeFields):
+    """Charge what a payer approved at a checkout, such as PayPal or Zip."""
+
+    provider_type: str | None = Field(
+        None,
+        description="a checkout such as paypal; the provider's own type counts",
+    )
+    provider_id: str | None = None
+
+    def command(self) -> NewCharge:
+        """Charge what the payer approved."""
+        return self.charge(CheckoutSource(kind=self.provider_type, provider_id=self.provider_id))
+
+
+class RefundQuery(Body):
+    """Give back a part, or without an amount all that is left."""
+
+    amount: Number | None = None
+    comment: str | None = None
+
+
+class ChargeQuery(ListQuery):
+    """Every parameter of the charge search."""
+
+    reference: str | None = None
+    provider_id: str | None = None
+    amount_greater_than: Number | None = None
+    amount_less_than: Number | None = None
+    customer_id: str | None = None
+    status: str | None = None
+    payment_method_id: str | None = None
+    payment_type: str | None = None
+    card_type: str | None = None
+    currency: str | None = None
+    card_number: str | None = Field(
+        None,
+        description="4, 6 or 8 leading digits, or the whole number",
+    )
+    cardholder: str | None = None
+    batch_id: str | None = None
+    subscription_id: str | None = None
