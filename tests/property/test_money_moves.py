@@ -130,6 +130,23 @@ def test_every_amount_comes_back_digit_by_digit(whole: int, cent: int) -> None:
 
 
 @SLOW
+@given(whole=st.integers(0, 10**15 - 1), fraction=st.sampled_from(["", "0", "5", "00", "05", "50", "99"]))
+def test_every_amount_goes_out_in_a_webhook_as_it_came(whole: int, fraction: str) -> None:
+    amount = f"{whole}.{fraction}" if fraction else str(whole)
+    api = Api()
+    hook = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
+    reply = api.post("/charge/card", card_charge(amount=amount, **hook))
+    if not Decimal(amount):
+        assert reply["code"] == 90
+        return
+    document = api.get("/__admin/state").body
+    assert api.put("/__admin/state", document).status == 200
+    api.delete(f"/refund/{reply['chargeId']}")
+    for one in api.get("/__admin/webhooks").raw.split(b'"data":{')[1:]:
+        assert one.split(b'"amount":')[1].split(b",")[0].decode() == amount
+
+
+@SLOW
 @given(
     asked=st.integers(1, 10**6),
     approved=st.decimals("0.0001", 10**6, places=4),

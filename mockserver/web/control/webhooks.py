@@ -26,7 +26,7 @@ from mockserver.web.shell import Endpoint
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.replies import reply_of
-from mockserver.wire.webhooks import delivery_reply
+from mockserver.wire.webhooks import as_sent, delivery_reply
 
 FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
     "state": lambda one, wanted: one.state.value == wanted.lower(),
@@ -198,4 +198,4 @@ def _shown(arrival: InboxMessage) -> dict[str, object]:
     headers, query = mask_headers(arrival.headers), mask_query(arrival.query.encode())
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
-    return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=_body(arrival))
+    return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=as_sent(_body(arrival)))
