@@ -141,8 +141,12 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
 
 
 def settle(step: Step, charge: Charge, event: ChargeEvent) -> None:
-    """The provider of a charge has its answer: ``SETTLED`` or ``RETURNED``."""
-    move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
+    """The provider of a charge has its answer: ``SETTLED`` or ``RETURNED``. A hold is not paid by a good one, but
+    authorised, and lapses like any other, counted from now."""
+    if event is ChargeEvent.SETTLED and charge.waits_for_hold():
+        event = ChargeEvent.AUTHORISED
+    after = move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
+    _plan_end(step, after, event)
 
 
 def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> None:
@@ -311,13 +315,16 @@ _ENDS = {
 
 def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) -> None:
     """Plan what time will do to a charge that has just begun or was just paid."""
-    sandbox = step.sandbox
     if event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
         _plan_settlement(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
-    elif event in _ENDS:
+    _plan_end(step, charge, event)
+
+
+def _plan_end(step: Step, charge: Charge, event: ChargeEvent) -> None:
+    if event in _ENDS:
         assumption, end = _ENDS[event]
-        sandbox.schedule.plan(sandbox.now + step.assume(assumption), end, charge.charge_id)
+        step.sandbox.schedule.plan(step.sandbox.now + step.assume(assumption), end, charge.charge_id)
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:

@@ -19,8 +19,8 @@ from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 @record
 class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
-    ``public_url`` has no trailing slash; ``render`` makes the body of a webhook of its id, type and content, as the
-    assumptions word it; ``counts`` are those of the server."""
+    ``public_url`` has no trailing slash; ``render`` makes the body of a webhook of its id, type and content, and
+    ``write`` its text, as the assumptions word them; ``counts`` are those of the server."""
 
     _: KW_ONLY
     seed: int
@@ -32,7 +32,7 @@ class ServerConfig:
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
     render: Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
-    write: Callable[[object], bytes]
+    write: Callable[[object, Assumed], bytes]
     findings: Policy | None = None
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 

@@ -23,8 +23,7 @@ from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario, ScenarioReader
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
-from mockserver.wire.jsonio import dumps
-from mockserver.wire.webhooks import webhook_body
+from mockserver.wire.webhooks import webhook_body, webhook_text
 
 Headers = Mapping[str, str]
 
@@ -241,7 +240,7 @@ def _server_config(settings: Settings) -> ServerConfig:
         clock=_plan_of(settings.clock),
         public_url=settings.url,
         render=webhook_body,
-        write=dumps,
+        write=webhook_text,
         findings=Policy() if settings.findings == "on" else None,
     )
 

@@ -344,7 +344,7 @@ ROUTES = (
                 ],
             }
         },
-        summary=("Try rules on the journal: where each would have fired, and its near misses; nothing is loaded"),
+        summary="Try rules on the journal: where each would have fired, and its near misses; nothing is loaded",
     ),
     ControlRoute(
         "GET",
