@@ -92,7 +92,8 @@ class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
 
 class Ruleset:
     """The rules of scenarios in the order in which they were given: later files before earlier ones, built-in test
-    values last, each file in its order. A rule id used twice is distinguished by its file's name.
+    values last, each file in its order. A rule id used twice is distinguished by its file's name; rules of a built-in
+    scenario are built in.
 
     ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
     ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again,
@@ -105,7 +106,8 @@ class Ruleset:
         for scenario in asked:
             for rule in scenario.rules:
                 name = next(name for name in _names_of(rule, scenario) if name not in self.by_id)
-                self.by_id[name] = rule if name == rule.id else replace(rule, id=name)
+                is_same = name == rule.id and rule.builtin is scenario.builtin
+                self.by_id[name] = rule if is_same else replace(rule, id=name, builtin=scenario.builtin)
         self.rules = list(self.by_id.values())
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         self.stages = {rule.stage for rule in self.rules}
@@ -207,16 +209,17 @@ class Director:
         return number
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
-        """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
+        """The outcome of the first rule of this stage that matches, which is counted; nothing when none does. A set-up
+        call is heard by the built-in test values alone."""
         bucket = self._rules.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
             return SILENCE[stage]
-        if self.tallies.first is None:
+        if self.tallies.first is None and not attempt.is_setup:
             self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
         passing: tuple[Decision, ...] = ()
         for rule in bucket.candidates(attempt):
-            found = _kept_out(rule, passing) or self._ask(rule, attempt)
+            found = _kept_out(rule, attempt, passing) or self._ask(rule, attempt)
             if isinstance(found, Difference):
                 passed.append((rule.id, found))
                 continue
@@ -314,9 +317,11 @@ class Director:
         return found
 
 
-def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
-    """Why a rule is not asked after others that left the outcome to later rules: one says how slow the provider is, and
-    what is as usual is left to the built-in test values."""
+def _kept_out(rule: Rule, attempt: Attempt, passing: tuple[Decision, ...]) -> Difference | None:
+    """Why a rule is not asked: of set-up calls rules of scenarios hear nothing; and of rules that left the outcome to
+    later ones, one says how slow the provider is, and what is as usual is left to the built-in test values."""
+    if attempt.is_setup and not rule.builtin:
+        return Difference("setup", "a call that is not part of a set-up", "a set-up call")
     for decision in passing:
         if decision.outcome.latency is None and not rule.builtin:
             return Difference("as_usual", "a call that no earlier rule leaves as usual", f"one of {decision.rule}")

@@ -335,7 +335,10 @@ def _why_untold(journal: Journal, number: int) -> str | None:
 def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
     """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
     request = again(entry, past)
-    decision = request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
+    # The body of a set-up call is never on its way.
+    if not request.is_setup:
+        request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
+    decision = request.decided
     if decision is not None and is_cut(decision):
         past.director.count(entry.asked.op)
         return
