@@ -18,6 +18,7 @@ from mockserver.domain.clock import ClockMode, iso
 from mockserver.domain.errors import MOST_FAULTS, Invalid, NotKept, Unauthorised, invalid
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import camel
+from mockserver.domain.record import replace
 from mockserver.engine import state_document
 from mockserver.engine.codec import form
 from mockserver.engine.config import Beginning
@@ -305,7 +306,9 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     journal = sandbox.journal
     if (reason := _why_untold(journal, number)) is not None:
         raise invalid({"At": reason})
-    past = Sandbox(sandbox.key, sandbox.config, journal.opened)
+    # It may have been opened before this server started.
+    past = Sandbox(sandbox.key, replace(sandbox.config, started=journal.opened), journal.opened)
+    past.config = sandbox.config
     if sandbox.own is not None:
         past.settle(sandbox.own)
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
