@@ -19,7 +19,7 @@ from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 @record
 class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
-    ``started`` is the machine's time at which the server started; ``public_url`` has no trailing slash; ``render`` makes
+    ``started`` is the machine's time when the server started; ``public_url`` has no trailing slash; ``render`` makes
     the body of a webhook of its id, type and content, as the assumptions word it; ``counts`` are those of the
     server."""
 

@@ -286,8 +286,7 @@ def _planned_by_rule(step: Step, news: News, url: str, notice: Callable[[bool], 
     # Work that comes due is about nothing else, and of several objects of a kind this is the one.
     about = {**step.result.about, news.event.subject.value: news.subject}
     state = reader_of(sandbox, step.asked, about)
-    is_setup = step.asked.is_setup
-    attempt = Attempt(_OP, sandbox.now, request=facts, state=state, subject=message.subject_id, is_setup=is_setup)
+    attempt = Attempt(_OP, sandbox.now, request=facts, state=state, subject=message.subject_id)
     decision = sandbox.decide(Stage.ARRIVAL, attempt)
     if decision.outcome.webhook is None:
         return _ORDINARY

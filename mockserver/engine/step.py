@@ -142,7 +142,6 @@ class Step:
             call=asked.call,
             connection=asked.connection,
             under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,
-            is_setup=asked.is_setup,
             **more,
         )
 

@@ -9,6 +9,7 @@ keys arrive in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Reversible
+from contextlib import contextmanager
 from dataclasses import field
 from itertools import count, takewhile
 from operator import itemgetter
@@ -194,32 +195,45 @@ _MOST_WAITED = 5
 
 class Director:
     """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and of each rule
-    whose keys begin anew (None)."""
+    whose keys begin anew (None). ``is_setting_up`` says that what is asked belongs to a set-up."""
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
         self._worlds = {RandomScope.SANDBOX: (seed, sandbox), RandomScope.SEED: (seed, "")}
         self.tallies = Tallies()
         self.on_count: Callable[[str, str | None], None] | None = None
+        self.is_setting_up = False
 
-    def count(self, op: str) -> int:
-        """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests."""
+    @contextmanager
+    def during_set_up(self) -> Iterator[None]:
+        """Inside of it a sandbox is set up: the built-in test values alone hear what is asked, and calls have no
+        number."""
+        self.is_setting_up = True
+        try:
+            yield
+        finally:
+            self.is_setting_up = False
+
+    def count(self, op: str) -> int | None:
+        """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests. None
+        for one of a set-up."""
+        if self.is_setting_up:
+            return None
         calls = self.tallies.calls
         number = calls[op] = calls.get(op, 0) + 1
         return number
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
-        """The outcome of the first rule of this stage that matches, which is counted; nothing when none does. A set-up
-        call is heard by the built-in test values alone."""
+        """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
         bucket = self._rules.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
             return SILENCE[stage]
-        if self.tallies.first is None and not attempt.is_setup:
+        if self.tallies.first is None and not self.is_setting_up:
             self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
         passing: tuple[Decision, ...] = ()
         for rule in bucket.candidates(attempt):
-            found = _kept_out(rule, attempt, passing) or self._ask(rule, attempt)
+            found = self._unheard(rule) or _kept_out(rule, passing) or self._ask(rule, attempt)
             if isinstance(found, Difference):
                 passed.append((rule.id, found))
                 continue
@@ -229,6 +243,12 @@ class Director:
                 return decision
             passing += (decision,)
         return passing[-1] if passing else Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
+
+    def _unheard(self, rule: Rule) -> Difference | None:
+        """Why a rule is not asked during a set-up."""
+        if self.is_setting_up and not rule.builtin:
+            return Difference("setup", "what is not part of a set-up", "a part of one")
+        return None
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""
@@ -317,11 +337,9 @@ class Director:
         return found
 
 
-def _kept_out(rule: Rule, attempt: Attempt, passing: tuple[Decision, ...]) -> Difference | None:
-    """Why a rule is not asked: of set-up calls rules of scenarios hear nothing; and of rules that left the outcome to
-    later ones, one says how slow the provider is, and what is as usual is left to the built-in test values."""
-    if attempt.is_setup and not rule.builtin:
-        return Difference("setup", "a call that is not part of a set-up", "a set-up call")
+def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
+    """Why a rule is not asked after others that left the outcome to later rules: one says how slow the provider is, and
+    what is as usual is left to the built-in test values."""
     for decision in passing:
         if decision.outcome.latency is None and not rule.builtin:
             return Difference("as_usual", "a call that no earlier rule leaves as usual", f"one of {decision.rule}")

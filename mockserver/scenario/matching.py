@@ -42,8 +42,7 @@ class Attempt:
     key: the card, method or object in question; ``row`` the number of a batch's row, from 1;
     ``bank_account`` the account number that is finally charged, whatever the source; ``call`` the number of the
     request among those of its operation in the sandbox, from 1, None where no request came in; ``connection`` the one
-    on which it came; ``under_way`` gives the other calls that are not answered yet. ``is_setup`` says that a set-up
-    call asks, which rules of scenarios do not hear.
+    on which it came; ``under_way`` gives the other calls that are not answered yet.
     """
 
     op: str
@@ -62,7 +61,6 @@ class Attempt:
     call: int | None = None
     connection: str | None = None
     under_way: Callable[[], Iterable[UnderWay]] = tuple
-    is_setup: bool = False
 
 
 Value: TypeAlias = Decimal | str | None

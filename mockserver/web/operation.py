@@ -167,15 +167,13 @@ class OperationEndpoint(Endpoint):
     def _begin(
         self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
-        is_setup = request.is_setup
-        # A set-up call has no number among the calls of its operation.
-        is_counted = is_counted and not is_setup
-        call = sandbox.director.count(self.op) if is_counted else None
-        asked = Asked(self.op, True, request.headers, request.path, fields, call, is_setup=is_setup)
+        director = sandbox.director
+        call = director.count(self.op) if is_counted else None
+        asked = Asked(self.op, True, request.headers, request.path, fields, call, is_setup=director.is_setting_up)
         if sandbox.config.rules.connections and request.client is not None:
             asked = replace(asked, connection=f"{request.client[0]}:{request.client[1]}")
         request.step = step = Step(sandbox, asked)
-        if sandbox.config.rules.overlaps and is_counted:
+        if sandbox.config.rules.overlaps and call is not None:
             sandbox.holding.in_flight[id(step)] = step
         if request.decided is not None:
             step.result.note(request.decided)
@@ -345,9 +343,10 @@ def prepare(world: World, routes: Sequence[BaseRoute], sandbox: Sandbox) -> None
     call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
         answers: dict[str, object] = {}
-        for name, wanted in _calls(scenario, answers):
-            due.run_due(sandbox, sandbox.clock.read(world.real_clock()))
-            _take(name, wanted, *_made(sandbox, routes, wanted), scenario, answers)
+        with sandbox.director.during_set_up():
+            for name, wanted in _calls(scenario, answers):
+                due.run_due(sandbox, sandbox.clock.read(world.real_clock()))
+                _take(name, wanted, *_made(sandbox, routes, wanted), scenario, answers)
         if answers:
             sandbox.setup[scenario.name] = answers
 
@@ -355,16 +354,18 @@ def prepare(world: World, routes: Sequence[BaseRoute], sandbox: Sandbox) -> None
 async def set_up(
     world: World, routes: Sequence[BaseRoute], sandbox: Sandbox, scenario: Scenario, by: str
 ) -> list[dict[str, object]]:
-    """Make the set-up calls of a scenario now, as requests that the journal says were sent ``by`` something: each call
-    with its status. Raises as ``prepare`` does; what was done before it stays."""
+    """Make the set-up calls of a scenario now, at one instant, as requests that the journal says were sent ``by``
+    something: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
     answers, made = dict[str, object](), list[dict[str, object]]()
-    for name, wanted in _calls(scenario, answers):
-        present = world.sandboxes.present(sandbox)
-        await world.runner.catch_up(present)
-        status, answer = _made(present, routes, wanted, by)
-        _take(name, wanted, status, answer, scenario, answers)
-        made.append({"call": str(wanted), "status": status})
-    await world.runner.catch_up(world.sandboxes.present(sandbox))
+    # What others have made due is no part of it.
+    await world.runner.catch_up(sandbox)
+    present = world.sandboxes.present(sandbox)
+    with present.director.during_set_up():
+        for name, wanted in _calls(scenario, answers):
+            status, answer = _made(present, routes, wanted, by)
+            _take(name, wanted, status, answer, scenario, answers)
+            made.append({"call": str(wanted), "status": status})
+    await world.runner.catch_up(present)
     return made
 
 
@@ -402,8 +403,8 @@ def _take(
 
 
 def _made(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap, by: str | None = None) -> tuple[int, object]:
-    """Make a set-up call: status and body of the answer, read as a client reads them. The journal keeps one that was
-    sent ``by`` something."""
+    """Make a set-up call, and what is due at once because of it: status and body of the answer, read as a client reads
+    them. The journal keeps one that was sent ``by`` something."""
     target = urlsplit(call.path)
     path = unquote(target.path)
     found, parameters = routes_at(routes, path)
@@ -414,11 +415,12 @@ def _made(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap, by: str 
     if by is not None:
         headers[SENT_BY] = by
     query = target.query.encode()
-    request = Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox, is_setup=True)
+    request = Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
     step, arrived = endpoint.arrive(request, sandbox)
     reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, step)
     text = reply.text()
     if by is not None:
         endpoint.note(request, step, reply, text)
+    due.run_due(sandbox, sandbox.now)
     # Built-in test values spoil no answer: there is always one.
     return cast(int, reply.status), loads(text)

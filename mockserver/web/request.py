@@ -249,7 +249,7 @@ class Request:
     as under way (``in_use``), and the ``step`` that it took there. ``path`` are the placeholders of ``resource``;
     ``receive`` says when the client leaves, ``decided`` what the rules said while its body was sent. ``parts`` are the
     body of one that is read in parts. ``fields`` are those of its body, ``asked`` those of its query, once an operation
-    has read them; ``unknown`` those that it does not read, each with a hint. ``is_setup`` marks a set-up call."""
+    has read them; ``unknown`` those that it does not read, each with a hint."""
 
     method: str
     resource: str
@@ -267,7 +267,6 @@ class Request:
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
     unknown: Mapping[str, str] | None = None
-    is_setup: bool = False
 
     @property
     def is_in_process(self) -> bool:
@@ -290,9 +289,7 @@ class Request:
 def again(entry: JournalEntry, known: Sandbox | None = None) -> Request:
     """The request of an entry of the journal, as it came."""
     asked = entry.asked
-    request = Request(entry.method, entry.path, asked.path, entry.query, asked.headers, raw=entry.raw, known=known)
-    request.is_setup = asked.is_setup
-    return request
+    return Request(entry.method, entry.path, asked.path, entry.query, asked.headers, raw=entry.raw, known=known)
 
 
 @mutable

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.driving import DUMMY, Api, card_charge
+from tests.driving import DUMMY, Api, card, card_charge
 from tests.store.twins import Kept
 
 CARD = '{cardNumber: "4111111111111111", expiryDate: "12/40"}'
@@ -99,6 +99,7 @@ def test_no_rule_of_a_scenario_hears_or_counts_a_set_up(rule: str) -> None:
 def test_shipped_scenarios_that_spoil_payments_go_with_the_sample_shop() -> None:
     api = Api(scenario=["sample-shop", "charged-but-unanswered"])
     assert api.get("/charge")["count"] == 6
+    assert counted(api, "lost-answer") == (0, 0)
     with pytest.raises(ConnectionError):
         api.try_charge(reference="order-1")
     assert api.try_charge(reference="order-1").status == 201
@@ -116,22 +117,34 @@ def test_a_webhook_that_the_set_up_causes_is_not_heard_either() -> None:
     assert counted(api, "lost") == (1, 1)
 
 
-def test_what_time_brings_of_the_set_up_is_heard() -> None:
-    renewed = "{id: renewed, when: {op: charge.create, source: subscription}, then: {decline: insufficient_funds}}"
-    method = '"{ann.defaultPaymentMethod.paymentMethodId}"'
-    monthly = f"{{paymentMethodId: {method}, amount: 15, currency: AUD, interval: Month}}"
-    api = Api(
-        scenario=f"""version: 1
-name: s
-setup:
-  - {{id: ann, call: POST /customer/card, body: {{providerId: {DUMMY}, paymentInformation: {CARD}}}}}
-  - {{call: POST /subscription/payment_method, body: {monthly}}}
-rules: [{renewed}]
-"""
-    )
-    assert counted(api, "renewed") == (0, 0)
-    api.advance("40d")
-    assert counted(api, "renewed")[1] >= 1
+MONTHLY = {
+    "paymentMethodId": "{ann.defaultPaymentMethod.paymentMethodId}",
+    "amount": 15,
+    "currency": "AUD",
+    "interval": "Month",
+}
+CLUB = {
+    "version": 1,
+    "name": "club",
+    "setup": [
+        {"id": "ann", "call": "POST /customer/card", "body": {"providerId": DUMMY, "paymentInformation": card()}},
+        {"call": "POST /subscription/payment_method", "body": MONTHLY},
+    ],
+}
+"""Its first payment is due at once."""
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+def test_what_is_due_at_once_belongs_to_the_set_up_and_what_time_brings_does_not(is_later: bool) -> None:
+    rules = [{"id": "poor", "when": {"op": "charge.create"}, "limit": 1, "then": DECLINED}]
+    api = Api(scenario=json.dumps({"version": 1, "rules": rules} if is_later else {**CLUB, "rules": rules}))
+    if is_later:
+        made(api, CLUB)
+    assert [one["status"] for one in api.get("/charge")["charges"]] == ["SUCCESS"]
+    assert counted(api, "poor") == (0, 0)
+    api.advance("31d")
+    assert [one["status"] for one in api.get("/charge")["charges"]] == ["FAILED", "SUCCESS"]
+    assert counted(api, "poor") == (1, 1)
 
 
 def test_a_test_value_makes_a_set_up_fail_as_it_says() -> None:
@@ -164,7 +177,7 @@ def test_the_journal_says_who_made_a_set_up_and_why_a_rule_did_not_fire(api: Api
     entry = api.get("/__admin/journal/1")
     assert (entry["op"], entry["call"], entry["by"], entry["status"]) == ("charge.create", None, "control API", 201)
     lost = [one for decision in entry["decisions"] for one in decision["lost"]]
-    assert {"rule": "poor", "why": "setup: wanted a call that is not part of a set-up, got a set-up call"} in lost
+    assert {"rule": "poor", "why": "setup: wanted what is not part of a set-up, got a part of one"} in lost
     tried = api.call("POST", "/__admin/scenarios/dry-run", {"version": 1, "name": "s", "rules": [rule]})
     assert (tried["entries"], tried["rules"][0]["concerned"]) == (0, 0)
     assert api.try_charge().status == 400
@@ -179,12 +192,14 @@ def test_a_set_up_that_was_made_later_is_repeated_as_one_in_a_fork(tmp_path: Pat
     ]
     api = Kept(tmp_path / "kept.db")
     assert api.call("POST", "/__admin/scenarios", {"version": 1, "name": "s", "rules": rules}).status == 201
-    made(api, {"version": 1, "setup": [payment(reference="shop")]})
+    made(api, CLUB)
     with pytest.raises(ConnectionError):
         api.try_charge()
     assert api.try_charge().status == 400
     api.restart()
-    for entry, count in ((1, 1), (3, 2)):
+    ops = [one["op"] for one in api.get("/__admin/journal")["entries"]]
+    assert ops == ["customer.create", "subscription.create", "clock.subscription_renewal", *["charge.create"] * 2]
+    for entry, states in ((3, ["SUCCESS"]), (5, ["FAILED", "SUCCESS"])):
         assert api.call("POST", "/__admin/fork", {"to": f"sk_{entry}", "at": entry}).status == 201
-        assert api.call("GET", "/charge", key=f"sk_{entry}")["count"] == count
-        assert api.call("GET", "/charge?Reference=shop", key=f"sk_{entry}")["charges"][0]["status"] == "SUCCESS"
+        charges = api.call("GET", "/charge", key=f"sk_{entry}")["charges"]
+        assert [one["status"] for one in charges] == states

@@ -19,7 +19,7 @@ from mockserver.domain.errors import MOST_FAULTS, Invalid, NotKept, Unauthorised
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import camel
 from mockserver.domain.record import replace
-from mockserver.engine import state_document
+from mockserver.engine import due, state_document
 from mockserver.engine.codec import form
 from mockserver.engine.config import Beginning
 from mockserver.engine.delivery_log import DeliveryLog
@@ -318,7 +318,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         await world.runner.run_to(past, past.clock.virtual)
         if isinstance(entry.endpoint, OperationEndpoint):
-            _repeat(past, entry, entry.endpoint)
+            repeat = _set_up_again if entry.asked.is_setup else _repeat
+            repeat(past, entry, entry.endpoint)
         await world.runner.turn(past)
     # What it caused was sent when it happened.
     past.deliveries = DeliveryLog(past.deliveries.limit)
@@ -335,13 +336,17 @@ def _why_untold(journal: Journal, number: int) -> str | None:
     return f"{journal.gap_reason}, which the journal cannot repeat" if journal.gap_reason is not None else None
 
 
+def _set_up_again(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
+    """Take one request of a set-up again, and what was due at once because of it. Raises as ``_repeat``."""
+    with past.director.during_set_up():
+        _repeat(past, entry, operation)
+        due.run_due(past, past.now)
+
+
 def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
     """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
     request = again(entry, past)
-    # The body of a set-up call is never on its way.
-    if not request.is_setup:
-        request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
-    decision = request.decided
+    decision = request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
     if decision is not None and is_cut(decision):
         past.director.count(entry.asked.op)
         return
