@@ -37,7 +37,7 @@ class Asked:
     request, whose answer a fault can spoil, from work that time causes. ``call`` is the number of the request among
     those of its operation, None for work that time causes and for set-up calls; ``connection`` the one on which it
     came, where rules look at that. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says
-    that the provider answers."""
+    that the provider answers. ``is_setup`` marks a part of a set-up, which rules of scenarios do not hear."""
 
     op: str
     answers: bool = False
@@ -48,6 +48,7 @@ class Asked:
     connection: str | None = None
     row: int | None = None
     scripted: ProviderOutcome | None = None
+    is_setup: bool = False
 
     @property
     def named(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -59,8 +60,8 @@ class Application(Starlette):
         super().__init__(routes=routes, lifespan=lambda _: self.lifespan())
         self.router.redirect_slashes = False
         self.router.default = unrouted
-        world.prepare = lambda sandbox: prepare(sandbox, routes)
-        world.set_up = lambda sandbox, scenario, by: set_up(sandbox, routes, scenario, by)
+        world.prepare = partial(prepare, world, routes)
+        world.set_up = partial(set_up, world, routes)
         if settings.store is not None:
             world.store = store = self._opened(settings.store, settings.store_sync)
             world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()

@@ -290,7 +290,7 @@ ROUTES = (
         reply="SetUpAnswer",
         largest=10_000_000,
         example={"body": {"shipped": "sample-shop"}},
-        summary="Ask the set-up calls of a scenario now, as requests of the journal",
+        summary="Make the set-up calls of a scenario now, as requests of the journal that rules neither hear nor count",
     ),
     ControlRoute(
         "GET",
