@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from mockserver.adapters.extras import how_to_add
 from mockserver.cli import main
 from mockserver.web.app import Application
 from tests import warm
@@ -100,7 +101,8 @@ def test_without_the_package_the_command_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = CliRunner().invoke(main, command)
-    assert (done.exit_code, "pip install 'payfurl-mockserver[mcp]'" in done.output) == (2, True)
+    said = f"the package mcp is not installed: {how_to_add('mcp')}"
+    assert (done.exit_code, said in done.output) == (2, True)
 
 
 def test_a_folder_of_allow_is_there(tmp_path: Path) -> None:
