@@ -30,7 +30,7 @@ from mockserver.settings import (
     SettingsError,
     bracketed,
     data_directory,
-    read_url,
+    read_address,
     resolve,
     trace_protocol,
     unknown_variables,
@@ -268,9 +268,9 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     """
     settings = load(flags)
     try:
-        given = None if url is None else read_url(url)
-    except ValueError:
-        raise click.UsageError(f"--url: got {url!r}, allowed: an http or https address without query") from None
+        given = None if url is None else read_address(url)
+    except ValueError as fault:
+        raise click.UsageError(f"--url: {fault}") from None
     end = time.monotonic() + within
     while (problem := _ask_ready(given, settings)) is not None:
         if time.monotonic() >= end:

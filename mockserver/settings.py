@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from mockserver.domain.masking import mask_start
 from mockserver.domain.record import read_table, record
 
 
@@ -84,6 +86,9 @@ def read_url(text: str) -> str:
     """An http or https address without query; its trailing slashes are taken off."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(text)
+    # A port above 65535 raises by itself. Nobody answers at port 0.
+    if parts.port == 0:
         raise ValueError(text)
     if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
         raise ValueError(text)
@@ -211,6 +216,17 @@ class Settings:
         names = {one.name for one in fields(Settings)}
         chosen = {name: value for name, value in values.items() if name in names}
         return replace(self, **chosen), {name: value for name, value in values.items() if name not in names}
+
+
+def read_address(text: str) -> str:
+    """The address of a server that runs, as ``read_url`` reads it. Raises ``ValueError`` with the right spelling."""
+    with suppress(ValueError):
+        return read_url(text)
+    right = Settings().address
+    with suppress(ValueError):
+        # Only the scheme is missing.
+        right = right if "://" in text else read_url(f"http://{text}")
+    raise ValueError(f"got '{mask_start(text, 200)}', wanted an http or https address without query, such as {right}")
 
 
 def bracketed(host: str) -> str:

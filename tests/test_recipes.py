@@ -75,7 +75,7 @@ def project(tmp_path: Path) -> Path:
         pytest.skip("the recipes run make and curl")
     programs = {
         "mockserver": f'exec {shlex.join(warm.python())} -m mockserver "$@"',
-        "pip": 'test "$*" = "install payfurl-mockserver"',
+        "pip": 'test "$*" = "install vendor/*.whl"',
     }
     for name, text in programs.items():
         file = tmp_path / "bin" / name

@@ -282,8 +282,8 @@ def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(tmp_p
         (["--timeout", "0s", "--", "true"], "got 0, wanted a duration above 0"),
         ([], "Missing argument 'COMMAND...'"),
         (["--", "no-such-program"], "no-such-program: No such file or directory"),
-        (["--url", "http://[::1", "--", "true"], "got 'http://[::1', wanted an address such as http://127.0.0.1:8080"),
-        (["--url", "localhost:8080", "--", "true"], "got 'localhost:8080', wanted an address"),
+        (["--url", "http://[::1", "--", "true"], "got 'http://[::1', wanted an http or https address"),
+        (["--url", "localhost:8080", "--", "true"], "such as http://localhost:8080"),
         (["--admin-token", "\u00fc", "--", "true"], "wanted a text of ASCII characters that is not empty"),
     ],
 )
