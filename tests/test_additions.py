@@ -317,24 +317,29 @@ def promised() -> dict[str, list[list[str]]]:
 
 PROMISED = promised()
 
-USE = "-m tools.derived", "-c from tests import added; added.main()"
+CALLS = "docs/control-calls.md"
+USE = ["-m", "tools.docs", "--tables", CALLS], ["-c", "from tests import added; added.main()"]
 """Print again what is printed from code, then use everything."""
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is seen of every addition in a copy of the package that has them all."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package that has all additions."""
     folder = tmp_path_factory.mktemp("added")
-    for name in ("mockserver", "scenarios"):
+    for name in ("mockserver", "scenarios", "tools", "docs"):
         shutil.copytree(ROOT / name, folder / name)
-    (folder / "tools").mkdir()
-    shutil.copy(ROOT / "tools" / "derived.py", folder / "tools")
     for files in ADDITIONS.values():
         for path, insertions in files.items():
             add(folder / path, insertions)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def seen(folder: Path) -> dict[str, Any]:
+    """What is seen of every addition there."""
     for words in USE:
         used = subprocess.run(
-            [sys.executable, *words.split(" ", 1)],
+            [sys.executable, *words],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -366,3 +371,10 @@ def test_an_addition_touches_the_files_that_the_table_names(what: str) -> None:
 @pytest.mark.parametrize("what", ADDITIONS)
 def test_an_addition_works(what: str, seen: dict[str, Any]) -> None:
     assert seen[what] == WORKS[what]
+
+
+@pytest.mark.slow
+def test_one_run_of_the_tools_prints_what_has_changed(folder: Path, seen: dict[str, Any]) -> None:
+    page = (folder / CALLS).read_text("utf-8")
+    assert "## POST /__admin/greeting\n\nBe greeted." in page
+    assert '"greeting": "Hello, Ann"' in page

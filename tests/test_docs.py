@@ -75,6 +75,11 @@ def test_every_file_that_is_printed_from_code_is_what_the_code_prints(path: str)
     assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), "python -m tools.derived prints it"
 
 
+@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
+def test_every_table_of_a_page_is_what_the_code_prints(page: Path) -> None:
+    assert docs.tabled(TEXTS[page]) == TEXTS[page], "python -m tools.docs --tables prints it"
+
+
 def test_every_file_that_a_page_names_is_there() -> None:
     named = set(
         re.findall(r"(?<!__admin/)(?<!payfurl[-/])\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w", EVERYTHING)

@@ -208,7 +208,7 @@ def steady(text: str) -> str:
 
 def tabled(page: str) -> str:
     """A page with every table printed again."""
-    # After ``derived.write``, whose files it reads.
+    # Not before ``derived.write``, whose files it reads.
     from tools import tables
 
     return TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", page)
