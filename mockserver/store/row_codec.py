@@ -225,10 +225,12 @@ class Record:
         self.write: Write = self._write if self._any or self._begin else self._values
 
     @staticmethod
-    @by_type
     def of(cls: type) -> Record:
         """The form of all fields of a dataclass."""
-        return Record(cls)
+        known = RECORDS.get(cls)
+        if known is None:
+            known = RECORDS[cls] = Record(cls)
+        return known
 
     def _write(self, value: Any) -> object:
         values = [*self._values(value)]
@@ -267,3 +269,7 @@ class Record:
             if place < len(values) and (held := values[place]) is not None:
                 values[place] = read(held, cards)
         return self.cls(*values) if self._is_whole else self.cls(**dict(zip(self.names, values, strict=False)))
+
+
+RECORDS: dict[type, Record] = {}
+"""The forms of all fields that were asked for, by class: as many as there are classes."""

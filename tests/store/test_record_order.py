@@ -6,7 +6,6 @@ change raises ``FORMAT`` in ``mockserver/store/file.py``, as older files can no 
 ``pytest tests/store/test_record_order.py --update-golden`` then writes all lines anew.
 """
 
-import gc
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
@@ -35,7 +34,7 @@ from mockserver.scenario.tally import Times
 from mockserver.store import journal_rows
 from mockserver.store.file import FORMAT
 from mockserver.store.persister import Head
-from mockserver.store.row_codec import Record
+from mockserver.store.row_codec import RECORDS, Record
 from tests.control.test_state import fill, fill_everything
 from tests.store.twins import Kept
 
@@ -160,11 +159,9 @@ def test_every_record_that_a_store_writes_is_looked_at(tmp_path: Path) -> None:
     fill_everything(api)
     api.restart()
     api.get("/__admin/state")
-    forms = [
-        one for one in gc.get_objects() if isinstance(one, Record) and one.cls.__module__.startswith("mockserver.")
-    ]
-    assert len(forms) > 20
-    assert {one.cls.__name__ for one in forms} - stored_records().keys() == set()
+    written = {cls.__name__ for cls in RECORDS if cls.__module__.startswith("mockserver.")}
+    assert len(written) > 20
+    assert written - stored_records().keys() == set()
 
 
 @pytest.mark.parametrize(
