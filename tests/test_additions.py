@@ -210,6 +210,80 @@ ROUTES = (
                 "    faults.refuse()\n",
             )
         ],
+        "mockserver/drift/walk.yaml": [
+            (
+                "  - {id: link-untitled, call: POST /payment_link, body: {amount: 1, currency: AUD}}\n",
+                "  - {id: link-read,",
+            )
+        ],
+    },
+    "work that comes due": {
+        "mockserver/engine/schedule.py": [
+            ('    LINK_AGED = "link_aged", "payment_links", "a payment link is old"\n', "    TOKEN_EXPIRY = ")
+        ],
+        "mockserver/engine/due.py": [
+            ("    payment_links,\n", "    payto,\n    step_effects,"),
+            ("    Due.LINK_AGED: _while(None, payment_links.age),\n", "    Due.TOKEN_EXPIRY: "),
+        ],
+        "mockserver/engine/payment_links.py": [
+            ("from mockserver.domain.clock import DAY\n", "from mockserver.domain.codes"),
+            ("from mockserver.engine.schedule import Due\n", "from mockserver.engine.step"),
+            (
+                """def age(step: Step, link: PaymentLink) -> None:
+    step.change(link, replace(link, title=f"{link.title} (old)"))
+
+
+""",
+                "def create(step: Step",
+            ),
+            (
+                """    step.sandbox.schedule.plan(sandbox.now + DAY, Due.LINK_AGED, bare.payment_link_id)
+""",
+                "    return step.add(replace(updated(bare, command)",
+            ),
+        ],
+    },
+    "an event that time causes": {
+        "mockserver/engine/schedule.py": [
+            (
+                '    CUSTOMER_GREETED = "customer_greeted", "customers", "a customer is greeted"\n',
+                "    CUSTOMER_SHOWN = ",
+            )
+        ],
+        "mockserver/engine/due.py": [
+            (
+                "    Due.CUSTOMER_GREETED: _while(states.Presence.ACTIVE, customers.greet),\n",
+                "    Due.CUSTOMER_SHOWN: ",
+            )
+        ],
+        "mockserver/engine/customers.py": [
+            ("from mockserver.domain.clock import HOUR\n", "from mockserver.domain.codes"),
+            (
+                """def greet(step: Step, customer: Customer) -> None:
+    step.change(customer, replace(customer), "greeted")
+
+
+""",
+                "def create(step: Step",
+            ),
+            (
+                "    sandbox.schedule.plan(sandbox.now + HOUR, Due.CUSTOMER_GREETED, bare.customer_id)\n",
+                "    customer = updated(bare, command.details)",
+            ),
+        ],
+        "mockserver/web/webhooks.csv": [(" customer.greeted", ",CustomerReply,")],
+    },
+    "an index that an operation asks": {
+        "mockserver/engine/tables.py": [('        *_by(is_asked=True, phone="phone"),\n', '        index_by("email",')],
+        "mockserver/engine/customers.py": [
+            (
+                """    phone = command.details.phone
+    if phone is not None and sandbox.customers.count("phone", phone):
+        raise Invalid(Code.VALIDATION_ERROR, {"Phone": "another customer has it"})
+""",
+                '    payment_methods.ask(step, "customer.create",',
+            )
+        ],
     },
     "a setting": {
         "mockserver/settings.csv": [
@@ -296,7 +370,10 @@ WORKS: Mapping[str, Any] = {
     "a payment source": ["SUCCESS", 15, "Charge a voucher"],
     "an error code": [400, 118, "Unlucky Amount", {"Amount": "got 13, wanted another"}],
     "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
-    "an assumption": [201, {"Title": "required"}],
+    "an assumption": [201, {"Title": "required"}, ["link-untitled"]],
+    "work that comes due": ["Tea", "Tea (old)"],
+    "an event that time causes": [["customer.created"], ["customer.created", "customer.greeted"], True],
+    "an index that an operation asks": [201, {"Phone": "another customer has it"}],
     "a setting": {"Amount": "got 2, wanted at least 3"},
     "a finding": [["large-amount", "5000"]],
     "a fault of explore": ["charge.create#1/teapot", "survived"],
