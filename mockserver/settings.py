@@ -194,7 +194,26 @@ class Settings:
     @property
     def url(self) -> str:
         """Under which address others reach it, without trailing slash."""
-        return (self.public_url or self.address).rstrip("/")
+        return (self.public_url or self.near_address).rstrip("/")
+
+    @property
+    def near_address(self) -> str:
+        """Where programs on this machine reach it, as a URL without trailing slash."""
+        return f"http://{bracketed(self.near_host)}:{self.port}"
+
+    @property
+    def near_host(self) -> str:
+        """A host under which programs on this machine reach it. ``0.0.0.0`` and ``::`` stand for every address of the
+        machine: nobody can open them in a browser."""
+        from ipaddress import ip_address
+
+        try:
+            everywhere = ip_address(self.host)
+        except ValueError:
+            return self.host
+        if not everywhere.is_unspecified:
+            return self.host
+        return "127.0.0.1" if everywhere.version == 4 else "localhost"
 
     @staticmethod
     def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:

@@ -222,6 +222,22 @@ def test_addresses_that_only_this_machine_reaches(host: str) -> None:
     assert Settings(host=host).is_loopback
 
 
+@pytest.mark.parametrize(
+    ("host", "near"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:4111"),
+        ("::", "http://localhost:4111"),
+        ("0::0", "http://localhost:4111"),
+        ("::1", "http://[::1]:4111"),
+        ("192.168.1.2", "http://192.168.1.2:4111"),
+        ("pay.example.test", "http://pay.example.test:4111"),
+    ],
+)
+def test_the_address_that_is_given_to_others_is_one_that_can_be_opened(host: str, near: str) -> None:
+    assert Settings(host=host).url == near
+    assert Settings(host=host, public_url="https://pay.example/").url == "https://pay.example"
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "pay.example.test"])
 def test_addresses_that_others_reach(host: str) -> None:
     assert not Settings(host=host).is_loopback
