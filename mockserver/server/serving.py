@@ -66,9 +66,8 @@ class Listeners:
     """Bound sockets, not yet accepting, and the settings with the ports that were really taken."""
 
     settings: Settings
-    plain: tuple[socket.socket, ...]
+    plain: socket.socket
     tls: tuple[socket.socket, ...] = ()
-    warning: str | None = None
 
     @property
     def tls_address(self) -> str:
@@ -78,20 +77,29 @@ class Listeners:
         return f"https://{name}:{self.settings.tls_port}"
 
     def close(self) -> None:
-        for bound in (*self.plain, *self.tls):
+        for bound in (self.plain, *self.tls):
             bound.close()
 
 
 def listen(settings: Settings) -> Listeners:
-    """Bind the configured addresses. Raises :class:`CannotListen`."""
+    """Bind the configured addresses. Raises :class:`CannotListen`.
+
+    The plain port is bound once: a client whose connection to ``localhost`` a scenario resets would turn to the other
+    address of the name, and never see the fault.
+    """
     with contextlib.ExitStack() as closing:
-        plain, warning = _bind_near(closing, settings.host, settings.port, "--port")
-        settings, tls = replace(settings, port=plain[0].getsockname()[1]), tuple[socket.socket, ...]()
+        plain = closing.enter_context(_bind(settings.host, settings.port, "--port"))
+        settings, tls = replace(settings, port=plain.getsockname()[1]), list[socket.socket]()
         if settings.tls_port is not None:
-            tls, tls_warning = _bind_near(closing, settings.host, settings.tls_port, "--tls-port")
-            settings, warning = replace(settings, tls_port=tls[0].getsockname()[1]), warning or tls_warning
+            tls.append(closing.enter_context(_bind(settings.host, settings.tls_port, "--tls-port")))
+            settings = replace(settings, tls_port=tls[0].getsockname()[1])
+            # "localhost" is ::1 to some clients and 127.0.0.1 to others, and the SDKs' address cannot be changed.
+            with contextlib.suppress(CannotListen):
+                if settings.host in ("127.0.0.1", "localhost"):
+                    other = "::1" if tls[0].family == socket.AF_INET else "127.0.0.1"
+                    tls.append(_bind(other, settings.tls_port or 0, "--tls-port"))
         closing.pop_all()
-        return Listeners(settings, plain, tls, warning)
+        return Listeners(settings, plain, tuple(tls))
 
 
 def allow_connections() -> int:
@@ -110,25 +118,6 @@ def allow_connections() -> int:
     return max(wanted - RESERVE, wanted // 2)
 
 
-def _bind_near(
-    closing: contextlib.ExitStack, host: str, port: int, option: str
-) -> tuple[tuple[socket.socket, ...], str | None]:
-    """The sockets of a host, and a warning when another program takes calls that are meant for them. "localhost" is ::1
-    to some clients and 127.0.0.1 to others, so both are listened on, where the machine has both."""
-    bound = [closing.enter_context(_bind(host, port, option))]
-    if host not in ("127.0.0.1", "localhost"):
-        return tuple(bound), None
-    other, taken = "::1" if bound[0].family == socket.AF_INET else "127.0.0.1", bound[0].getsockname()[1]
-    try:
-        bound.append(closing.enter_context(_bind(other, taken, option)))
-    except CannotListen as problem:
-        # Where the machine lacks the other family, localhost leads to this one.
-        if problem.exit_code is Exit.PORT_IN_USE:
-            here = bound[0].getsockname()[0]
-            return tuple(bound), f"port {taken} of {other} is in use: call {here}, localhost may lead to what uses it"
-    return tuple(bound), None
-
-
 def _bind(host: str, port: int, option: str) -> socket.socket:
     address = f"{bracketed(host)}:{port}"
     try:
@@ -143,7 +132,7 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
             # Without this a restart has to wait for the last run's closed connections.
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if where[0] == "::":
-            # Both families, on systems too that would keep to the newer one.
+            # Every address of the machine, on systems too that would take those of IPv6 alone.
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         bound.bind(where)
         bound.setblocking(False)
@@ -249,7 +238,7 @@ async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: 
         # The application runs already.
         server.lifespan = LifespanOff(server.config)
         server.lifespan.state = lifespan.state
-        await server.startup(sockets=[*bound.plain])
+        await server.startup(sockets=[bound.plain])
         collector.start()
         return await _run(app, bound, server, context, reload, log)
     finally:
@@ -287,8 +276,6 @@ async def _run(
             f"{settings.host} can be reached from other machines and --admin-token is not set: "
             "anyone there can use the control API"
         )
-    if bound.warning is not None:
-        log.warning(bound.warning)
     app.world.log = requests = RequestLog(log.echo, settings)
     log.echo = requests.echo
     try:
@@ -307,7 +294,7 @@ async def _run(
         log.error(f"--port-file: cannot write {settings.port_file}: {problem.strerror}")
         return Exit.USAGE
     finally:
-        await server.shutdown(sockets=[*bound.plain])
+        await server.shutdown(sockets=[bound.plain])
         requests.close()
     return Exit.STOPPED
 

@@ -22,15 +22,6 @@ from tests import warm
 ROOT = Path(__file__).resolve().parents[2]
 Start = Callable[..., "subprocess.Popen[str]"]
 
-
-def has_ipv6_loopback() -> bool:
-    try:
-        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-    except OSError:
-        return False
-    return True
-
-
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="the tests stop servers with POSIX signals"),
@@ -82,8 +73,8 @@ def stop(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[
     return process.returncode, errors
 
 
-def get(port: int, path: str = "/", host: str = "127.0.0.1") -> bytes:
-    connection = http.client.HTTPConnection(host, port, timeout=10)
+def get(port: int, path: str = "/") -> bytes:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", path)
         return connection.getresponse().read()
@@ -257,7 +248,7 @@ def test_a_wide_address_without_admin_token_is_warned_about(start: Start, token:
 def test_addresses_are_written_as_urls() -> None:
     listeners = listen(Settings(port=0, tls_port=0))
     try:
-        assert listeners.settings.address == f"http://127.0.0.1:{listeners.plain[0].getsockname()[1]}"
+        assert listeners.settings.address == f"http://127.0.0.1:{listeners.plain.getsockname()[1]}"
         assert listeners.settings.port != 0
         assert listeners.tls_address == f"https://localhost:{listeners.settings.tls_port}"
     finally:
@@ -276,29 +267,19 @@ def test_an_ipv6_address_is_bracketed() -> None:
     assert listeners.settings.url == listeners.settings.address
 
 
-needs_ipv6 = pytest.mark.skipif(not has_ipv6_loopback(), reason="no IPv6 loopback")
-
-
-@needs_ipv6
-@pytest.mark.parametrize(("host", "called"), [("127.0.0.1", "::1"), ("localhost", "::1"), ("::", "127.0.0.1")])
-def test_localhost_leads_there_whichever_family_it_is(start: Start, host: str, called: str) -> None:
-    process = start(MOCKSERVER_HOST=host, MOCKSERVER_ADMIN_TOKEN="t")
-    port = int(line(process).rpartition(":")[2])
-    for address in ("127.0.0.1", called):
-        assert get(port, host=address) == get(port)
-    assert stop(process)[0] == 0
-
-
-@needs_ipv6
-def test_a_program_that_takes_the_calls_to_localhost_is_warned_of() -> None:
-    with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
-        port = other.getsockname()[1]
-        listeners = listen(Settings(port=port))
-    listeners.close()
-    assert listeners.warning == f"port {port} of ::1 is in use: call 127.0.0.1, localhost may lead to what uses it"
-    alone = listen(Settings(port=0))
-    alone.close()
-    assert alone.warning is None
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_every_address_means_those_of_both_families() -> None:
+    try:
+        listeners = listen(Settings(host="::", port=0, tls_port=0))
+    except CannotListen as refusal:
+        pytest.skip(f"no IPv6: {refusal}")
+    try:
+        listeners.plain.listen()
+        for address in ("127.0.0.1", "::1"):
+            socket.create_connection((address, listeners.settings.port), 10).close()
+        assert listeners.tls_address == f"https://localhost:{listeners.settings.tls_port}"
+    finally:
+        listeners.close()
 
 
 def test_an_address_of_another_machine_is_bad_usage() -> None:
