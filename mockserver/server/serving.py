@@ -27,6 +27,7 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import write_whole
 from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
+from mockserver.adapters.webhook_sender import CONNECTIONS
 from mockserver.domain.record import record, replace
 from mockserver.scenario.scenario import TlsMap
 from mockserver.server.garbage import Collector
@@ -49,7 +50,7 @@ GRACE_SECONDS = 4
 MOST_CONNECTIONS = 10_000
 """Connections that may be open at a time."""
 
-RESERVE = 128
+RESERVE = CONNECTIONS + 48
 """Open files that are kept for webhooks, for the server's own and for asking whether it lives: half of a few."""
 
 
