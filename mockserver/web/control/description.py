@@ -32,18 +32,21 @@ _REFUSED: dict[str, str] = {
 }
 
 
-def payments(call: ControlCall) -> bytes:
+async def payments(call: ControlCall) -> bytes:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
-    return _text(document, call.assumed(), call.world.directory.config.public_url)
+    assumed, url = call.assumed(), call.world.directory.config.public_url
+    return await call.world.runner.aside(lambda: _text(document, assumed, url))
 
 
-def webhooks(call: ControlCall) -> bytes:
+async def webhooks(call: ControlCall) -> bytes:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
-    return _text(asyncapi, call.assumed())
+    assumed = call.assumed()
+    return await call.world.runner.aside(lambda: _text(asyncapi, assumed))
 
 
-def itself(call: ControlCall) -> bytes:
-    return _text(control, CONTROL_ROUTES, call.world.directory.config.public_url)
+async def itself(call: ControlCall) -> bytes:
+    url = call.world.directory.config.public_url
+    return await call.world.runner.aside(lambda: _text(control, CONTROL_ROUTES, url))
 
 
 @lru_cache(maxsize=16)
