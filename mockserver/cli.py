@@ -269,7 +269,9 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     try:
         given = None if url is None else read_url(url)
     except ValueError:
-        raise click.UsageError(f"--url: got {url!r}, allowed: an http or https address without query") from None
+        raise click.UsageError(
+            f"--url: got {url!r}, allowed: an http or https address without query and port 0"
+        ) from None
     end = time.monotonic() + within
     while (problem := _ask_ready(given, settings)) is not None:
         if time.monotonic() >= end:

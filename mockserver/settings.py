@@ -85,6 +85,9 @@ def read_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(text)
+    if parts.port == 0:
+        # Nothing listens there: 0 asks for a free port, and which one that was is known to the server alone.
+        raise ValueError(text)
     if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
         raise ValueError(text)
     return text.rstrip("/")

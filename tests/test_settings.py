@@ -84,6 +84,7 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         ("public_url", "pay.example.test"),
         ("public_url", "ftp://pay.example.test"),
         ("public_url", "http://*/"),
+        ("public_url", "http://pay.example.test:0"),
         ("public_url", "http://a.test/;script-src"),
         ("strict", "2"),
         ("test_values", "perhaps"),

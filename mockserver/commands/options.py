@@ -54,10 +54,14 @@ def _duration(text: str) -> Micros:
 
 def _address(text: str) -> str:
     """The address of a server. Raises ``ValueError`` with the right spelling."""
+    port = None
     with suppress(ValueError):
         parts = urlsplit(text)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+        port = parts.port
+        if parts.scheme in ("http", "https") and parts.hostname and port != 0:
             return text
+    if port == 0:
+        raise ValueError(f"got '{text}', and nothing listens on port 0: wanted that of the server's line `ready on`")
     near = text if "://" not in text and text[:1].isalnum() else "127.0.0.1:8080"
     raise ValueError(f"got '{text}', wanted an address such as http://{near}")
 

@@ -38,6 +38,11 @@ def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> 
     assert (done.exit_code, f"got '{url}', wanted an address such as {right}" in done.output) == (2, True)
 
 
+def test_port_0_is_refused_with_where_the_right_one_stands() -> None:
+    done = CliRunner().invoke(main, ["findings", "--url", "http://127.0.0.1:0/"])
+    assert (done.exit_code, "nothing listens on port 0" in done.output) == (2, True)
+
+
 @pytest.mark.parametrize("more", [(), ("--finish",), ("--format", "json")])
 def test_a_key_that_nobody_used_fails_the_gate(server: Process, more: tuple[str, ...]) -> None:
     # What prepares a test is no request of its client.
