@@ -87,8 +87,8 @@ def read_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(text)
-    # A port above 65535 raises by itself. Nobody answers at port 0.
     if parts.port == 0:
+        # Nothing listens there: 0 asks for a free port, and which one that was is known to the server alone.
         raise ValueError(text)
     if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
         raise ValueError(text)
@@ -199,7 +199,26 @@ class Settings:
     @property
     def url(self) -> str:
         """Under which address others reach it, without trailing slash."""
-        return (self.public_url or self.address).rstrip("/")
+        return (self.public_url or self.near_address).rstrip("/")
+
+    @property
+    def near_address(self) -> str:
+        """Where programs on this machine reach it, as a URL without trailing slash."""
+        return f"http://{bracketed(self.near_host)}:{self.port}"
+
+    @property
+    def near_host(self) -> str:
+        """A host under which programs on this machine reach it. ``0.0.0.0`` and ``::`` stand for every address of the
+        machine: nobody can open them in a browser."""
+        from ipaddress import ip_address
+
+        try:
+            everywhere = ip_address(self.host)
+        except ValueError:
+            return self.host
+        if not everywhere.is_unspecified:
+            return self.host
+        return "127.0.0.1" if everywhere.version == 4 else "localhost"
 
     @staticmethod
     def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:

@@ -15,6 +15,7 @@ Source: the published format of SQLite's files (database header, write-ahead log
 """
 
 import contextlib
+import errno
 import os
 import sqlite3
 import stat
@@ -26,6 +27,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from secrets import randbelow
+from tempfile import TemporaryFile
 from threading import RLock
 from typing import BinaryIO
 from weakref import WeakSet
@@ -71,6 +73,8 @@ _PUT = """INSERT INTO rows VALUES (?, ?, ?, ?, ?)
 _MAGIC = b"SQLite format 3\x00"
 PAGE = 8_192
 """Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
+_BESIDE = 32_768
+"""Bytes that the database needs beside a file to open it."""
 _LEAST_PAGES = 4
 _MOST_PAGES = 2_000
 """Pages of the log, roughly, at which it is put into the file."""
@@ -207,6 +211,13 @@ class StoreFile:
                 self._into_file()
             self._db.close()
         _OPEN.discard(self)
+
+    def probe(self) -> None:
+        """Write a page that changes nothing. Raises ``NotWritten`` while nothing can be written."""
+        with self._transaction():
+            [version] = self._db.execute("PRAGMA user_version").fetchone()
+            self._db.execute(f"PRAGMA user_version = {version}")
+        self._in_log += 1
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -364,8 +375,19 @@ def _named_failures(path: Path) -> Iterator[None]:
         if code.startswith(_TAKEN):
             raise _in_use(path) from None
         if code.startswith(_UNUSABLE):
-            raise StoreRefused(f"{path} cannot be used: {problem}; it was not changed") from None
+            raise StoreRefused(f"{path} cannot be used: {_full(path) or problem}; it was not changed") from None
         raise StoreDamaged(f"{path} is damaged: {_words(problem)}; it was not changed") from None
+
+
+def _full(path: Path) -> str | None:
+    """That the disk of a file is full; None when it is not. The database says so only of some of its files."""
+    try:
+        with TemporaryFile(dir=path.resolve().parent, buffering=0) as file:
+            file.write(bytes(_BESIDE))
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            return f"the disk is full ({problem.strerror}): make room, and start again"
+    return None
 
 
 def _words(problem: Exception) -> str:

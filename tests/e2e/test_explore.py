@@ -202,6 +202,13 @@ def test_a_warning_fails_where_it_is_asked_for(tmp_path: Path, url: str, level: 
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_behind_a_proxy_a_shop_reaches_its_sandbox(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HOUSE, "http_proxy", "http://127.0.0.1:1")
+    done = explore(tmp_path, "--faults", "lost_answer", "--", *PAY, url=url)
+    assert done.returncode == 1, done.stderr
+    assert cells(tmp_path, "unsafe")
+
+
 def test_a_shop_in_node_is_reported_by_its_arguments(tmp_path: Path, url: str) -> None:
     script = [str(HERE / "explored" / "pay.mjs"), "{url}", "{secret_key}", "order-7"]
     faults = "lost_answer,lost_request,declined_soft"

@@ -1,7 +1,10 @@
 """The file of a store: made for its owner alone, used by one process, and refused unwritten when it is not whole."""
 
 import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from time import process_time
 
@@ -161,3 +164,35 @@ def test_a_long_row_does_not_slow_those_beside_it_down(tmp_path: Path) -> None:
         return spent
 
     assert cost(2_000_000) < 5 * cost(500) + 0.1
+
+
+def may_mount() -> bool:
+    """Whether this user may have a small disk of its own."""
+    if shutil.which("unshare") is None:
+        return False
+    tried = ["unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"]
+    return subprocess.run(tried, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not may_mount(), reason="this user may not mount a disk")
+def test_a_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.db")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    python = f"{sys.executable} -m mockserver"
+    script = f"""mount -t tmpfs -o size=400k tmpfs {disk}
+        cp {path} {disk}/s.db
+        dd if=/dev/zero of={disk}/fill bs=1k count=10000 2>/dev/null
+        {python} --store {disk}/s.db --port 0; echo "exit code $?" >&2
+        {python} store check {disk}/s.db; echo "exit code $?" >&2
+        rm {disk}/fill
+        {python} store check {disk}/s.db"""
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, env=environ, check=False
+    )
+    words = f"{disk}/s.db cannot be used: the disk is full (No space left on device): make room, and start again; "
+    told = f"{words}it was not changed\nexit code 2\n"
+    assert done.stderr == told + told
+    assert done.stdout.endswith("is whole\n")
