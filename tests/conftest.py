@@ -155,6 +155,24 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """How many processes run the tests unless ``-n`` says: one more than there are cores, as many tests wait for
+    others; none but this one where few tests are asked for or somebody looks on."""
+    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        return None
+    option = config.option
+    looked_at = option.capture == "no" or option.trace or option.collectonly or option.setuponly or option.setupshow
+    few = option.keyword or option.lf or option.stepwise or all(_is_small(arg) for arg in config.args)
+    return 0 if few or looked_at else len(os.sched_getaffinity(0)) + 1
+
+
+def _is_small(arg: str) -> bool:
+    """Whether an argument of the command line is a test or a file, and no folder."""
+    path, colons, _ = arg.partition("::")
+    return bool(colons) or Path(path).is_file()
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Unless ``--dist`` says otherwise keep the tests of a file together, as they share what they set up, and let a
     worker that is done take over what another one has not begun."""

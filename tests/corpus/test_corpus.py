@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 import yaml
 
 from mockserver.explore.verdicts import Verdict
-from tests import warm
+from tests import needs, warm
 from tests.depth import tries
 
 pytestmark = pytest.mark.slow
@@ -91,8 +90,8 @@ def started(shop: Path) -> list[str]:
 
 def explore(folder: Path, url: str, shop: str, *options: str) -> subprocess.CompletedProcess[str]:
     program, *_ = PROGRAMS[Path(shop).suffix]
-    if program != "python" and shutil.which(program) is None:
-        pytest.skip(f"needs {program}")
+    if program != "python":
+        needs.find_program(program)
     return subprocess.run(
         [*warm.python(), "-m", "mockserver", "explore", "--url", url, *options, "--", *started(HERE / shop)],
         cwd=folder,

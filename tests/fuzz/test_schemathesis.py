@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mockserver.web.routes import ROUTES, Route
+from tests import needs
 from tests.depth import tries
 from tests.driving import DUMMY, Api
 from tests.tables.test_document import Book
@@ -105,7 +106,7 @@ def in_process(api: Api) -> Any:
 @pytest.fixture(scope="module")
 def document() -> Document:
     """Made once a run: schemathesis alone takes a second to load."""
-    pytest.importorskip("schemathesis", reason="needs the dev extra: pip install -e '.[dev]'")
+    needs.library("schemathesis")
     return Document()
 
 
