@@ -19,12 +19,12 @@ def library(module: str) -> Any:
 
 def program(name: str) -> pytest.MarkDecorator:
     """For a test that runs a program."""
-    return pytest.mark.skipif(shutil.which(name) is None, reason=f"needs {name}")
+    return pytest.mark.skipif(shutil.which(name) is None, reason=f"needs the program {name}")
 
 
 def find_program(name: str, path: str | None = None) -> str:
     """Where a program is."""
     found = shutil.which(name, path=path)
     if found is None:
-        pytest.skip(f"needs {name}")
+        pytest.skip(f"needs the program {name}")
     return found

@@ -194,7 +194,7 @@ def node_project(project: Path) -> Path:
     """The same for Node, with the packages that the client's own tests use, and the shop of tests/e2e."""
     needs.find_program("npx")
     if not (NODE / "node_modules").exists():
-        pytest.skip("needs clients/node/node_modules, which clients/run installs")
+        pytest.skip("needs node_modules, which clients/run installs")
     modules = project / "node_modules"
     modules.mkdir()
     for package in (*(NODE / "node_modules").iterdir(), NODE):
