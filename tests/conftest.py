@@ -154,22 +154,25 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """How many processes run the tests unless ``-n`` says: one more than there are cores, as many tests wait for
-    others; none but this one where few tests are asked for or somebody looks on."""
-    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
-        return None
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """How many processes run the tests unless ``-n`` or ``PYTEST_XDIST_AUTO_NUM_WORKERS`` says: none but this one where
+    few tests are asked for or somebody looks on, else one for each core, and one more for slow tests, which wait for
+    other processes."""
+    cores = yield
     option = config.option
-    looked_at = option.capture == "no" or option.trace or option.collectonly or option.setuponly or option.setupshow
-    few = option.keyword or option.lf or option.stepwise or all(_is_small(arg) for arg in config.args)
-    return 0 if few or looked_at else len(os.sched_getaffinity(0)) + 1
+    is_watched = option.capture == "no" or option.trace or option.collectonly or option.setuponly or option.setupshow
+    are_few = option.keyword or option.lf or option.stepwise or all(_is_small(arg) for arg in config.args)
+    if is_watched or are_few:
+        return 0
+    are_quick = option.markexpr == "not slow"
+    return cores if are_quick or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else cores + 1
 
 
 def _is_small(arg: str) -> bool:
-    """Whether an argument of the command line is a test or a file, and no folder."""
-    path, colons, _ = arg.partition("::")
-    return bool(colons) or Path(path).is_file()
+    """Whether an argument of the command line is a test or a file, not a folder."""
+    path, _, test = arg.partition("::")
+    return bool(test) or Path(path).is_file()
 
 
 @pytest.hookimpl(optionalhook=True)

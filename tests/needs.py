@@ -9,7 +9,7 @@ import pytest
 from tests.depth import tries
 
 DEEP = pytest.mark.skipif(tries(True, False), reason="needs --deep")
-"""For a test that takes a minute of every run, or most of it."""
+"""For a test that lasts, or installs what is published."""
 
 
 def library(module: str) -> Any:

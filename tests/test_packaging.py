@@ -31,6 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
 
 
 @pytest.mark.slow
+@needs.DEEP
 @pytest.mark.parametrize("words", [("uvx", "--from"), ("pipx", "run", "--spec")], ids=["uvx", "pipx"])
 def test_the_wheel_runs_by_the_name_of_the_distribution(words: tuple[str, ...], wheel: ZipFile, tmp_path: Path) -> None:
     program = needs.find_program(words[0], os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))

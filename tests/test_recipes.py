@@ -261,6 +261,7 @@ def test_the_configuration_of_cypress_says_where_the_sandbox_is(project: Path) -
 
 
 @pytest.mark.slow
+@needs.DEEP
 @pytest.mark.parametrize("name", READ)
 def test_testcontainers_starts_and_stops_the_sandbox(name: str, project: Path) -> None:
     install, command, text = READ[name]

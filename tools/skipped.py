@@ -33,7 +33,7 @@ def skips(report: str) -> Iterator[Skip]:
         if skipped is None:
             continue
         # A file that is skipped when it is collected has no class, and its reason in the repr of a tuple.
-        module = case.get("classname") or case.get("name", "")
+        module, *_ = re.split(r"\.(?=[A-Z])", case.get("classname") or case.get("name", ""))
         text = f"{skipped.get('message')} {skipped.text}"
         reason = re.search(r"Skipped: (.+?)['\"]\)", text)
         yield Skip(f"{module.replace('.', '/')}.py", reason[1] if reason else skipped.get("message", ""))

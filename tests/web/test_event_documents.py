@@ -82,6 +82,7 @@ def test_links_lead_from_what_is_created_to_operations_that_take_its_id(api: Api
 
 
 @pytest.mark.slow
+@needs.DEEP
 @needs.program("npm")
 def test_the_asyncapi_document_is_valid_by_the_official_schema(api: Api, tmp_path: Path) -> None:
     pack = ["npm", "pack", "--silent", SPECIFICATION]
