@@ -14,6 +14,8 @@ DEEP = pytest.mark.skipif(tries(True, False), reason="needs --deep")
 
 def library(module: str) -> Any:
     """A module of a package that only the extra ``dev`` installs."""
+    # The place of the caller is told: of files that are skipped at one place, xdist reports one.
+    __tracebackhide__ = True
     return pytest.importorskip(module, reason=f"needs {module.partition('.')[0]}")
 
 

@@ -24,21 +24,29 @@ def test_of_a_call(): pytest.skip("needs the program uvx")
 
 def test_that_runs(): pass
 """
-FILE = 'import pytest\npytest.importorskip("no_such_module", reason="needs playwright")\n'
+FILE = """
+import sys
+sys.path.insert(0, {root!r})
+from tests import needs
+needs.library("no_such_module")
+"""
 
 
+@pytest.mark.slow
 def test_every_way_to_skip_is_seen(tmp_path: Path) -> None:
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "test_some.py").write_text(TESTS)
-    (tmp_path / "room" / "test_all.py").write_text(FILE)
+    for name in ("test_one.py", "test_two.py"):
+        (tmp_path / "room" / name).write_text(FILE.format(root=str(README.parent)))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", f"--junitxml={tmp_path}/report", "room"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n2", f"--junitxml={tmp_path}/report", "room"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert sorted(skips((tmp_path / "report").read_text())) == [
-        Skip("room/test_all.py", "needs playwright"),
+        Skip("room/test_one.py", "needs no_such_module"),
         Skip("room/test_some.py", "needs --deep"),
         Skip("room/test_some.py", "needs mkdocs"),
         Skip("room/test_some.py", "needs the program uvx"),
+        Skip("room/test_two.py", "needs no_such_module"),
     ]
 
 
