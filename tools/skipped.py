@@ -1,6 +1,7 @@
 """What a run of the tests has skipped: ``python -m tools.skipped REPORT``, which is what ``pytest --junitxml`` writes.
 
-The reasons go to standard error, each with how often, the files to standard output, for a run that has what they need.
+The reasons go to standard error, each with how often; each file and reason to standard output, for a run that has what
+is needed.
 Fails when there is a reason that the README does not name under "Test it".
 """
 
@@ -64,7 +65,8 @@ def main() -> int:
     strange = unnamed(reasons, README.read_text("utf-8"))
     for reason in strange:
         print(f"README.md, Test it, does not say that this is skipped: {reason}", file=sys.stderr)
-    print("\n".join(sorted({skip.file for skip in found})))
+    for skip in sorted(set(found)):
+        print(f"{skip.file}\t{skip.reason}")
     return int(bool(strange))
 
 
