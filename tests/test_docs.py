@@ -1,7 +1,6 @@
 """The documentation is run: every command prints what it says there, and its tables are those of the code."""
 
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -9,19 +8,19 @@ import pytest
 import yaml
 
 from mockserver.settings import Settings, unknown_variables
-from tests import warm
+from tests import needs, warm
 from tools import derived, docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
 README = TEXTS[docs.README]
 EVERYTHING = "\n".join(TEXTS.values())
 WRITTEN = docs.TABLE.sub("", EVERYTHING)
-BIGGEST_README = 9_000
+BIGGEST_README = 9_400
 FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
-@pytest.mark.skipif(not shutil.which("curl"), reason="the commands use curl")
+@needs.program("curl")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
 def test_every_command_prints_what_the_pages_say(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +147,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
 def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
-    pytest.importorskip("mkdocs")
+    needs.library("mkdocs")
     from tools import site
 
     shown = site.LINK.sub(site.link, TEXTS[page])

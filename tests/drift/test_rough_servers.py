@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from mockserver.cli import main
 from mockserver.drift import peers
+from tests import needs
 
 KEY = "sk_rough_9f8e7d6c"
 CARD = "4111111111111111"
@@ -154,12 +155,12 @@ def drift(*words: str, key: str = KEY) -> Result:
         (garbles, 1, "text that is not JSON"),
         (echoes, 1, "breaks a client"),
         (lies_about_types, 1, "breaks a client"),
-        (nests, 1, "text that is not JSON"),
+        pytest.param(nests, 1, "text that is not JSON", marks=needs.DEEP),
         (sends_much, 1, "an answer of over 1000000 bytes"),
         (closes, 5, "no whole answer"),
         (breaks_off, 5, "no whole answer"),
-        (redirects, 1, "302 there"),
-        (compresses, 1, "text that is not JSON"),
+        pytest.param(redirects, 1, "302 there", marks=needs.DEEP),
+        pytest.param(compresses, 1, "text that is not JSON", marks=needs.DEEP),
         (is_no_http, 5, "no whole answer"),
         (refuses_the_key, 2, "the key was refused with status 401"),
         (refuses_all, 1, "500 there"),

@@ -5,7 +5,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 
 import pytest
@@ -14,6 +17,8 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.store.file import FORMAT, PAGE, StoreFile, StoreRefused
 from mockserver.store.schema import Commit, StoredSandbox
 from tests.store.twins import Kept, listed
+
+NOBODY = 65534
 
 
 def filled(path: Path, charges: int = 3) -> Path:
@@ -115,11 +120,25 @@ def test_a_page_of_zeros_is_damage(tmp_path: Path, where: float) -> None:
     assert "is damaged" in str(refused(path)) or "can be read" in str(refused(path))
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreRefused, match="cannot be made"):
-        StoreFile(tmp_path / "s.db")
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Let root, who may write everywhere, be nobody for a while."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of folders are those of POSIX")
+def test_a_folder_that_cannot_be_written_to_is_refused() -> None:
+    # Not in ``tmp_path``, below folders that are closed to others.
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o555)
+        with without_rights(), pytest.raises(StoreRefused, match="cannot be made"):
+            StoreFile(Path(name, "s.db"))
 
 
 def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Path) -> None:
@@ -175,8 +194,9 @@ def may_mount() -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not may_mount(), reason="this user may not mount a disk")
 def test_a_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
+    if not may_mount():
+        pytest.skip("needs the program unshare, as root")
     path = filled(tmp_path / "s.db")
     disk = tmp_path / "disk"
     disk.mkdir()
