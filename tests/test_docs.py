@@ -1,6 +1,7 @@
 """The documentation is run: every command prints what it says there, and its tables are those of the code."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,6 +52,17 @@ def test_a_command_that_prints_something_else_is_found() -> None:
     assert "-three" in changes
     assert "+two" in changes
     assert docs.difference(told.replace("three", "two")) == ""
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_every_table_is_what_the_code_prints(page: Path) -> None:
+    assert docs.tabled(TEXTS[page]) == TEXTS[page], "python -m tools.docs --tables prints it"
+
+
+def test_nothing_of_the_product_is_read_before_its_files_are_printed() -> None:
+    said = "import sys, tools.docs; print([name for name in sys.modules if name.startswith('mockserver')])"
+    done = subprocess.run([sys.executable, "-c", said], cwd=docs.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_a_table_that_is_not_the_codes_is_found() -> None:

@@ -7,13 +7,11 @@ the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
-
-from starlette.routing import BaseRoute
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
@@ -32,9 +30,9 @@ from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
 from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
+from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
-from mockserver.web.unrouted import routes_at
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
@@ -339,7 +337,7 @@ _NO_OPERATION = "a set-up call must be an operation of the payments API"
 _HINT = "no rule of a scenario hears a set-up call: a test value makes one fail, such as metadata.mock: expired_card"
 
 
-def prepare(world: World, routes: Sequence[BaseRoute], sandbox: Sandbox) -> None:
+def prepare(world: World, lookup: RouteLookup, sandbox: Sandbox) -> None:
     """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
     call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
@@ -347,13 +345,13 @@ def prepare(world: World, routes: Sequence[BaseRoute], sandbox: Sandbox) -> None
         with sandbox.director.during_set_up():
             for name, wanted in _calls(scenario, answers):
                 due.run_due(sandbox, sandbox.clock.read(world.real_clock()))
-                _take(name, wanted, *_made(sandbox, routes, wanted), scenario, answers)
+                _take(name, wanted, *_made(sandbox, lookup, wanted), scenario, answers)
         if answers:
             sandbox.setup[scenario.name] = answers
 
 
 async def set_up(
-    world: World, routes: Sequence[BaseRoute], sandbox: Sandbox, scenario: Scenario, by: str
+    world: World, lookup: RouteLookup, sandbox: Sandbox, scenario: Scenario, by: str
 ) -> list[dict[str, object]]:
     """Make the set-up calls of a scenario now, at one instant, as requests that the journal says were sent ``by``
     something: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
@@ -363,7 +361,7 @@ async def set_up(
     present = world.sandboxes.present(sandbox)
     with present.director.during_set_up():
         for name, wanted in _calls(scenario, answers):
-            status, answer = _made(present, routes, wanted, by)
+            status, answer = _made(present, lookup, wanted, by)
             _take(name, wanted, status, answer, scenario, answers)
             made.append({"call": str(wanted), "status": status})
     await world.runner.catch_up(present)
@@ -403,13 +401,13 @@ def _take(
         answers[wanted.id] = answer
 
 
-def _made(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap, by: str | None = None) -> tuple[int, object]:
+def _made(sandbox: Sandbox, lookup: RouteLookup, call: CallMap, by: str | None = None) -> tuple[int, object]:
     """Make a set-up call, and what is due at once because of it: status and body of the answer, read as a client reads
     them. The journal keeps one that was sent ``by`` something."""
     target = urlsplit(call.path)
     path = unquote(target.path)
-    found, parameters = routes_at(routes, path)
-    endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
+    endpoints, parameters = lookup.at(path) or (None, {})
+    endpoint = None if endpoints is None else endpoints.by_method.get(call.method)
     if not isinstance(endpoint, OperationEndpoint):
         return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION})
     headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
