@@ -68,6 +68,7 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
         headers=headers,
         answer=answer,
         unknown=request.unknown,
+        undocumented=step.result.undocumented,
         pace=pace,
         is_browser=is_browser and not is_own_page(headers),
         is_late=sandbox.past is not None and step.result.lag != 0,
@@ -124,7 +125,7 @@ def _went_well(step: Step, reply: Reply) -> bool:
     result, asked = step.result, step.asked
     if reply.fault or result.ruled or result.problem or result.ignored or result.pause or result.is_repeat:
         return False
-    if result.watched or result.latency or result.urgent or step.sandbox.past is not None:
+    if result.undocumented or result.watched or result.latency or result.urgent or step.sandbox.past is not None:
         return False
     if asked.op == "charge.create":
         charge = result.about.get("charge")

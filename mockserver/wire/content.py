@@ -1,0 +1,35 @@
+"""What the head of a request says of its body: the type, and the coding in which it is sent.
+
+Sources: docs/spec/service.md, Endpoints (JSON both ways); RFC 9110, 8.3 and 8.4 (type, coding); RFC 6839 (``+json``).
+"""
+
+from mockserver.domain.masking import mask_start
+
+JSON = "application/json"
+"""The type that the service's document shows; published clients send it with or without a charset."""
+
+_ALSO_JSON = frozenset({JSON, "text/json"})
+_NOT_CODED = frozenset({"", "identity"})
+_LONGEST_SHOWN = 60
+
+
+def is_json(content_type: str) -> bool:
+    """Whether a content type names JSON, whatever parameters follow. One that is blank names nothing else."""
+    if content_type in _ALSO_JSON:
+        return True
+    name = content_type.partition(";")[0].strip().lower()
+    is_suffixed = name.startswith("application/") and name.endswith("+json")
+    return not name or name in _ALSO_JSON or is_suffixed
+
+
+def media_words(content_type: str) -> str:
+    """What to say of a body whose type names no JSON."""
+    return f"got '{mask_start(content_type, _LONGEST_SHOWN)}', wanted {JSON}"
+
+
+def coding_fault(content_encoding: str) -> str | None:
+    """What to say of a body that must be decoded before it can be read; None of one as it stands."""
+    codings = {coding.strip().lower() for coding in content_encoding.split(",")}
+    if codings <= _NOT_CODED:
+        return None
+    return f"got '{mask_start(content_encoding, _LONGEST_SHOWN)}', wanted a body that is not encoded"
