@@ -1,5 +1,5 @@
-"""What is sent in a form that the service's document does not show: taken with a finding, or refused, as the assumptions
-and ``--strict`` say."""
+"""What is sent in a form that the service's document does not show: taken with a finding, or refused, as the
+assumptions and ``--strict`` say."""
 
 import gzip
 import json
