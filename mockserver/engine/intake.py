@@ -29,7 +29,6 @@ PARTED = "got blanks or hyphens between the digits, wanted digits alone"
 """What to say of a card number that is written as on a card."""
 
 
-
 def check_amount(step: Step, amount: Decimal, given: str | Currency | None, faults: Faults) -> Money | None:
     """The money that is asked for in a currency, or in that of a code, or None: with a fault, or while only a provider
     knows the currency.

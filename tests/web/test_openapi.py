@@ -80,11 +80,20 @@ def test_an_operation_has_all_its_parts_and_an_example_that_its_model_takes(row:
     assert len(success) == 1
     assert {"400", "401"} <= set(operation["responses"])
     assert ("404" in operation["responses"]) == ("{" in row.path)
-    assert ("413" in operation["responses"]) == (row.body is not None)
+    for status in ("413", "415"):
+        assert (status in operation["responses"]) == (row.body is not None)
     assert ("security" in operation) == row.is_public
     if row.body is not None:
         example = operation["requestBody"]["content"]["application/json"]["example"]
         validate(row.body, Folded(example, [], []))
+
+
+def test_the_keys_of_a_wallet_are_those_of_the_profile() -> None:
+    both = [{"publicKey": []}, {"secretKey": []}]
+    for profile, keys in (("documented", both[:1]), ("sdk", both)):
+        paths = document(Assumed(Profile(profile)), "http://127.0.0.1:4111")["paths"]
+        assert paths["/charge/token/apple"]["post"]["security"] == keys
+        assert paths["/charge/checkout"]["post"]["security"] == both
 
 
 @pytest.mark.parametrize("path", ["/token/card", "/charge/token/apple"])
