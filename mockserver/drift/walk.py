@@ -69,7 +69,8 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
     kept, asked = {FIRST, OFFERED, *calls}, operations or ()
     for step in reversed(made):
         if isinstance(step, CallMap) and (step.id in kept or operation_of(step.method, step.path) in asked):
-            kept |= {str(step.id), *(name for name, _ in placeholders([step.call, step.headers, step.body]))}
+            needed = placeholders([step.call, step.headers, step.body])
+            kept |= {str(step.id), *(name for name, _ in needed)}
     return [step for step in made if isinstance(step, AdvanceMap) or step.id in kept]
 
 

@@ -83,8 +83,10 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
 
 
 def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
-    """The payment methods of a customer (assumptions ``removed.in_customer_list``, ``paging.order``). Raises
-    ``NotFound`` (52)."""
+    """The payment methods of a customer. Raises ``NotFound`` (52).
+
+    Assumptions ``removed.in_customer_list`` and ``paging.order`` say which, and in what order.
+    """
     get(step, customer_id)
     index = "customer" if step.assume("removed.in_customer_list") == "shown" else "in_use"
     oldest_first = list(step.sandbox.payment_methods.find(index, customer_id))

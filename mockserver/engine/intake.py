@@ -96,7 +96,9 @@ def check_card(
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
     dated = details.expiry or step.assume("card.required") == "number_and_expiry"
-    expiry = faults.attempt(check_expiry_date, step, details.expiry, skip_expiry_check) if dated else None
+    expiry = None
+    if dated:
+        expiry = faults.attempt(check_expiry_date, step, details.expiry, skip_expiry_check)
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
@@ -132,7 +134,8 @@ def check_number(step: Step, number: str | None) -> CardNumber:
 
 
 def takes_parts(step: Step, number: str, digits: str) -> bool:
-    """Whether a card number may be written as it is: its digits alone, or as ``card.number_parts`` says."""
+    """Whether a card number may be written as it is: as its digits alone, or with blanks and hyphens
+    between them, where the assumption ``card.number_parts`` takes those."""
     if number == digits:
         return True
     is_taken = step.assume("card.number_parts") == "taken"

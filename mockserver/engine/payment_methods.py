@@ -138,7 +138,9 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
     number = faults.attempt(intake.check_number, step, wanted.number) if wanted.number else card.number
-    expiry = faults.attempt(intake.check_expiry_date, step, wanted.expiry) if wanted.expiry else card.expiry
+    expiry = card.expiry
+    if wanted.expiry:
+        expiry = faults.attempt(intake.check_expiry_date, step, wanted.expiry)
     holder = or_kept(wanted.cardholder, card.cardholder)
     changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
     metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
@@ -153,8 +155,10 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
 
 
 def _show_card_on_network_token(step: Step, method: PaymentMethod, card: Card) -> None:
-    """The network token of a payment method stands for its card as it is now: a card scheme moves a token on to the
-    card that replaces another."""
+    """The network token of a payment method stands for its card as it is now.
+
+    A card scheme moves a token on to the card that replaces another.
+    """
     token = step.sandbox.network_tokens.get(method.network_token_id or "")
     if token is not None and token.card != card:
         step.change(token, replace(token, card=card, scheme_data=_scheme_data(card)))

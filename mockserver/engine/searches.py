@@ -88,7 +88,7 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
 
 
 def words_of(*paths: str) -> Callable[[Any], tuple[str | None, ...]]:
-    """The texts of a row at dotted paths."""
+    """What reads the texts of a row at dotted paths."""
     readers = [attrgetter(path) for path in paths]
     return lambda row: tuple(read(row) for read in readers)
 
@@ -99,11 +99,16 @@ def _cardholder(charge: Charge) -> tuple[str | None, ...]:
 
 
 def _in_small(words: Callable[[Any], Iterable[str | None]]) -> Callable[[Any], tuple[str, ...]]:
+    """The same words in small letters."""
     return lambda row: tuple(word.lower() for word in words(row) if word is not None)
 
 
 def _begins(words: tuple[str, ...], value: str) -> bool:
     return any(word.startswith(value) for word in words)
+
+
+def _is_one_of(words: tuple[str | None, ...], value: str) -> bool:
+    return value in words
 
 
 def text_parameter(
@@ -115,9 +120,9 @@ def text_parameter(
 ) -> Parameter:
     """Rows of whose words one fits the value, in the way that an assumption says.
 
-    ``exact``: it is the value; ``any_case``: but for letter case; ``prefix``: it begins with the value and
-    ``contains``: it has the value in it, both in any letter case. ``exact`` and ``any_case`` here name the
-    indexes that find such rows at once.
+    ``exact``: it is the value; ``any_case``: it is, but for letter case; ``prefix``: it begins with the
+    value; ``contains``: it has the value in it; the last two in any letter case. The parameters
+    ``exact`` and ``any_case`` name the index that finds such rows at once, where there is one.
     """
     in_small, contained = _in_small(words), saying(words)
 
@@ -130,16 +135,20 @@ def text_parameter(
         elif way == "exact" and exact is not None:
             query.equal.append((exact, (value,)))
         elif way == "exact":
-            query.where.append(Holds(words, contains, value))
+            query.where.append(Holds(words, _is_one_of, value))
         elif any_case is not None:
             query.equal.append((any_case, (value.lower(),)))
         else:
-            query.where.append(Holds(in_small, contains, value.lower()))
+            query.where.append(Holds(in_small, _is_one_of, value.lower()))
 
     return add
 
 
-_BY_CARD_TYPE: Mapping[str, str] = {"scheme": "brand", "card_type": "funding", "either": "card_type"}
+_BY_CARD_TYPE: Mapping[str, str] = {
+    "scheme": "brand",
+    "card_type": "funding",
+    "either": "card_type",
+}
 """The index that knows cards by what ``CardType`` means (assumption ``search.card_type``)."""
 
 
@@ -399,7 +408,11 @@ TRANSFERS: Search[Transfer] = Search(
     {
         **by(provider_id="provider"),
         **by(str.upper, status="status"),
-        "reference": text_parameter("search.reference", words_of("reference", "group_reference"), exact="references"),
+        "reference": text_parameter(
+            "search.reference",
+            words_of("reference", "group_reference"),
+            exact="references",
+        ),
     },
 )
 

@@ -37,7 +37,10 @@ _DECLINE = Record.of(Decline)
 _PASSED = form_of(tuple[tuple[str, Difference], ...])
 _ASKED = Record(Asked, {"request"})
 _ATTEMPT = Record(Attempt, {"request", "headers", "state", "under_way"})
-_UNKEPT = {"about", "attempts", "decisions", "ruled", "problem", "answered", "watched", "search_text", "undocumented"}
+_UNKEPT = {
+    *("about", "attempts", "decisions", "ruled", "problem", "answered", "watched", "search_text"),
+    "undocumented",
+}
 """What is written beside a result, follows from something else, or has been judged by then."""
 
 _RESULT = Record(Result, _UNKEPT)

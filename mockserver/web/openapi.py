@@ -109,7 +109,10 @@ def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
 
 
 def _security(row: Route[Any, Any], assumed: Assumed) -> list[dict[str, list[str]]]:
-    """The keys that open an operation of browsers, each alone; a wallet's as the assumption says."""
+    """The keys that open an operation of browsers, each alone.
+
+    Those of a wallet follow the assumption ``charge.wallet_key``.
+    """
     public, secret = {"publicKey": list[str]()}, {"secretKey": list[str]()}
     is_public_alone = row.handle is charge_wallet and assumed["charge.wallet_key"] == "public_key"
     return [public] if is_public_alone else [public, secret]

@@ -125,7 +125,9 @@ def _went_well(step: Step, reply: Reply) -> bool:
     result, asked = step.result, step.asked
     if reply.fault or result.ruled or result.problem or result.ignored or result.pause or result.is_repeat:
         return False
-    if result.undocumented or result.watched or result.latency or result.urgent or step.sandbox.past is not None:
+    if result.watched or result.latency or result.urgent or step.sandbox.past is not None:
+        return False
+    if result.undocumented:
         return False
     if asked.op == "charge.create":
         charge = result.about.get("charge")

@@ -1,12 +1,13 @@
 """What the head of a request says of its body: the type, and the coding in which it is sent.
 
-Sources: docs/spec/service.md, Endpoints (JSON both ways); RFC 9110, 8.3 and 8.4 (type, coding); RFC 6839 (``+json``).
+Sources: docs/spec/service.md, Endpoints (JSON both ways); docs/spec/published-facts.md, 1.0;
+RFC 9110, 8.3 and 8.4 (type, coding); RFC 6839 (``+json``).
 """
 
 from mockserver.domain.masking import mask_start
 
 JSON = "application/json"
-"""The type that the service's document shows; published clients send it with or without a charset."""
+"""The type that the service's document shows. Published clients send it, some with a charset."""
 
 _ALSO_JSON = frozenset({JSON, "text/json"})
 _NOT_CODED = frozenset({"", "identity"})
@@ -14,7 +15,7 @@ _LONGEST_SHOWN = 60
 
 
 def is_json(content_type: str) -> bool:
-    """Whether a content type names JSON, whatever parameters follow. One that is blank names nothing else."""
+    """Whether a content type names JSON, whatever parameters follow. A blank one names nothing else."""
     if content_type in _ALSO_JSON:
         return True
     name = content_type.partition(";")[0].strip().lower()
@@ -28,8 +29,9 @@ def media_words(content_type: str) -> str:
 
 
 def coding_fault(content_encoding: str) -> str | None:
-    """What to say of a body that must be decoded before it can be read; None of one as it stands."""
+    """What to say of a body that must be decoded to be read; None of one that can be read as it is."""
     codings = {coding.strip().lower() for coding in content_encoding.split(",")}
     if codings <= _NOT_CODED:
         return None
-    return f"got '{mask_start(content_encoding, _LONGEST_SHOWN)}', wanted a body that is not encoded"
+    shown = mask_start(content_encoding, _LONGEST_SHOWN)
+    return f"got '{shown}', wanted a body that is not encoded"

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.driving import DUMMY, Api, Reply, batch_of, card
+from tests.pauses import look_at_few_rows
 
 WAYS = {
     "exact": {"Order-5"},
@@ -15,6 +16,13 @@ WAYS = {
 WORDS = (*sorted(WAYS["contains"]), "Order 5", "order-")
 
 
+@pytest.fixture(autouse=True, params=["a short list", "a long list"])
+def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists that are searched at once, and those that are searched ahead of the step."""
+    if request.param == "a long list":
+        look_at_few_rows(monkeypatch, 2)
+
+
 def found(reply: Reply, rows: str, name: str) -> set[str]:
     assert reply.status == 200, reply.raw
     assert reply["count"] == len(reply[rows])
@@ -23,22 +31,31 @@ def found(reply: Reply, rows: str, name: str) -> set[str]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_reference_finds_charges_customers_and_transfers(way: str) -> None:
-    api = Api(assumptions={"search.reference": way})
+    api = Api(assumptions={"search.reference": way}, waits=True)
     for word in WORDS:
         charge_id = api.charge(reference=word)["chargeId"]
         api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), "reference": word})
         sent = {"account": "a", "amount": 1, "currency": "AUD", "reference": word}
         assert api.post("/transfer", {"providerId": DUMMY, "chargeId": charge_id, "transfers": [sent]}).status == 201
-    for path, rows in (("/charge", "charges"), ("/customer", "customers"), ("/transfer", "transfers")):
+    for path, rows in (
+        ("/charge", "charges"),
+        ("/customer", "customers"),
+        ("/transfer", "transfers"),
+    ):
         assert found(api.get(path, Reference="Order-5"), rows, "reference") == WAYS[way]
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_transfer_is_found_by_the_reference_of_its_group_too(way: str) -> None:
-    api = Api(assumptions={"search.reference": way})
+    api = Api(assumptions={"search.reference": way}, waits=True)
     charge_id = api.charge()["chargeId"]
     sent = {"account": "a", "amount": 1, "currency": "AUD", "reference": "row-1"}
-    body = {"providerId": DUMMY, "chargeId": charge_id, "groupReference": "Group-7", "transfers": [sent]}
+    body = {
+        "providerId": DUMMY,
+        "chargeId": charge_id,
+        "groupReference": "Group-7",
+        "transfers": [sent],
+    }
     assert api.post("/transfer", body).status == 201
     assert found(api.get("/transfer", Reference="Group-7"), "transfers", "reference") == {"row-1"}
     assert found(api.get("/transfer", Reference="7row"), "transfers", "reference") == set()
@@ -46,7 +63,7 @@ def test_a_transfer_is_found_by_the_reference_of_its_group_too(way: str) -> None
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_cardholder_finds_charges(way: str) -> None:
-    api = Api(assumptions={"search.cardholder": way})
+    api = Api(assumptions={"search.cardholder": way}, waits=True)
     for word in WORDS:
         api.charge(reference=word, paymentInformation=card(cardholder=word))
     bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Order-5"}
@@ -56,7 +73,7 @@ def test_a_cardholder_finds_charges(way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_email_finds_customers(way: str) -> None:
-    api = Api(assumptions={"search.email": way})
+    api = Api(assumptions={"search.email": way}, waits=True)
     for word in WORDS:
         api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), "email": word})
     api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
@@ -65,14 +82,14 @@ def test_an_email_finds_customers(way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_description_finds_batches(way: str) -> None:
-    api = Api(assumptions={"search.description": way})
+    api = Api(assumptions={"search.description": way}, waits=True)
     for word in WORDS:
         api.post("/batch/transaction/payment_method", batch_of("pm,1,AUD,r", description=word))
     assert found(api.get("/batch", Description="Order-5"), "batches", "description") == WAYS[way]
 
 
 def test_what_is_found_without_an_assumption() -> None:
-    api = Api()
+    api = Api(waits=True)
     for word in ("Order-5", "order-5", "Order-51"):
         body = {"providerId": DUMMY, "paymentInformation": card(), "reference": word, "email": word}
         api.post("/customer/card", body)
@@ -86,10 +103,11 @@ def test_what_is_found_without_an_assumption() -> None:
 
 
 @pytest.mark.parametrize(
-    ("meaning", "by_scheme", "by_funding"), [("scheme", 1, 0), ("card_type", 0, 1), ("either", 1, 1)]
+    ("meaning", "by_scheme", "by_funding"),
+    [("scheme", 1, 0), ("card_type", 0, 1), ("either", 1, 1)],
 )
 def test_the_type_of_a_card_is_its_scheme_or_how_it_is_funded(meaning: str, by_scheme: int, by_funding: int) -> None:
-    api = Api(assumptions={"search.card_type": meaning})
+    api = Api(assumptions={"search.card_type": meaning}, waits=True)
     shown = api.charge()["paymentInformation"]["card"]
     method = api.method()
     assert (shown["type"], shown["cardType"]) == ("VISA", "CREDIT")

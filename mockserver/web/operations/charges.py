@@ -43,8 +43,11 @@ def charge_wallet(call: OperationCall[WalletCharge, ProviderQuery]) -> bytes | R
 
 
 def _check_wallet_key(step: Step) -> None:
-    """A wallet is charged with the public key, as the service document says. One published library sends the secret
-    key: the assumption ``charge.wallet_key`` may take that too, with a finding. Raises ``Unauthorised`` (40)."""
+    """A wallet is charged with the public key, as the service document says.
+
+    One published library sends the secret key: the assumption ``charge.wallet_key`` may take that too,
+    with a finding. Raises ``Unauthorised`` (40).
+    """
     if "x-publickey" in step.asked.headers:
         return
     words = "required: a wallet is charged with the public key"
