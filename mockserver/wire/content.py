@@ -1,7 +1,7 @@
 """What the head of a request says of its body: the type, and the coding in which it is sent.
 
-Sources: docs/spec/service.md, Endpoints (JSON both ways); docs/spec/published-facts.md, 1.0;
-RFC 9110, 8.3 and 8.4 (type, coding); RFC 6839 (``+json``).
+Types and codings are those of HTTP (RFC 9110); types that end in ``+json`` are JSON too (RFC 6839).
+Sources: docs/spec/service.md, Endpoints (JSON both ways); docs/spec/published-facts.md, 1.0.
 """
 
 from mockserver.domain.masking import mask_start
