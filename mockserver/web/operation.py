@@ -15,7 +15,16 @@ from urllib.parse import unquote, urlsplit
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
+from mockserver.domain.errors import (
+    Invalid,
+    Problem,
+    ProviderRefused,
+    Refused,
+    UnknownPath,
+    UnsupportedMedia,
+    invalid,
+    problem,
+)
 from mockserver.domain.record import replace
 from mockserver.engine import due, idempotency, later, step_effects
 from mockserver.engine.result import Asked, Unreached
@@ -29,13 +38,22 @@ from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
 from mockserver.web.operations.route import OperationCall, Route
-from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
+from mockserver.web.request import (
+    JSON_TYPE,
+    NOSNIFF,
+    Reply,
+    Request,
+    Unanswerable,
+    asked,
+    refusal,
+    tidied,
+)
 from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
-from mockserver.wire import refusals
+from mockserver.wire import content, refusals
 from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal, stray_fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
@@ -181,7 +199,13 @@ class OperationEndpoint(Endpoint):
         """Read the request and ask the rules of arrival: its step, and what holds it up or what it is answered
         already."""
         try:
-            step = self._begin(request, sandbox, self._read(request, sandbox))
+            _check_coding(request)
+            if _is_as_documented(request):
+                step = self._begin(request, sandbox, self._read(request, sandbox))
+            else:
+                step = self._begin(request, sandbox)
+                _check_form(request, step)
+                step.learn(self._read(request, sandbox))
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
                 return step, None
@@ -312,6 +336,39 @@ class OperationEndpoint(Endpoint):
         except Invalid as wrong:
             faults.update(wrong.details or {})
             return None
+
+
+def _check_coding(request: Request) -> None:
+    """Raises ``UnsupportedMedia`` for a body that is compressed, which is never read."""
+    coding = request.headers.get("content-encoding")
+    fault = content.coding_fault(coding) if coding is not None and request.raw else None
+    if fault is not None:
+        raise UnsupportedMedia("ContentEncoding", fault)
+
+
+def _is_as_documented(request: Request) -> bool:
+    """Whether path and body are sent in the form of the document, as most are."""
+    if "//" in request.resource:
+        return False
+    return not request.raw or content.is_json(request.headers.get("content-type", ""))
+
+
+def _check_form(request: Request, step: Step) -> None:
+    """Take what is sent in another form than the document's, or refuse it, as the assumptions say.
+
+    Raises ``UnknownPath``, ``UnsupportedMedia``.
+    """
+    if "//" in request.resource:
+        words = f"got doubled slashes, wanted {tidied(request.resource)}"
+        is_merged = step.assume("request.doubled_slashes") == "merged"
+        if not step.takes("Path", words, by_assumption=is_merged):
+            raise UnknownPath(words)
+    media = request.headers.get("content-type", "")
+    if request.raw.strip() and not content.is_json(media):
+        words = content.media_words(media)
+        is_ignored = step.assume("request.content_type") == "ignored"
+        if not step.takes("ContentType", words, by_assumption=is_ignored):
+            raise UnsupportedMedia("ContentType", words)
 
 
 def _fault_of_answer(step: Step) -> Transport | None:

@@ -200,7 +200,7 @@ def test_a_rough_server_is_reported_in_bounded_time(
         ("https://production.test.example.com", KEY, "does not look like one for tests"),
         ("http://sandbox-api.payfurl.com", KEY, "wanted https"),
         (f"https://{KEY}:secret@sandbox.example.com", KEY, "without a user"),
-        ("https://sandbox.example.com/?key=1", KEY, "without a user"),
+        ("https://sandbox.example.com/?key=1", KEY, "without query"),
         ("https://sandbox-api.payfurl.com", "sk_live_abcdef", "looks like a live one"),
         ("https://sandbox-api.payfurl.com", "sk_prod-abcdef", "looks like a live one"),
         ("https://sandbox-api.payfurl.com", "sk_a\nb_cdef", "printable ASCII"),

@@ -28,7 +28,7 @@ _REFUSED: dict[str, str] = {
     "401": "No key or one that opens nothing (code 40), or no admin token.",
     "403": "The Host is not this server's, or the page that calls is another site's.",
     "413": "The body is over the limit.",
-    "415": "The body is neither JSON nor YAML by its content type.",
+    "415": "The body is neither JSON nor YAML by its content type, or is encoded.",
 }
 
 
