@@ -92,6 +92,8 @@ def read_url(text: str) -> str:
         raise ValueError(text)
     if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
         raise ValueError(text)
+    # A part of a host name that is empty or too long is met on calling alone, as an error of its own.
+    parts.hostname.encode("idna")
     return text.rstrip("/")
 
 

@@ -582,11 +582,26 @@ def fault_of_log(path: Path, file: BinaryIO, version: int) -> str | None:
     whole = _whole_frames(path)
     with log.open("rb") as opened:
         fault = _fault_of_frames(opened, whole)
+        # SQLite puts the pages of a log into the file in their order: one that could not end with that, on a full disk
+        # or as the process ended, has the beginning that the log has.
+        is_begun = fault is None and _has_beginning_of(opened, whole, file)
     if fault is not None:
         return f"{log.name} beside it is damaged: {fault}"
-    is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (not alone & IN_LOG and whole > 1)
+    is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (not alone & IN_LOG and whole > 1 and not is_begun)
     # All of a new file is in its log at first.
     return f"{log.name} beside it is the log of another file" if application and is_other else None
+
+
+def _has_beginning_of(log: BinaryIO, whole: int, file: BinaryIO) -> bool:
+    """Whether the first page of a store is the one that its log had last, with the same counter of changes."""
+    log.seek(0)
+    page, last = _HEADER.unpack(log.read(_HEADER.size))[2], b""
+    for number in range(whole):
+        log.seek(_HEADER.size + number * (_FRAME.size + page))
+        if _FRAME.unpack(log.read(_FRAME.size))[0] == 1:
+            last = log.read(page)
+    file.seek(0)
+    return bool(last) and file.read(len(last)) == last
 
 
 def _whole_frames(path: Path) -> int:

@@ -51,6 +51,9 @@ def test_these_are_all_commands_that_take_an_address() -> None:
         ("http://127.0.0.1:65536", HERE),
         ("http://127.0.0.1/?key=1", HERE),
         ("http://[::1", HERE),
+        ("http://a..test:4111", HERE),
+        ("http://.test", HERE),
+        (f"http://{'a' * 64}.test", HERE),
     ],
 )
 def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> None:
@@ -74,7 +77,9 @@ def test_an_address_where_nobody_answers_is_taken(url: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "explore"])
-@pytest.mark.parametrize("books", ["ftp://a.test/books", "file:///books.json", "http://", "http://a b", "http://a:0/"])
+@pytest.mark.parametrize(
+    "books", ["ftp://a.test/books", "file:///books.json", "http://", "http://a b", "http://a:0/", "http://a..test/"]
+)
 def test_an_address_of_books_that_cannot_be_read_is_refused(command: str, books: str) -> None:
     done = ended(command, "--books", books, "--", "no-such-program-here")
     wanted = f"got '{books}', wanted a command, or an http or https address\n"
