@@ -241,6 +241,10 @@ class Settings:
 
 def read_address(text: str) -> str:
     """The address of a server that runs, as ``read_url`` reads it. Raises ``ValueError`` with the right spelling."""
+    _, mark, rest = text.partition("://")
+    if "@" in (rest if mark else text).partition("/")[0]:
+        # What stands before the @ may be a password: it is not repeated.
+        raise ValueError("wanted an address without a user and a password")
     with suppress(ValueError):
         return read_url(text)
     right = Settings().address

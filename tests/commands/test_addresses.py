@@ -63,6 +63,14 @@ def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> 
         assert (command, done.exit_code, wanted in done.output) == (command, 2, True), done.output
 
 
+@pytest.mark.parametrize("url", ["http://me:hunter2@127.0.0.1:9", "me:hunter2@127.0.0.1", "https://hunter2@a.test/"])
+def test_a_password_in_an_address_is_refused_and_not_shown(url: str) -> None:
+    for command, option in COMMANDS.items():
+        done = ended(command, f"{option}={url}")
+        assert (done.exit_code, "wanted an address without a user and a password" in done.output) == (2, True)
+        assert "hunter2" not in done.output
+
+
 def test_the_variable_of_an_address_is_refused_as_the_option_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for command in ("books", "coverage", "findings"):
         monkeypatch.setenv("MOCKSERVER_URL", "ftp://a.test")

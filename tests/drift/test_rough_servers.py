@@ -199,7 +199,7 @@ def test_a_rough_server_is_reported_in_bounded_time(
         ("https://sandbox-live.example.com", KEY, "does not look like one for tests"),
         ("https://production.test.example.com", KEY, "does not look like one for tests"),
         ("http://sandbox-api.payfurl.com", KEY, "wanted https"),
-        (f"https://{KEY}:secret@sandbox.example.com", KEY, "without a user"),
+        (f"https://{KEY}:secret@sandbox.example.com", KEY, "without a user and a password"),
         ("https://sandbox.example.com/?key=1", KEY, "without query"),
         ("https://sandbox-api.payfurl.com", "sk_live_abcdef", "looks like a live one"),
         ("https://sandbox-api.payfurl.com", "sk_prod-abcdef", "looks like a live one"),
