@@ -1,7 +1,7 @@
 """Files of the product that are printed from its code, so that the server reads them and does not load that code.
 
-python -m tools.derived         write them; so does python -m tools.docs
-python -m tools.derived PATH    write that one alone
+python -m tools.derived           write them; so does python -m tools.docs
+python -m tools.derived FILE      write that one alone
 """
 
 from __future__ import annotations
@@ -187,17 +187,16 @@ FILES: Mapping[str, Callable[[], str]] = {
 
 
 def write() -> None:
-    """Write every file, each in a process of its own: the product reads some of them once, so a
-    process that has read one does not see what is written into it."""
+    """Write every file, each in a process of its own: the code that prints one reads those before it, once."""
     for path in FILES:
-        subprocess.run([sys.executable, "-m", "tools.derived", path], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-m", "tools.derived", path], check=True)
 
 
 def main() -> None:
-    """Write the files, or that one of them which is named."""
+    """Write what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("path", nargs="?", choices=list(FILES), help="this file alone")
-    path = parser.parse_args().path
+    parser.add_argument("file", nargs="?", choices=FILES, metavar="FILE")
+    path = parser.parse_args().file
     if path is None:
         write()
     else:

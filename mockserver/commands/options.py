@@ -77,7 +77,9 @@ def _books(text: str) -> list[str]:
 def _names_a_host(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        return bool(parts.hostname) and parts.port != 0 and not any(map(str.isspace, address))
+        # Raises for a part of the name that is empty or too long.
+        host = (parts.hostname or "").encode("idna")
+        return bool(host) and parts.port != 0 and not any(map(str.isspace, address))
     except ValueError:
         return False
 

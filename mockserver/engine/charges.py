@@ -17,7 +17,7 @@ from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, Refused, WrongState
 from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
-from mockserver.domain.record import made_of, record
+from mockserver.domain.record import made_of, record, updated
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
@@ -261,7 +261,8 @@ def _store(step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, 
     if plan.token is not None:
         tokens.use(step, plan.token)
     given, stored = command.payer, plan.payer
-    payer = sources.payer_of(given, stored) if given and stored else given or stored
+    # The stored customer, under the names that the request gives.
+    payer = updated(stored, given) if given and stored else given or stored
     begin = partial(
         Charge.begun,
         step.sandbox.ids,

@@ -84,7 +84,13 @@ class Folders:
 
     def check_argument(self, text: str, folder: Path, name: str) -> None:
         """Raise ``ToolRefused`` for an argument that names a file elsewhere, or a folder in which the reader of
-        scenarios would find one. The name of a shipped scenario names nothing elsewhere."""
+        scenarios would find one. The name of a shipped scenario names nothing elsewhere. A text may be a list, which
+        the server parts at its commas and strips of blanks."""
+        for one in dict.fromkeys([text, *(part.strip() for part in text.split(","))]):
+            self._check_name(one, folder, name)
+
+    def _check_name(self, text: str, folder: Path, name: str) -> None:
+        """Raise ``ToolRefused`` for a name of a file or a folder as ``check_argument`` does."""
         self.check_text(text, folder, name)
         if not os.path.isdir(folder / text):
             return

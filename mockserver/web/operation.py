@@ -7,17 +7,24 @@ the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from starlette.routing import BaseRoute
-
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
+from mockserver.domain.errors import (
+    Invalid,
+    Problem,
+    ProviderRefused,
+    Refused,
+    UnknownPath,
+    UnsupportedMedia,
+    invalid,
+    problem,
+)
 from mockserver.domain.record import replace
 from mockserver.engine import due, idempotency, later, step_effects
 from mockserver.engine.result import Asked, Unreached
@@ -31,13 +38,22 @@ from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
 from mockserver.web.operations.route import OperationCall, Route
-from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
+from mockserver.web.request import (
+    JSON_TYPE,
+    NOSNIFF,
+    Reply,
+    Request,
+    Unanswerable,
+    asked,
+    refusal,
+    tidied,
+)
+from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
-from mockserver.web.unrouted import routes_at
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
-from mockserver.wire import refusals
+from mockserver.wire import content, refusals
 from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal, stray_fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
@@ -183,7 +199,13 @@ class OperationEndpoint(Endpoint):
         """Read the request and ask the rules of arrival: its step, and what holds it up or what it is answered
         already."""
         try:
-            step = self._begin(request, sandbox, self._read(request, sandbox))
+            _check_coding(request)
+            if _is_as_documented(request):
+                step = self._begin(request, sandbox, self._read(request, sandbox))
+            else:
+                step = self._begin(request, sandbox)
+                _check_form(request, step)
+                step.learn(self._read(request, sandbox))
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
                 return step, None
@@ -316,6 +338,39 @@ class OperationEndpoint(Endpoint):
             return None
 
 
+def _check_coding(request: Request) -> None:
+    """Raises ``UnsupportedMedia`` for a body that is compressed, which is never read."""
+    coding = request.headers.get("content-encoding")
+    fault = content.coding_fault(coding) if coding is not None and request.raw else None
+    if fault is not None:
+        raise UnsupportedMedia("ContentEncoding", fault)
+
+
+def _is_as_documented(request: Request) -> bool:
+    """Whether path and body are sent in the form of the document, as most are."""
+    if "//" in request.resource:
+        return False
+    return not request.raw or content.is_json(request.headers.get("content-type", ""))
+
+
+def _check_form(request: Request, step: Step) -> None:
+    """Take what is sent in another form than the document's, or refuse it, as the assumptions say.
+
+    Raises ``UnknownPath``, ``UnsupportedMedia``.
+    """
+    if "//" in request.resource:
+        words = f"got doubled slashes, wanted {tidied(request.resource)}"
+        is_merged = step.assume("request.doubled_slashes") == "merged"
+        if not step.takes("Path", words, by_assumption=is_merged):
+            raise UnknownPath(words)
+    media = request.headers.get("content-type", "")
+    if request.raw.strip() and not content.is_json(media):
+        words = content.media_words(media)
+        is_ignored = step.assume("request.content_type") == "ignored"
+        if not step.takes("ContentType", words, by_assumption=is_ignored):
+            raise UnsupportedMedia("ContentType", words)
+
+
 def _fault_of_answer(step: Step) -> Transport | None:
     """The fault that strikes the answer of a step that has happened."""
     for decision in step.result.decisions:
@@ -339,7 +394,7 @@ _NO_OPERATION = "a set-up call must be an operation of the payments API"
 _HINT = "no rule of a scenario hears a set-up call: a test value makes one fail, such as metadata.mock: expired_card"
 
 
-def prepare(world: World, routes: Sequence[BaseRoute], sandbox: Sandbox) -> None:
+def prepare(world: World, lookup: RouteLookup, sandbox: Sandbox) -> None:
     """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
     call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
@@ -347,13 +402,13 @@ def prepare(world: World, routes: Sequence[BaseRoute], sandbox: Sandbox) -> None
         with sandbox.director.during_set_up():
             for name, wanted in _calls(scenario, answers):
                 due.run_due(sandbox, sandbox.clock.read(world.real_clock()))
-                _take(name, wanted, *_made(sandbox, routes, wanted), scenario, answers)
+                _take(name, wanted, *_made(sandbox, lookup, wanted), scenario, answers)
         if answers:
             sandbox.setup[scenario.name] = answers
 
 
 async def set_up(
-    world: World, routes: Sequence[BaseRoute], sandbox: Sandbox, scenario: Scenario, by: str
+    world: World, lookup: RouteLookup, sandbox: Sandbox, scenario: Scenario, by: str
 ) -> list[dict[str, object]]:
     """Make the set-up calls of a scenario now, at one instant, as requests that the journal says were sent ``by``
     something: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
@@ -363,7 +418,7 @@ async def set_up(
     present = world.sandboxes.present(sandbox)
     with present.director.during_set_up():
         for name, wanted in _calls(scenario, answers):
-            status, answer = _made(present, routes, wanted, by)
+            status, answer = _made(present, lookup, wanted, by)
             _take(name, wanted, status, answer, scenario, answers)
             made.append({"call": str(wanted), "status": status})
     await world.runner.catch_up(present)
@@ -403,13 +458,13 @@ def _take(
         answers[wanted.id] = answer
 
 
-def _made(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap, by: str | None = None) -> tuple[int, object]:
+def _made(sandbox: Sandbox, lookup: RouteLookup, call: CallMap, by: str | None = None) -> tuple[int, object]:
     """Make a set-up call, and what is due at once because of it: status and body of the answer, read as a client reads
     them. The journal keeps one that was sent ``by`` something."""
     target = urlsplit(call.path)
     path = unquote(target.path)
-    found, parameters = routes_at(routes, path)
-    endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
+    endpoints, parameters = lookup.at(path) or (None, {})
+    endpoint = None if endpoints is None else endpoints.by_method.get(call.method)
     if not isinstance(endpoint, OperationEndpoint):
         return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION})
     headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)

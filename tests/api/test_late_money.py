@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.scenario.problems import ScenarioRefused
-from tests.api.test_charge_variants import BANK, VARIANTS, sources
+from tests.api.test_charge_variants import BANK, VARIANTS, charged, sources
 from tests.driving import DUMMY, Api, card, problem_of
 
 REFUND_FAILS = "{id: r, when: {op: charge.refund}, limit: 1, then: {pending: {settle: FAILED, after: 3d}}}"
@@ -166,7 +166,7 @@ def test_a_hold_that_is_answered_later_is_a_hold(variant: str) -> None:
         "payment_method": {"paymentMethodId": api.method()},
         "bank_account": {"providerId": DUMMY, "bankPaymentInformation": BANK},
     }
-    made = api.post(f"/charge/{variant}", {"amount": "20", "capture": False, **bodies_of[variant]}).body
+    made = charged(api, variant, {"amount": "20", "capture": False, **bodies_of[variant]}).body
     charge_id = made["chargeId"]
     assert (made["status"], made["authorisationAmount"], made["successDate"]) == ("PENDING", None, None)
     for sandbox in (moved(api), api):

@@ -51,6 +51,9 @@ def test_these_are_all_commands_that_take_an_address() -> None:
         ("http://127.0.0.1:65536", HERE),
         ("http://127.0.0.1/?key=1", HERE),
         ("http://[::1", HERE),
+        ("http://a..test:4111", HERE),
+        ("http://.test", HERE),
+        (f"http://{'a' * 64}.test", HERE),
     ],
 )
 def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> None:
@@ -58,6 +61,14 @@ def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> 
     for command, option in COMMANDS.items():
         done = ended(command, f"{option}={url}")
         assert (command, done.exit_code, wanted in done.output) == (command, 2, True), done.output
+
+
+@pytest.mark.parametrize("url", ["http://me:hunter2@127.0.0.1:9", "me:hunter2@127.0.0.1", "https://hunter2@a.test/"])
+def test_a_password_in_an_address_is_refused_and_not_shown(url: str) -> None:
+    for command, option in COMMANDS.items():
+        done = ended(command, f"{option}={url}")
+        assert (done.exit_code, "wanted an address without a user and a password" in done.output) == (2, True)
+        assert "hunter2" not in done.output
 
 
 def test_the_variable_of_an_address_is_refused_as_the_option_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +85,9 @@ def test_an_address_where_nobody_answers_is_taken(url: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "explore"])
-@pytest.mark.parametrize("books", ["ftp://a.test/books", "file:///books.json", "http://", "http://a b", "http://a:0/"])
+@pytest.mark.parametrize(
+    "books", ["ftp://a.test/books", "file:///books.json", "http://", "http://a b", "http://a:0/", "http://a..test/"]
+)
 def test_an_address_of_books_that_cannot_be_read_is_refused(command: str, books: str) -> None:
     done = ended(command, "--books", books, "--", "no-such-program-here")
     wanted = f"got '{books}', wanted a command, or an http or https address\n"

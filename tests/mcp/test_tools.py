@@ -370,6 +370,25 @@ def test_no_argument_of_a_tool_that_runs_a_command_leads_outside(tool: str, argu
     assert not os.path.lexists(folders.allowed[0] / "explored")
 
 
+LISTS = (
+    "own.yaml,/etc/passwd",
+    "sample-shop, ../outside/secret",
+    " ../outside/secret",
+    "\t/etc/passwd",
+    "own.yaml,away",
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument"), [one for one in texts_of_tools() if one[1] not in (*COMMANDS, "command", "folder")]
+)
+def test_no_list_and_no_blank_before_a_name_leads_outside(tool: str, argument: str, folders: Folders) -> None:
+    made = running_tools(folders)[tool]
+    for text in LISTS:
+        with pytest.raises(ToolRefused, match=rf"^{argument}: got '.*inside of --allow: "):
+            asyncio.run(made(given_as(made, argument, text)))
+
+
 @pytest.mark.parametrize("tool", RUNNING)
 def test_a_folder_of_scenarios_holds_no_link_that_leads_outside(tool: str, folders: Folders) -> None:
     inside = folders.allowed[0]
@@ -379,7 +398,9 @@ def test_a_folder_of_scenarios_holds_no_link_that_leads_outside(tool: str, folde
         asyncio.run(made(given_as(made, "scenario", "sub")))
 
 
-@pytest.mark.parametrize("text", ["sample-shop", "own.yaml", "sub", "sub/../own.yaml", "inner.yaml", "."])
+@pytest.mark.parametrize(
+    "text", ["sample-shop", "own.yaml", "sub", "sub/../own.yaml", "inner.yaml", ".", "own.yaml, sample-shop", " sub,"]
+)
 def test_scenarios_inside_and_those_of_the_product_are_read(text: str, folders: Folders) -> None:
     inside = folders.allowed[0]
     (inside / "own.yaml").write_text("version: 1\n")

@@ -33,7 +33,8 @@ namespace Payfurl.Mockserver
             return string.IsNullOrWhiteSpace(url) ? Start() : Join(url.Trim());
         });
 
-        private readonly HttpClient http = new HttpClient();
+        // No proxy reaches a server of this machine.
+        private readonly HttpClient http = new HttpClient(new HttpClientHandler { UseProxy = false });
         private readonly StringBuilder log;
 
         private Server(string url, Process process, StringBuilder log)

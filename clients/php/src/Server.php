@@ -61,6 +61,8 @@ final class Server
             CURLOPT_POSTFIELDS => $body ?? '',
             CURLOPT_RETURNTRANSFER => true,
             CURLOPT_TCP_NODELAY => true,
+            // No proxy reaches a server of this machine.
+            CURLOPT_NOPROXY => '*',
         ]);
         $text = curl_exec($this->curl);
         if ($text === false) {

@@ -145,8 +145,9 @@ async def _sound(call: AnyCall, read: Callable[[], T]) -> T:
 
 
 async def _in_time(call: AnyCall, read: Callable[[], T]) -> T:
-    """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile."""
-    return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
+    """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile. The
+    models that read any are built for the first."""
+    return await (asyncio.to_thread(read) if len(call.raw) >= LONG else call.world.runner.aside(read))
 
 
 async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:

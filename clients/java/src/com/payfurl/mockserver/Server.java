@@ -22,7 +22,9 @@ public final class Server {
         + "MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.";
     private static Server shared;
 
-    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    // No proxy reaches a server of this machine.
+    private final HttpClient http =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).proxy(HttpClient.Builder.NO_PROXY).build();
     private final Process process;
     private final Path log;
 
