@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -383,16 +384,27 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[Cho
 
 
 def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
-    given = [flag] if isinstance(flag, str) else flag
-    if given is True:
+    """The value of an option: that of the command line, else of its variable, else the default.
+
+    ``flag`` is what the command line has: True for a switch, a text, or all the texts of an option that
+    may be given several times. One that was not given is False, None or empty.
+    """
+    if flag is True:
         return Chosen(setting, setting.read("true"), "flag")
-    if isinstance(given, Sequence) and given:
-        values = [setting.parse(str(text), setting.flag) for text in given]
-        value = tuple(part for several in values for part in several) if setting.is_list else values[-1]
-        return Chosen(setting, value, "flag")
+    texts = [flag] if isinstance(flag, str) else flag
+    if isinstance(texts, Sequence) and texts:
+        return Chosen(setting, _of_flags(setting, texts), "flag")
     if variable.strip():
         return Chosen(setting, setting.parse(variable, setting.variable), "environment")
     return Chosen(setting, setting.default, "default")
+
+
+def _of_flags(setting: Setting, texts: Sequence[object]) -> object:
+    """What an option says that stands once or more on the command line: of a list all, else the last."""
+    values = [setting.parse(str(text), setting.flag) for text in texts]
+    if not setting.is_list:
+        return values[-1]
+    return tuple(chain.from_iterable(values))
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:

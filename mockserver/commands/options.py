@@ -24,25 +24,37 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
+    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it. The
+    text is kept too, so that the command can tell the user how to give it again."""
 
     def value(ctx: click.Context, param: click.Parameter, text: Any) -> Any:
-        ctx.meta[param.name or ""] = text
+        _texts_of(ctx)[param.name or ""] = text
+        if text is None:
+            return None
         try:
-            return None if text is None else read(text)
+            return read(text)
         except ValueError as fault:
             raise click.BadParameter(str(fault)) from None
 
     return value
 
 
+def _texts_of(ctx: click.Context) -> dict[str, Any]:
+    """The texts of the options of a command of which it has other values, by name."""
+    texts: dict[str, Any] = ctx.meta.setdefault("mockserver.texts", {})
+    return texts
+
+
 def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
     """The words by which the user has given some options of this command, to give them again."""
     for param in ctx.command.params:
         name = param.name or ""
-        if name in names and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            value = ctx.meta.get(name, ctx.params[name])
-            yield from (word for one in (value if param.multiple else [value]) for word in (param.opts[0], str(one)))
+        if name not in names or ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        value = _texts_of(ctx).get(name, ctx.params[name])
+        for text in value if param.multiple else [value]:
+            yield param.opts[0]
+            yield str(text)
 
 
 def _duration(text: str) -> Micros:

@@ -100,9 +100,7 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
         click.echo(documents[form](found))
     if any(one.refusal is not None for one in found):
         sys.exit(Exit.USAGE)
-    sys.exit(
-        Exit.VERIFICATION_FAILED if any(report.failure for one in found for report in one.examples) else Exit.STOPPED
-    )
+    sys.exit(Exit.VERIFICATION_FAILED if any(report.failure for one in found for report in one.examples) else Exit.OK)
 
 
 @click.command()

@@ -74,9 +74,14 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
     return [step for step in made if isinstance(step, AdvanceMap) or step.id in kept]
 
 
+def calls_of(walk: Sequence[Step]) -> list[CallMap]:
+    """The steps that call a server; at the others time passes."""
+    return [step for step in walk if isinstance(step, CallMap)]
+
+
 def printed(walk: Sequence[Step]) -> Iterator[str]:
     """The walk in words, a line each."""
-    calls = [step for step in walk if isinstance(step, CallMap)]
+    calls = calls_of(walk)
     for step in walk:
         yield f"wait {step.advance // SECOND} s" if isinstance(step, AdvanceMap) else f"{step.id}: {step.call}"
     charged = [step.body for step in calls if operation_of(step.method, step.path) == "charge.create"]

@@ -67,7 +67,8 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
         *_by(is_asked=True, customer="customer_id"),
         index_by("in_use", lambda row: row.customer_id if row.state is Presence.ACTIVE else None, is_asked=True),
         *_by(provider="provider.provider_id", payment_type="instrument.type", state="state"),
-        *_by(vault="vault_id", payto="payto_id"),
+        *_by(vault="vault_id"),
+        *_by(is_asked=True, payto="payto_id"),
         *_by_card(brand="number.brand", funding="number.funding"),
         Index("card_type", _card_types),
     ],
@@ -77,8 +78,8 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
     ],
     "tokens": _by(provider="provider.provider_id", state="state"),
     "transfers": [
-        *_by(is_asked=True, group="group_reference", reference="reference"),
-        *_by(provider="provider_id", charge="charge_id", status="status"),
+        *_by(is_asked=True, group="group_reference", reference="reference", charge="charge_id"),
+        *_by(provider="provider_id", status="status"),
         Index("references", _references),
     ],
     "vault": [
@@ -88,7 +89,11 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
             is_asked=True,
         )
     ],
-    "webhook_subscriptions": [*_by(id="webhook_subscription_id", state="state"), Index("types", attrgetter("types"))],
+    "webhook_subscriptions": [
+        *_by(id="webhook_subscription_id"),
+        *_by(is_asked=True, state="state"),
+        Index("types", attrgetter("types")),
+    ],
 }
 """How the rows of each table are found, beside their ids. All sandboxes share it."""
 

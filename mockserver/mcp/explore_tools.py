@@ -247,6 +247,6 @@ async def _explored(words: Sequence[str], folder: Path, joined: tuple[str, str |
             # It ends what it runs and then itself, as when somebody presses Ctrl-C.
             process.terminate()
     said = f"{masked(printed.decode('utf-8', 'replace'))}\nexit code {process.returncode}"
-    if process.returncode not in (Exit.STOPPED, Exit.FOUND):
+    if process.returncode not in (Exit.OK, Exit.FOUND):
         raise ToolRefused(said)
     return said

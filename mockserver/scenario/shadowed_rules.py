@@ -111,27 +111,70 @@ def _are_apart(own: _Tests, others: _Tests) -> bool:
 def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
     """Why a rule never fires, whatever the others do."""
     for test in (*rule.when.tests, *filter(None, (rule.when.nth, rule.when.idle))):
-        lowest, highest = _range({"gte": 1, **test.operands} if test.path in _COUNTED else test.operands)
-        if lowest > highest:
-            yield f"never fires: no value passes its test of {test.path}"
-        if test.path.startswith("state.charge.") and not test.holds(None) and not rule.operations & _WITH_CHARGE:
-            yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
-        if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
-            yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
-        known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
-        if test.path in _PROVIDER_PATHS and test.equals and len(known) > 1 and not test.equals & known:
-            wanted = " or ".join(sorted(map(shown, test.equals)))
-            there = ", ".join(sorted(known))
-            yield f"fires only for a provider created later: {wanted} is not in this file, which has {there}"
-    if isinstance(rule.plan, Always) and (word := _without_effect(rule.plan.outcomes[0])):
+        yield from _of_no_value(test)
+        yield from _of_no_charge(rule, test)
+        yield from _of_no_source(rule, test)
+        yield from _of_no_provider(scenario, test)
+    yield from _of_no_effect(rule)
+    yield from _of_no_time(scenario, rule)
+    yield from _of_too_few(rule)
+
+
+def _of_no_value(test: FieldTest) -> Iterator[str]:
+    """Its bounds exclude each other; calls are counted from 1."""
+    operands = {"gte": 1, **test.operands} if test.path in _COUNTED else test.operands
+    lowest, highest = _range(operands)
+    if lowest > highest:
+        yield f"never fires: no value passes its test of {test.path}"
+
+
+def _of_no_charge(rule: Rule, test: FieldTest) -> Iterator[str]:
+    """It tests the charge of a call that is the first to make one."""
+    is_of_charge = test.path.startswith("state.charge.")
+    if is_of_charge and not test.holds(None) and not rule.operations & _WITH_CHARGE:
+        yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
+
+
+def _of_no_source(rule: Rule, test: FieldTest) -> Iterator[str]:
+    """What acts on a charge has the source ``charge``, whatever the charge was made of."""
+    if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
+        yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
+
+
+def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
+    """It names none of the providers of a file that has some of its own."""
+    if test.path not in _PROVIDER_PATHS or not test.equals:
+        return
+    known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
+    if len(known) > 1 and test.equals.isdisjoint(known):
+        wanted = " or ".join(sorted(map(shown, test.equals)))
+        there = ", ".join(sorted(known))
+        yield f"fires only for a provider created later: {wanted} is not in this file, which has {there}"
+
+
+def _of_no_effect(rule: Rule) -> Iterator[str]:
+    """Its one outcome is the default."""
+    word = _without_effect(rule.plan.outcomes[0]) if isinstance(rule.plan, Always) else None
+    if word is not None:
         yield f"changes nothing by its {word}, which only says what is the default"
-    window, start = rule.when.window, scenario.clock.start if scenario.clock is not None else None
-    end = window.end if window is not None and not window.daily else None
-    if start is not None and end is not None and end <= start:
-        yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
-    most = rule.limit if rule.per is None else None
-    if rule.expect is not None and most is not None and rule.expect.least > most:
-        yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
+
+
+def _of_no_time(scenario: Scenario, rule: Rule) -> Iterator[str]:
+    """Its time is over when the file's clock starts; one of each day never is."""
+    window, clock = rule.when.window, scenario.clock
+    if window is None or window.daily or window.end is None or clock is None or clock.start is None:
+        return
+    if window.end <= clock.start:
+        yield f"never fires: its time ends at {iso(window.end)}, and the clock starts at {iso(clock.start)}"
+
+
+def _of_too_few(rule: Rule) -> Iterator[str]:
+    """It is expected more often than its limit lets it fire; a limit for each key says nothing of all."""
+    if rule.expect is None or rule.limit is None or rule.per is not None:
+        return
+    least = rule.expect.least
+    if least > rule.limit:
+        yield f"cannot fire as often as it is expected to: {least} times, with a limit of {rule.limit}"
 
 
 def _without_effect(outcome: Outcome) -> str | None:

@@ -103,7 +103,7 @@ def listen(settings: Settings) -> Listeners:
         return Listeners(settings, plain, tuple(tls))
 
 
-def allow_connections() -> int:
+def raise_open_file_limit() -> int:
     """Raise the limit of open files as far as is useful and allowed; how many connections may be open under it."""
     if sys.platform == "win32":
         return MOST_CONNECTIONS
@@ -297,12 +297,12 @@ async def _run(
     finally:
         await server.shutdown(sockets=[bound.plain])
         requests.close()
-    return Exit.STOPPED
+    return Exit.OK
 
 
 def _config(app: Application, *, fast_lane: bool) -> Config:
     kind = LaneProtocol if fast_lane else GuardedProtocol
-    protocol: Any = partial(kind, most=allow_connections(), refuses=app.world.directory.refuses_connection)
+    protocol: Any = partial(kind, most=raise_open_file_limit(), refuses=app.world.directory.refuses_connection)
     config = Config(
         app,
         http=protocol,

@@ -65,7 +65,7 @@ class PersistenceContext(Protocol):
         """The fields of a request as plain data, without the text that the journal keeps anyway where the name of the
         operation says how to read it: an entry that cannot be sent again has none."""
 
-    def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
+    def read(self, stored: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
         """The same fields again."""
 
     def place_of(self, scenario: Scenario) -> str:

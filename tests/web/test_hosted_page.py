@@ -403,6 +403,25 @@ def test_a_fault_is_reported_in_the_words_of_a_payer(api: Api, name: str, value:
 
 
 @pytest.mark.parametrize(
+    ("bounds", "amount", "words"),
+    [
+        ({"amount.minimum": "3"}, "2", "Please pay at least 3."),
+        ({"amount.maximum": "50"}, "70", "Please pay at least 0.01 and at most 50."),
+        ({"amount.minimum": "3", "amount.maximum": "50"}, "0", "Please pay at least 3 and at most 50."),
+        ({"amount.minimum": "3", "amount.maximum": "50"}, "50", None),
+        ({"amount.minimum": "0"}, "0.01", None),
+    ],
+)
+def test_a_payer_hears_between_which_amounts_to_choose(
+    bounds: dict[str, object], amount: str, words: str | None
+) -> None:
+    api = Api(assumptions=bounds)
+    answer = pay(api, link(api, amount=None), amount=amount)
+    assert answer.status == (303 if words is None else 400)
+    assert words is None or document(answer).texts["amount-error"] == words
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("cardNumber", "\uff14\uff11\uff11\uff11 1111\u00a01111\u20111111"),
