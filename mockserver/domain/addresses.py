@@ -11,7 +11,7 @@ FORBIDDEN_WORDS = "link-local, metadata, multicast, reserved and tunnelled addre
 CONTROL_WORDS = "a control API is never called by a webhook"
 
 LONGEST_ADDRESS = 2_048
-"""Characters of an address that a webhook may be sent to: to look whether it may be called takes long."""
+"""Characters of an address that a webhook may be sent to. Each is looked at several times."""
 
 _CONTROL = "__admin"
 _MOST_DECODED = 3
@@ -46,13 +46,15 @@ def is_web_address(text: str) -> bool:
 
 
 def never_called(url: str) -> str | None:
-    """Why a webhook is never sent there, with the value; None when it may be. A name is only resolved on sending.
+    """Why a webhook is never sent there, with the value; None when it may be. A name is only
+    resolved on sending.
 
-    Bodies are refused that have a longer address; one out of a scenario, a state document or a store of an earlier
-    version is read, and is never called.
+    A body with a longer address is refused. One out of a scenario, or out of a state document or a
+    store of an earlier version, is read, and is never called.
     """
     if len(url) > LONGEST_ADDRESS:
-        return f"got an address of {len(url)} characters; one of more than {LONGEST_ADDRESS} is never called"
+        words = f"one of more than {LONGEST_ADDRESS} is never called"
+        return f"got an address of {len(url)} characters; {words}"
     try:
         parts = urlsplit(url)
         name = parts.hostname or ""

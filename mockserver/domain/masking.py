@@ -97,7 +97,7 @@ def mask_start(text: str, most: int) -> str:
 
 
 _masked_start = lru_cache(maxsize=1_000)(mask_text)
-"""The beginnings that were masked last: a value that a thousand rules look at in one request is masked once."""
+"""The beginnings that were masked last: a value that a thousand rules look at is masked once."""
 
 
 def printable(text: str) -> str:

@@ -65,9 +65,10 @@ def _refuse(words: str) -> Any:
 class Form(NamedTuple):
     """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``.
 
-    What may be long has ``write_steps`` and ``read_steps``, which pause after each part; what is read by them is
-    used up. That is a ``list``, a ``dict`` or a record with one of them. Any other mapping, such as metadata, and
-    what holds one, has ``write_steps`` alone: it is read quickly, but every text of it is masked as it is written.
+    What may be long has ``write_steps`` and ``read_steps``, which pause after each part; what is read by
+    them is used up. That is a ``list``, a ``dict`` or a record with one of them. Any other mapping, such
+    as metadata, and what holds one, has ``write_steps`` alone: it is read quickly, but each of its texts
+    is masked as it is written.
     """
 
     write: Write
@@ -169,7 +170,7 @@ def stored(cls: type) -> list[Field[Any]]:
 
 
 class _Fields:
-    """The fields of a record: their forms, how each is written, and which may be long to write or to read."""
+    """The fields of a record: their forms, how each is written, and which take long."""
 
     def __init__(self, cls: type) -> None:
         parts, hints = stored(cls), get_type_hints(cls, include_extras=True)

@@ -131,6 +131,12 @@ def test_metadata_that_look_like_cards_are_masked_while_others_are_served(text: 
     exported = beside_another(api, "GET", "/__admin/state")
     assert len(exported["tables"]["charges"][0]["metadata"]) == 480
     assert beside_another(api, "GET", "/__admin/journal").status == 200
+    other = api.get("/__admin/state?secrets=true").body
+    other["tables"]["charges"][0]["metadata"]["k0"] = "another"
+    assert api.call("PUT", "/__admin/state", other, key="sk_copy").status == 200
+    there = api.call("GET", "/__admin/sandbox", key="sk_copy")["id"]
+    compared = beside_another(api, "GET", f"/__admin/compare?with={there}")
+    assert list(compared["kinds"]["charge"]["changedFields"].values()) != []
 
 
 def test_more_metadata_of_earlier_versions_are_masked_while_others_are_served(api: Api) -> None:
