@@ -64,6 +64,8 @@ class RequestChecks:
         """A call was decided."""
         for name, hint in (call.unknown or {}).items():
             self._raise("unknown-field", call, f"unknown field {name}" + (f", {hint}" if hint else ""), field=name)
+        for name, words in call.misread.items():
+            self._raise("query-not-as-written", call, f"{name}: {words}", field=name)
         may_be_inexact = call.code is not None or call.op in ALSO_TAKEN
         if may_be_inexact and (where := inexact(call)) is not None:
             self._raise("amount-not-exact", call, f"{where} is not exact")

@@ -52,7 +52,7 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
     # While the clock stands, a week of reads takes no time.
     pace = None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
-    if not is_browser and _went_well(step, reply) and watch.passes(request.raw, where, headers):
+    if not is_browser and not request.misread and _went_well(step, reply) and watch.passes(request.raw, where, headers):
         if asked.op in READS and (subject := _subject_of(step)) is not None:
             watch.read(asked.op, subject, entry, sandbox.now, pace)
         return
@@ -68,6 +68,7 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
         headers=headers,
         answer=answer,
         unknown=request.unknown,
+        misread={one.name: one.words for one in request.misread},
         pace=pace,
         is_browser=is_browser and not is_own_page(headers),
         is_late=sandbox.past is not None and step.result.lag != 0,

@@ -21,6 +21,7 @@ from pydantic import AliasChoices, AliasGenerator, BaseModel, ConfigDict
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.clock import Instant
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest, nearest_of
 from mockserver.domain.masking import mask_field, mask_start
 from mockserver.domain.reading import camel, capitalised, query_pairs
@@ -55,7 +56,8 @@ def _spellings(name: str) -> AliasChoices:
 class Body(BaseModel):
     """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
 
-    ``also_read`` has further names by which fields are read, each with the usual one.
+    ``also_read`` has further names by which fields are read, each with the usual one; ``may_be_blank`` the
+    parameters of a query that say nothing without a value, and do nothing else then.
     """
 
     model_config = ConfigDict(
@@ -63,6 +65,7 @@ class Body(BaseModel):
     )
 
     also_read: ClassVar[Mapping[str, str]] = {}
+    may_be_blank: ClassVar[frozenset[str]] = frozenset()
 
 
 def names_of(body: type[Body]) -> list[str]:
@@ -79,6 +82,7 @@ class Spelling:
     nested: type[Body] | None
     many: bool
     number: bool
+    moment: bool
 
 
 @mutable
@@ -99,7 +103,13 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
     for alias, field in zip(names_of(model), model.model_fields.values(), strict=True):
         parts = list(parts_of(field.annotation))
         many = list in [get_origin(part) for part in parts]
-        spelling = Spelling(alias, nested_body(field.annotation), many, Decimal in parts)
+        spelling = Spelling(
+            alias,
+            nested_body(field.annotation),
+            many,
+            number=Decimal in parts,
+            moment=Instant in parts,
+        )
         for word in (alias, *(other for other, usual in model.also_read.items() if usual == alias)):
             table |= dict.fromkeys((word, capitalised(word), word.lower()), spelling)
     return table

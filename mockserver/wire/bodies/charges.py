@@ -324,6 +324,8 @@ class RefundQuery(Body):
     amount: Number | None = None
     comment: Text | None = None
 
+    may_be_blank: ClassVar[frozenset[str]] = frozenset({"comment"})
+
 
 class ChargeQuery(ListQuery):
     """Every parameter of the charge search."""
