@@ -39,8 +39,9 @@ class Call:
     ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that the
     service ignores, each with a hint; ``misread`` the parameters that it reads other than they are
     written, with what was got and what is wanted. ``pace`` is the instant by which reads are
-    counted, None where they are not. ``is_open`` says that its answer is still on the way and that ``Watch.ended`` follows; ``waited_as`` is what
-    ``Watch.arrived`` gave it, 0 when it was acted on at once.
+    counted, None where they are not. ``is_open`` says that its answer is still on the way and that
+    ``Watch.ended`` follows; ``waited_as`` is what ``Watch.arrived`` gave it, 0 when it was acted on
+    at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
     state, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
     provider approved a part only. ``retry_after`` is the pause that the answer asks for, ``may_retry`` says
