@@ -10,6 +10,9 @@ from urllib.parse import unquote, urlsplit
 FORBIDDEN_WORDS = "link-local, metadata, multicast, reserved and tunnelled addresses are never called"
 CONTROL_WORDS = "a control API is never called by a webhook"
 
+LONGEST_ADDRESS = 2_048
+"""Characters of an address that a webhook may be sent to. Each is looked at several times."""
+
 _CONTROL = "__admin"
 _MOST_DECODED = 3
 _AUTHORITY = r"(?:[^@]*@)?(?:\w(?:[\w.-]*\w)?\.?|\[[0-9A-Fa-f:.]+(?:%\w+)?\])(?::[0-9]{0,5})?"
@@ -43,7 +46,15 @@ def is_web_address(text: str) -> bool:
 
 
 def never_called(url: str) -> str | None:
-    """Why a webhook is never sent there, with the value; None when it may be. A name is only resolved on sending."""
+    """Why a webhook is never sent there, with the value; None when it may be. A name is only
+    resolved on sending.
+
+    A body with a longer address is refused. One out of a scenario, or out of a state document or a
+    store of an earlier version, is read, and is never called.
+    """
+    if len(url) > LONGEST_ADDRESS:
+        words = f"one of more than {LONGEST_ADDRESS} is never called"
+        return f"got an address of {len(url)} characters; {words}"
     try:
         parts = urlsplit(url)
         name = parts.hostname or ""

@@ -93,7 +93,11 @@ def mask_printed(text: str) -> str:
 
 def mask_start(text: str, most: int) -> str:
     """The first ``most`` characters of a masked text; a long text is not examined as a whole."""
-    return mask_text(text[: most + LONGEST_CARD_TEXT])[:most]
+    return _masked_start(text[: most + LONGEST_CARD_TEXT])[:most]
+
+
+_masked_start = lru_cache(maxsize=1_000)(mask_text)
+"""The beginnings that were masked last: a value that a thousand rules look at is masked once."""
 
 
 def printable(text: str) -> str:

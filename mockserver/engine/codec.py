@@ -37,6 +37,8 @@ _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 
 Write = Callable[[Any, bool], Any]
 Read = Callable[[Any, CardRegistry], Any]
+WriteSteps = Callable[[Any, bool], Cooperative[Any]]
+ReadSteps = Callable[[Any, CardRegistry], Cooperative[Any]]
 
 
 class ImportFault(ValueError):
@@ -60,28 +62,31 @@ def _refuse(words: str) -> Any:
     raise _wanted(words)
 
 
-class Steps(NamedTuple):
-    """How a value that may be long is written and read with a pause after each part; what is read is used up."""
-
-    write: Callable[[Any, bool], Cooperative[Any]]
-    read: Callable[[Any, CardRegistry], Cooperative[Any]]
-
-
 class Form(NamedTuple):
     """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``.
-    What may be long is a ``list``, a ``dict`` or a record with one of them: it has ``steps``."""
+
+    What may be long has ``write_steps`` and ``read_steps``, which pause after each part; what is read by
+    them is used up. That is a ``list``, a ``dict`` or a record with one of them. Any other mapping, such
+    as metadata, and what holds one, has ``write_steps`` alone: it is read quickly, but each of its texts
+    is masked as it is written.
+    """
 
     write: Write
     read: Read
-    steps: Steps | None = None
+    write_steps: WriteSteps | None = None
+    read_steps: ReadSteps | None = None
 
     def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[Any]:
         """The plain data of a value, with a pause after each part of one that may be long."""
-        return (yield from self.steps.write(value, secrets)) if self.steps else self.write(value, secrets)
+        if self.write_steps is None:
+            return self.write(value, secrets)
+        return (yield from self.write_steps(value, secrets))
 
     def read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
         """The value of plain data, which is used up by that, with pauses alike. Raises ``ImportFault``."""
-        return (yield from self.steps.read(raw, cards)) if self.steps else self.read(raw, cards)
+        if self.read_steps is None:
+            return self.read(raw, cards)
+        return (yield from self.read_steps(raw, cards))
 
 
 @cache
@@ -110,9 +115,7 @@ def form(annotation: Any) -> Form:
             parts = [form(hints[name]) for name in annotation._fields]
             return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
         if is_dataclass(annotation):
-            record = _Fields(annotation)
-            in_steps = Steps(record.write_in_steps, record.read_in_steps)
-            return _in_steps(in_steps) if record.long else Form(record.write, record.read)
+            return _Fields(annotation).form()
     raise TypeError(f"{annotation} has no form in a state document")
 
 
@@ -129,7 +132,13 @@ def _union(members: Sequence[Any]) -> Form:
         name = type(value).__name__
         return {KIND: name, **kinds[name].write(value, secrets)}
 
-    return Form(write, read)
+    def write_steps(value: Any, secrets: bool) -> Cooperative[Any]:
+        name = type(value).__name__
+        written = yield from kinds[name].write_in_steps(value, secrets)
+        return {KIND: name, **written}
+
+    is_long = any(kind.write_steps for kind in kinds.values())
+    return Form(write, read, write_steps if is_long else None)
 
 
 def _mapping(key: Any, item: Form, *, is_long: bool) -> Form:
@@ -152,7 +161,7 @@ def _mapping(key: Any, item: Form, *, is_long: bool) -> Form:
         values = yield from _every(((name, item, held) for name, held in raw.items()), cards)
         return dict(zip(keys, values, strict=True))
 
-    return _in_steps(Steps(write, read), is_long=is_long)
+    return Form(_at_once(write), _at_once(read), write, read if is_long else None)
 
 
 def stored(cls: type) -> list[Field[Any]]:
@@ -161,14 +170,15 @@ def stored(cls: type) -> list[Field[Any]]:
 
 
 class _Fields:
-    """The fields of a record: their forms, how each is written, and which may be ``long``."""
+    """The fields of a record: their forms, how each is written, and which take long."""
 
     def __init__(self, cls: type) -> None:
         parts, hints = stored(cls), get_type_hints(cls, include_extras=True)
         self._cls = cls
         self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
         self._forms = {one.name: form(hints[one.name]) for one in parts}
-        self.long = {name: part.steps for name, part in self._forms.items() if part.steps}
+        self._write_steps = {name: part.write_steps for name, part in self._forms.items() if part.write_steps}
+        self._is_read_in_steps = any(part.read_steps for part in self._forms.values())
         # A field whose default is None is left out where it has it.
         self._writes = [(one.name, one.default is None, not one.repr, self._writer(one.name)) for one in parts]
 
@@ -176,9 +186,20 @@ class _Fields:
         """What writes a field that is not long: the text of a phone number is masked as such."""
         if is_for_phones(name):
             return lambda value, secrets: value if secrets else mask_field(name, value)
-        return self._forms[name].write if name not in self.long else None
+        return self._forms[name].write if name not in self._write_steps else None
 
-    def write(self, value: Any, secrets: bool) -> dict[str, Any]:
+    def form(self) -> Form:
+        """The form of the record."""
+        made = Form(self._write, self._read)
+        if self._write_steps:
+            steps = self._write_in_steps
+            made = made._replace(write=_at_once(steps), write_steps=steps)
+        if self._is_read_in_steps:
+            reading = self._read_in_steps
+            made = made._replace(read=_at_once(reading), read_steps=reading)
+        return made
+
+    def _write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names; those that may be long as they are."""
         out: dict[str, Any] = {}
         for name, is_optional, is_secret, write in self._writes:
@@ -190,25 +211,26 @@ class _Fields:
             out[name] = held if held is None or write is None else write(held, secrets)
         return out
 
-    def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
+    def _write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
         """The same with those that may be long, and a pause after each part of them."""
-        out = self.write(value, secrets)
-        for name, steps in self.long.items():
-            out[name] = yield from steps.write(out[name], secrets)
+        out = self._write(value, secrets)
+        for name, write_steps in self._write_steps.items():
+            if out.get(name) is not None:
+                out[name] = yield from write_steps(out[name], secrets)
         return out
 
-    def read(self, raw: Any, cards: CardRegistry) -> Any:
+    def _read(self, raw: Any, cards: CardRegistry) -> Any:
         """The value of such fields. Raises ``ImportFault``."""
         forms = self._forms
         try:
             made = self._cls(**{name: forms[name].read(item, cards) for name, item in raw.items()})
         except (AttributeError, KeyError, TypeError, ImportFault):
             # Read part by part, it says all that is wrong with it.
-            made = run_to_end(self.read_in_steps(raw, cards))
+            made = run_to_end(self._read_in_steps(raw, cards))
         # Every object with the same card shares the facts of its number.
         return cards.remember(made) if self._cls is CardNumber else made
 
-    def read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
+    def _read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
         """The same of a document, with a pause after each part."""
         if not isinstance(raw, dict):
             raise _wanted("an object")
@@ -231,16 +253,9 @@ class _Fields:
         return unknown + missing
 
 
-def _in_steps(steps: Steps, *, is_long: bool = True) -> Form:
-    """The form of what is written and read part by part; without pauses where it is never long."""
-
-    def write(value: Any, secrets: bool) -> Any:
-        return run_to_end(steps.write(value, secrets))
-
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        return run_to_end(steps.read(raw, cards))
-
-    return Form(write, read, steps if is_long else None)
+def _at_once(steps: Callable[[Any, Any], Cooperative[Any]]) -> Callable[[Any, Any], Any]:
+    """The same work without a pause."""
+    return lambda value, how: run_to_end(steps(value, how))
 
 
 def _every(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
@@ -250,7 +265,8 @@ def _every(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Co
     faults: list[tuple[str, str]] = []
     for name, form, item in parts:
         try:
-            made.append((yield from form.steps.read(item, cards)) if form.steps else form.read(item, cards))
+            steps = form.read_steps
+            made.append(form.read(item, cards) if steps is None else (yield from steps(item, cards)))
         except ImportFault as fault:
             faults += fault.within(name)
             if len(faults) >= MOST_FAULTS:
@@ -278,7 +294,8 @@ def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
         items = yield from _every(((place, item, one) for place, one in numbered), cards)
         return items if is_long else shape(items)
 
-    return _in_steps(Steps(write, read), is_long=is_long)
+    write_steps = write if is_long or item.write_steps else None
+    return Form(_at_once(write), _at_once(read), write_steps, read if is_long else None)
 
 
 def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
@@ -308,11 +325,17 @@ def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any], later: int 
 
 
 def _optional(only: Form) -> Form:
-    # A secret that was not exported is read as None wherever the class knows None.
-    return Form(
-        lambda value, secrets: None if value is None else only.write(value, secrets),
-        lambda raw, cards: None if raw is None else only.read(raw, cards),
-    )
+    def write(value: Any, secrets: bool) -> Any:
+        return None if value is None else only.write(value, secrets)
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        # A secret that was not exported is read as None wherever the class knows None.
+        return None if raw is None else only.read(raw, cards)
+
+    def write_steps(value: Any, secrets: bool) -> Cooperative[Any]:
+        return None if value is None else (yield from only.write_in_steps(value, secrets))
+
+    return Form(write, read, write_steps if only.write_steps else None)
 
 
 def _enum(cls: type[Enum]) -> Form:
@@ -334,7 +357,7 @@ def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> F
                 raise ImportFault(("", words))
         return value
 
-    return Form(base.write, read) if faults else base
+    return Form(base.write, read, base.write_steps) if faults else base
 
 
 def _exactly(kind: type, words: str) -> Read:

@@ -6,7 +6,7 @@ of an imported document has equal bytes.
 Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace
 from heapq import heappush
@@ -125,6 +125,16 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
 def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
     """The same at once, where there is nobody else to serve."""
     return run_to_end(export(sandbox, secrets=secrets))
+
+
+def shown_pairs(pairs: Iterable[tuple[Any, Any]], take: Callable[[Any, Any, Any], None]) -> Cooperative[None]:
+    """Give ``take`` the first object of each pair, and both as an export without secrets shows them."""
+    for mine, theirs in pairs:
+        write_in_steps = form(mine.__class__).write_in_steps
+        here = yield from write_in_steps(mine, False)
+        there = yield from write_in_steps(theirs, False)
+        take(mine, here, there)
+        yield
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:

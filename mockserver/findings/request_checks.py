@@ -66,6 +66,8 @@ class RequestChecks:
             self._unknown(call, call.unknown)
         for name, words in call.undocumented.items():
             self._raise("undocumented-form", call, f"{name}: {words}", field=name)
+        for name, words in call.misread.items():
+            self._raise("query-not-as-written", call, f"{name}: {words}", field=name)
         may_be_inexact = call.code is not None or call.op in ALSO_TAKEN
         if may_be_inexact and (where := inexact(call)) is not None:
             self._raise("amount-not-exact", call, f"{where} is not exact")

@@ -7,7 +7,7 @@ the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -57,6 +57,7 @@ from mockserver.wire import content, refusals
 from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal, stray_fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
+from mockserver.wire.query_checks import MisreadParameter, misread_in, refused_among
 
 _SILENCE = (SILENCE[Stage.ARRIVAL],)
 
@@ -232,6 +233,7 @@ class OperationEndpoint(Endpoint):
             request.asked = no_fields(query or Body)
             return read
         request.asked = Fields.of_query(query or Body, request.query, profile.reads_commas)
+        request.misread = misread_in(query or Body, request.query)
         return read or request.asked
 
     def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
@@ -278,7 +280,7 @@ class OperationEndpoint(Endpoint):
         profile = profile_of(sandbox.assumed)
         body, query = request.fields.body, request.asked.body
         try:
-            if body is None or query is None:
+            if body is None or query is None or request.misread:
                 body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
@@ -318,6 +320,8 @@ class OperationEndpoint(Endpoint):
         query = self._typed(request.asked, self.route.query, strict, faults)
         body = self._typed(request.fields, self.route.body, strict, faults)
         self._note_ignored(step, request)
+        for one in self._refused_parameters(request, step):
+            faults.setdefault(pascal([one.name]), one.refusal)
         if strict:
             places = self._misplaced(request)
             for name in stray_fields(self.op, places):
@@ -325,6 +329,14 @@ class OperationEndpoint(Endpoint):
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query
+
+    def _refused_parameters(self, request: Request, step: Step) -> Sequence[MisreadParameter]:
+        """The parameters that are refused because they would be read other than they are written."""
+        if not request.misread:
+            return ()
+        step.result.assumed += dict.fromkeys(one.assumption for one in request.misread)
+        config, profile = step.sandbox.config, profile_of(step.sandbox.assumed)
+        return refused_among(request.misread, profile.blank_query, profile.raw_plus, strict=config.strict)
 
     def _typed(self, given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]) -> Body | None:
         """The model of some fields, None where the route has none; their faults are added to ``faults``."""

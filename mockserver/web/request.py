@@ -3,7 +3,7 @@ cost of request and response objects."""
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import field
 from itertools import chain
 from typing import Any
@@ -22,6 +22,7 @@ from mockserver.scenario.transport import Transport
 from mockserver.wire import refusals
 from mockserver.wire.fields import NO_FIELDS, Fields, parameters_of
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
+from mockserver.wire.query_checks import MisreadParameter
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -249,7 +250,8 @@ class Request:
     as under way (``in_use``), and the ``step`` that it took there. ``path`` are the placeholders of ``resource``;
     ``receive`` says when the client leaves, ``decided`` what the rules said while its body was sent. ``parts`` are the
     body of one that is read in parts. ``fields`` are those of its body, ``asked`` those of its query, once an operation
-    has read them; ``unknown`` those that it does not read, each with a hint."""
+    has read them; ``unknown`` those that it does not read, each with a hint; ``misread`` the parameters that it
+    reads other than they are written."""
 
     method: str
     resource: str
@@ -267,6 +269,7 @@ class Request:
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
     unknown: Mapping[str, str] | None = None
+    misread: Sequence[MisreadParameter] = ()
 
     @property
     def is_in_process(self) -> bool:

@@ -89,6 +89,7 @@ def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
         currency=_currency_of(step) if code is not None or op in ALSO_TAKEN else None,
         unknown=request.unknown,
         undocumented=step.result.undocumented,
+        misread={one.name: one.words for one in request.misread},
         # While the clock stands, a week of reads takes no time.
         pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
         is_repeat=result.is_repeat,

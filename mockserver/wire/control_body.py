@@ -17,6 +17,9 @@ from mockserver.wire.fields import Body, Folded, names_of, pascal, refuse_many, 
 
 B = TypeVar("B", bound="ControlBody")
 
+MOST_MEMBERS = 25_000
+"""Members of objects, and items of lists, that the body of one control call may have."""
+
 
 class ControlBody(Body):
     """Base of what control calls carry: by itself, nothing."""
@@ -40,5 +43,5 @@ def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") 
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
         raise invalid({pascal([name]): words for name, words in faults.items()})
     folded = Folded(dict(given), [], [])
-    refuse_many(folded)
+    refuse_many(folded, MOST_MEMBERS)
     return validate(model, folded)

@@ -57,6 +57,12 @@ def read_moment(value: object) -> Instant:
             raise ValueError(f"got {kinds.get(type(value), 'a value of another type')}, {_ALLOWED}")
 
 
+def has_blank_for_plus(text: str) -> bool:
+    """Whether a date-time has a blank where the plus sign of its zone belongs."""
+    found = re.fullmatch(_ISO, text.strip(), re.ASCII)
+    return found is not None and found["plus"] is not None
+
+
 def _read_text(text: str) -> Instant:
     bare = text.strip()
     if re.fullmatch(_EPOCH, bare, re.ASCII):

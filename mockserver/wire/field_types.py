@@ -7,16 +7,17 @@ Sources: docs/spec/service.md; docs/spec/published-facts.md, 1.0 (``[]`` as an e
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
+from itertools import islice
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from mockserver.assumptions import Profile
-from mockserver.domain.addresses import is_web_address, never_called
+from mockserver.domain.addresses import LONGEST_ADDRESS, is_web_address, never_called
 from mockserver.domain.clock import FASTEST, ClockMode, Instant, parse_duration, parse_instant
 from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import nearest
@@ -34,7 +35,16 @@ MOST_ITEMS = 1_000
 MOST_CHOICES = 100
 """Names of a small set in a list of a body: to find the nearest known one of each wrong name takes long."""
 
-_LONGEST_NAME, _LONGEST_SHOWN = 100, 20
+MOST_CHARACTERS = 10_000
+"""Characters of a text that has no other limit. A wallet's encrypted data, the longest text that published
+clients send, has less than 6,000."""
+
+MOST_ENTRIES, MOST_OF_KEY, MOST_OF_METADATA = 500, 100, 2_000
+"""Entries of metadata, and of any other map of texts; characters of a key, and of a value of metadata.
+Each value is masked wherever it is shown."""
+
+_MOST_FAULTS_OF_MAP = 10
+_LONGEST_NAME, _LONGEST_SHOWN, _LONGEST_KEY_SHOWN = 100, 20, 40
 _LARGEST_WHOLE = 10**18
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 _TEXT: Schema = {"type": "string"}
@@ -80,38 +90,76 @@ def _without(fault_of: Callable[[str], str | None]) -> AfterValidator:
     return AfterValidator(read)
 
 
-NonEmpty = Annotated[str, Field(min_length=1)]
+_MOST = Field(max_length=MOST_CHARACTERS)
+
+Text = Annotated[str, _MOST]
+NonEmpty = Annotated[str, Field(min_length=1), _MOST]
 Text40 = Annotated[str, Field(max_length=40)]
 Text100 = Annotated[str, Field(max_length=100)]
 AttemptKey = Annotated[str, Field(min_length=1, max_length=64)]
-HeaderValue = Annotated[str, _without(header_fault)]
-Receiver = Annotated[str, Field(min_length=1), _without(never_called)]
+HeaderValue = Annotated[str, _MOST, _without(header_fault)]
+BatchText = Annotated[str, Field(min_length=1)]
+"""The lines of a batch: its body has a limit in bytes, and each line one of its own."""
+
+ImageText = str
+"""An image in base64: the assumption ``link.image_maximum`` says how large it may be."""
+
+WebhookAddress = Annotated[str, Field(min_length=1, max_length=LONGEST_ADDRESS)]
+"""An address that webhooks may be sent to."""
+
+Receiver = Annotated[WebhookAddress, _without(never_called)]
 """The address of a webhook receiver. One that the sandbox never calls is refused."""
 
-ReceiverOrNowhere = Annotated[str, _without(never_called)]
+ReceiverOrNowhere = Annotated[str, Field(max_length=LONGEST_ADDRESS), _without(never_called)]
 """The same, but a blank text is no receiver."""
 
 
-def _read_map(value: object) -> dict[str, str]:
-    """A map of texts; keys keep their case, numbers and flags become texts, and what is null is left out."""
-    if value == []:
-        return {}
-    if not isinstance(value, dict):
-        raise ValueError("wanted an object of texts")
-    return {key: _scalar(key, item) for key, item in value.items() if item is not None}
+def text_map(longest: int) -> Reads:
+    """Reads a map of texts of at most ``longest`` characters; keys keep their case, numbers and flags become
+    texts, and what is null is left out."""
+
+    def read(value: object) -> dict[str, str]:
+        if value == []:
+            return {}
+        if not isinstance(value, dict):
+            raise ValueError("wanted an object of texts")
+        if len(value) > MOST_ENTRIES:
+            raise ValueError(f"got {len(value)}, wanted at most {MOST_ENTRIES} entries")
+        texts = {key: _scalar(item) for key, item in value.items() if item is not None}
+        faults = list(islice(_faults_of_map(texts, longest), _MOST_FAULTS_OF_MAP))
+        if faults:
+            raise ValueError("; ".join(faults))
+        return {key: text for key, text in texts.items() if text is not None}
+
+    key = {"maxLength": MOST_OF_KEY}
+    text = {"type": "string", "maxLength": longest}
+    said = {"maxProperties": MOST_ENTRIES, "propertyNames": key, "additionalProperties": text}
+    return Reads(read, {"type": "object", **said})
 
 
-def _scalar(key: str, value: object) -> str:
+def _scalar(value: object) -> str | None:
+    """The text of a value; None for an object or a list, which has none."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | Decimal):
-        return str(value)
-    raise ValueError(f"wanted a text under '{key[:40]}', not an object or a list")
+    return str(value) if isinstance(value, int | Decimal) else None
 
 
-TextMap = Annotated[dict[str, str], Reads(_read_map, {"type": "object", "additionalProperties": _TEXT})]
+def _faults_of_map(texts: Mapping[str, str | None], longest: int) -> Iterator[str]:
+    for key, text in texts.items():
+        shown = mask_start(key, _LONGEST_KEY_SHOWN)
+        if len(key) > MOST_OF_KEY:
+            yield f"got a key '{shown}...' of {len(key)}, wanted at most {MOST_OF_KEY} characters"
+        if text is None:
+            yield f"wanted a text under '{shown}', not an object or a list"
+        elif len(text) > longest:
+            yield f"got {len(text)} under '{shown}', wanted at most {longest} characters"
+
+
+Metadata = Annotated[dict[str, str], text_map(MOST_OF_METADATA)]
+TextMap = Annotated[dict[str, str], text_map(MOST_CHARACTERS)]
+"""Any other map of texts."""
 
 # Numbers, flags and times
 
@@ -257,6 +305,8 @@ def _read_key(value: object) -> str:
 
 
 def _read_address(value: object) -> str:
+    if isinstance(value, str) and len(value) > LONGEST_ADDRESS:
+        raise ValueError(f"got {len(value)}, wanted at most {LONGEST_ADDRESS} characters")
     if not isinstance(value, str) or not is_web_address(value):
         raise ValueError("wanted an absolute http or https address")
     why = never_called(value)
@@ -275,9 +325,11 @@ def _read_date_time(value: object) -> int:
 
 _NAME_SCHEMA: Schema = {"type": "string", "minLength": 1, "maxLength": _LONGEST_NAME}
 
+_ADDRESS_SCHEMA: Schema = {"type": "string", "format": "uri", "maxLength": LONGEST_ADDRESS}
+
 PrintableName = Annotated[str, Reads(_read_name, _NAME_SCHEMA)]
 SecretKey = Annotated[str, Reads(_read_key, _TEXT)]
-WebAddress = Annotated[str, Reads(_read_address, {"type": "string", "format": "uri"})]
+WebAddress = Annotated[str, Reads(_read_address, _ADDRESS_SCHEMA)]
 Switch = Annotated[bool, Reads(_read_switch, {"type": "boolean"})]
 Duration = Annotated[int, Reads(_read_duration, _TEXT)]
 """A duration such as ``1h30m``, in microseconds."""

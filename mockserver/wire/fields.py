@@ -21,14 +21,16 @@ from pydantic import AliasChoices, AliasGenerator, BaseModel, ConfigDict
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.clock import Instant
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest, nearest_of
 from mockserver.domain.masking import mask_field, mask_start
 from mockserver.domain.reading import camel, capitalised, query_pairs
 from mockserver.domain.record import mutable, read_table, record
-from mockserver.wire.jsonio import MalformedJson, holds_few, loads
+from mockserver.wire.jsonio import MalformedJson, count_of_values, loads
 
-MOST_FIELDS = 25_000
-"""Fields, and items of lists, of one body: one step reads them all, and serves no other request meanwhile."""
+MOST_FIELDS = 2_000
+"""Fields, and items of lists, of one body of the payments API: one step reads them all, and serves no other
+request meanwhile."""
 
 COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 """A number that has a decimal comma."""
@@ -38,7 +40,7 @@ _WORDS: Mapping[str, str] = {
     "missing": "required",
     "string_type": "wanted a text",
     "string_too_short": "wanted a text that is not empty",
-    "string_too_long": "wanted at most {max_length} characters",
+    "string_too_long": "got {length}, wanted at most {max_length} characters",
     "model_type": "wanted an object",
     "dict_type": "wanted an object",
     "list_type": "wanted a list",
@@ -54,7 +56,8 @@ def _spellings(name: str) -> AliasChoices:
 class Body(BaseModel):
     """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
 
-    ``also_read`` has further names by which fields are read, each with the usual one.
+    ``also_read`` has further names by which fields are read, each with the usual one; ``may_be_blank`` the
+    parameters of a query that say nothing without a value, and do nothing else then.
     """
 
     model_config = ConfigDict(
@@ -62,6 +65,7 @@ class Body(BaseModel):
     )
 
     also_read: ClassVar[Mapping[str, str]] = {}
+    may_be_blank: ClassVar[frozenset[str]] = frozenset()
 
 
 def names_of(body: type[Body]) -> list[str]:
@@ -78,6 +82,7 @@ class Spelling:
     nested: type[Body] | None
     many: bool
     number: bool
+    moment: bool
 
 
 @mutable
@@ -98,7 +103,13 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
     for alias, field in zip(names_of(model), model.model_fields.values(), strict=True):
         parts = list(parts_of(field.annotation))
         many = list in [get_origin(part) for part in parts]
-        spelling = Spelling(alias, nested_body(field.annotation), many, Decimal in parts)
+        spelling = Spelling(
+            alias,
+            nested_body(field.annotation),
+            many,
+            number=Decimal in parts,
+            moment=Instant in parts,
+        )
         for word in (alias, *(other for other, usual in model.also_read.items() if usual == alias)):
             table |= dict.fromkeys((word, capitalised(word), word.lower()), spelling)
     return table
@@ -156,10 +167,14 @@ def _fold_inner(spelling: Spelling, value: Any, path: str, folded: Folded) -> An
     return [_fold(nested, one, f"{path}.{place}.", folded) if isinstance(one, dict) else one for place, one in items]
 
 
-def refuse_many(folded: Folded) -> None:
-    """Raises ``Invalid`` (90) for a body of more than ``MOST_FIELDS`` fields and items of lists."""
-    if not holds_few(folded.values, MOST_FIELDS - len(folded.unknown)):
-        raise invalid({"Body": f"wanted at most {MOST_FIELDS} fields and items of lists"})
+def refuse_many(folded: Folded, most: int) -> None:
+    """Raises ``Invalid`` (90) for a body of more than ``most`` fields and items of lists. What an unknown field
+    holds is not read, and does not count."""
+    unknown = len(folded.unknown)
+    count = unknown + count_of_values(folded.values, most - unknown)
+    if count > most:
+        words = f"got {count} or more, wanted at most {most} fields and items of lists"
+        raise invalid({"Body": words})
 
 
 def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
@@ -181,7 +196,7 @@ def validate(model: type[B], folded: Folded, *, refused: Sequence[str] = ()) -> 
     try:
         body = model.model_validate(folded.values)
     except ValidationError as problem:
-        for fault in problem.errors(include_url=False, include_input=False)[:MOST_FAULTS]:
+        for fault in problem.errors(include_url=False)[:MOST_FAULTS]:
             details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))
         raise invalid(details) from None
     if details:
@@ -195,7 +210,12 @@ def pascal(parts: Sequence[str]) -> str:
 
 
 def _words(fault: ErrorDetails) -> str:
-    return _WORDS[fault["type"]].format(**fault.get("ctx", {})) if fault["type"] in _WORDS else fault["msg"]
+    words = _WORDS.get(fault["type"])
+    if words is None:
+        return fault["msg"]
+    given = fault["input"]
+    length = len(given) if isinstance(given, str) else 0
+    return words.format(**fault.get("ctx", {}), length=length)
 
 
 _LONGEST_SHOWN = 60
@@ -231,7 +251,7 @@ class Fields(Mapping[str, object]):
         self._given = given
         self._folded: Folded | None = None
         self.body: Body | None = None
-        if given is None or len(text) > 2 * MOST_FIELDS:
+        if given is None or self._may_be_too_many():
             return
         try:
             self.body = model.__pydantic_validator__.validate_python(given, extra="forbid")
@@ -294,10 +314,17 @@ class Fields(Mapping[str, object]):
     def typed(self, model: type[B], *, refused: Sequence[str] = ()) -> B:
         """The fields as a model. Raises ``Invalid`` (90) with every fault; unknown fields that are ``refused`` are
         faults too."""
-        if len(self._text) > 2 * MOST_FIELDS:
-            refuse_many(self.folded)
+        if self._may_be_too_many():
+            refuse_many(self.folded, MOST_FIELDS)
         body: Any = self.body
         return body if type(body) is model else validate(model, self.folded, refused=refused)
+
+    def _may_be_too_many(self) -> bool:
+        """Whether there may be more fields than are read. Each takes two characters or more, so that a short
+        text need not be counted."""
+        if not self.is_body or len(self._text) <= 2 * MOST_FIELDS:
+            return False
+        return count_of_values(self._given, MOST_FIELDS) > MOST_FIELDS
 
     def release(self) -> None:
         """Let go of all but the text."""

@@ -40,6 +40,15 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # What a search for the place of a fault must distinguish: texts, brackets, numbers.
 _TOKEN = r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity'
 
+# What of a text can be decoded by itself: no escape is cut, and no pair of surrogates. The first half of a pair is
+# left for later when the window ends before the second.
+_PART_OF_TEXT = re.compile(
+    r'(?s)(?:[^"\\]++|\\[^u]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}(?=.{6}))*+'
+)
+
+_LONGEST_ESCAPE = 12
+"""Characters of a pair of surrogates, each as an escape."""
+
 _BLANKS = re.compile(f"[{_BLANK}]*+")
 _COLON = re.compile(f"[{_BLANK}]*+:")
 _MOST_OF_KEY = 60
@@ -174,13 +183,14 @@ def _depth_of(value: object) -> int:
     return sum(1 for _ in _levels(value))
 
 
-def holds_few(value: object, most: int) -> bool:
-    """Whether no more than so many values are in a value, at whatever depth."""
+def count_of_values(value: object, most: int) -> int:
+    """How many values are in a value, at whatever depth; of more than ``most`` the outer levels are counted."""
+    count = 0
     for level in _levels(value):
-        most -= sum(map(len, level))
-        if most < 0:
-            return False
-    return True
+        count += sum(map(len, level))
+        if count > most:
+            break
+    return count
 
 
 def _half_pair_in(text: str) -> int | None:
@@ -331,7 +341,7 @@ class _Window:
         """Leave behind what is read and decode more, at least as much as is left; False at the end of the text."""
         if self.is_last:
             return False
-        self._line, self._column = self._place()
+        self._line, self._column = self.place(self.at)
         self.text, self.at = self.text[self.at :], 0
         raw = self._taken(max(WINDOW, len(self.text)))
         try:
@@ -356,11 +366,11 @@ class _Window:
 
     def malformed(self, words: str) -> MalformedJson:
         """What is wrong at the character that was gone to."""
-        return MalformedJson(words, *self._place())
+        return MalformedJson(words, *self.place(self.at))
 
-    def _place(self) -> tuple[int, int]:
-        """The line and the column of the character that was gone to."""
-        line, column = _place_in(self.text, self.at)
+    def place(self, offset: int) -> tuple[int, int]:
+        """The line and the column of a character of the window."""
+        line, column = _place_in(self.text, offset)
         return self._line + line - 1, column if line > 1 else self._column + column - 1
 
 
@@ -371,7 +381,9 @@ class _Reader:
         self.text = text
         self._is_unique = unique
         self._known = known
-        self._scalar_start = 0
+        # Where the last text began: in the window, and in the document when the window has gone on since.
+        self._begun = 0
+        self._begun_at: tuple[int, int] | None = None
         self._decode = (_UNIQUE_DECODER if unique else _DECODER).raw_decode
 
     def character(self) -> Cooperative[str]:
@@ -391,8 +403,10 @@ class _Reader:
         if len(text.text) - text.at < WINDOW // 2:
             text.go_on()
         yield
+        if char == '"':
+            return (yield from self._text())
         if char not in ("{", "["):
-            return (yield from self._scalar(char))
+            return self._scalar()
         whole = self._whole(MAX_DEPTH - depth)
         if whole is not None:
             return whole
@@ -410,35 +424,83 @@ class _Reader:
         openings = text.text.count("{", begin, end) + text.text.count("[", begin, end)
         if openings > levels and _depth_of(value) > levels:
             return None
-        self._refuse_half_pair(begin, end)
+        half = self._half_pair(begin, end)
+        if half is not None:
+            raise half
         text.at = end
         return value
 
-    def _scalar(self, char: str) -> Cooperative[Any]:
-        """The text, number or word that begins here."""
+    def _scalar(self) -> Any:
+        """The number or word that begins here."""
         text = self.text
-        while True:
-            if char != '"' and len(text.text) - text.at < _LONGEST_NUMBER and text.go_on():
-                continue
-            try:
-                value, end = self._decode(text.text, text.at)
-            except (json.JSONDecodeError, _NotTaken) as fault:
-                if char == '"' and text.go_on():
-                    yield
-                    continue
-                text.at = fault.pos if isinstance(fault, json.JSONDecodeError) else text.at
-                words = f"not JSON: {fault.msg}" if isinstance(fault, json.JSONDecodeError) else str(fault)
-                raise text.malformed(words) from None
-            self._scalar_start = text.at
-            self._refuse_half_pair(text.at, end)
-            text.at = end
-            return value
+        while len(text.text) - text.at < _LONGEST_NUMBER and text.go_on():
+            pass
+        try:
+            value, text.at = self._decode(text.text, text.at)
+        except _NotTaken as refused:
+            raise text.malformed(str(refused)) from None
+        except json.JSONDecodeError as fault:
+            text.at = fault.pos
+            raise text.malformed(f"not JSON: {fault.msg}") from None
+        return value
 
-    def _refuse_half_pair(self, begin: int, end: int) -> None:
+    def _text(self) -> Cooperative[str]:
+        """The text that begins here. It may be as long as the document: one that goes on behind the window is
+        decoded part by part, with a pause after each."""
+        text, parts = self.text, list[str]()
+        half: MalformedJson | None = None
+        self._begun, self._begun_at = text.at, None
+        text.at += 1
+        while True:
+            stop = _PART_OF_TEXT.match(text.text, text.at).end()  # type: ignore[union-attr]
+            is_closed = text.text[stop : stop + 1] == '"'
+            is_faulty = stop == text.at and len(text.text) - stop >= _LONGEST_ESCAPE
+            if is_closed or is_faulty or text.is_last:
+                # To decode a faulty rest, or one without an end, raises.
+                end = stop + 1 if is_closed else len(text.text)
+                parts.append(self._decoded(text.text[text.at : end]))
+                half = half or self._half_pair(text.at, end)
+                # What is no JSON at all is told first, wherever in the text it stands.
+                if half is not None:
+                    raise half
+                text.at = end
+                return "".join(parts)
+            parts.append(self._decoded(text.text[text.at : stop] + '"'))
+            half = half or self._half_pair(text.at, stop)
+            self._begun_at = self._begun_place()
+            text.at = stop
+            text.go_on()
+            yield
+
+    def _decoded(self, written: str) -> str:
+        """The part of a text that is written here, up to a quote. Raises ``MalformedJson``."""
+        try:
+            value: str = self._decode('"' + written)[0]
+        except json.JSONDecodeError as fault:
+            raise self._not_json(fault) from None
+        return value
+
+    def _not_json(self, fault: json.JSONDecodeError) -> MalformedJson:
+        """A fault of a text that was decoded from here on, behind a quote."""
+        words = f"not JSON: {fault.msg}"
+        if fault.pos == 0:
+            return MalformedJson(words, *self._begun_place())
+        self.text.at += fault.pos - 1
+        return self.text.malformed(words)
+
+    def _begun_place(self) -> tuple[int, int]:
+        """The line and the column at which the last text began."""
+        return self._begun_at or self.text.place(self._begun)
+
+    def _half_pair(self, begin: int, end: int) -> MalformedJson | None:
+        """The refusal of the first half of a surrogate pair in a part of the window that has no other half."""
         text = self.text
-        if _SURROGATE.search(text.text, begin, end) and (place := _half_pair_in(text.text[begin:end])) is not None:
-            text.at = begin + place
-            raise text.malformed("half of a surrogate pair")
+        if _SURROGATE.search(text.text, begin, end) is None:
+            return None
+        place = _half_pair_in(text.text[begin:end])
+        if place is None:
+            return None
+        return MalformedJson("half of a surrogate pair", *text.place(begin + place))
 
     def _opened(self, depth: int, name: str) -> Cooperative[Any]:
         """The object or array that begins here, member by member."""
@@ -472,10 +534,9 @@ class _Reader:
         text = self.text
         if (yield from self.character()) != '"':
             raise text.malformed("not JSON: Expecting property name enclosed in double quotes")
-        key: str = yield from self._scalar('"')
+        key = yield from self._text()
         if self._is_unique and key in into:
-            text.at = self._scalar_start
-            raise text.malformed(_given_twice(key))
+            raise MalformedJson(_given_twice(key), *self._begun_place())
         if (yield from self.character()) != ":":
             raise text.malformed("not JSON: Expecting ':' delimiter")
         text.at += 1

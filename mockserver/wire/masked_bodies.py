@@ -34,8 +34,8 @@ _MOST_SPELT = 700
 _MOST_SHOWN = 100_000
 _LEAST_SHOWN = 5
 _LIKE_A_CARD = 60
-"""Characters of a body that are shown, those for which a value counts at least, and those for which it also counts when
-it has as many digits as a card number: it is looked at far longer."""
+"""Characters of a body that are shown, those for which a value counts at least, and those for which it also counts as
+often as it has as many digits as a card number: it is looked at far longer."""
 
 
 def mask_body(raw: bytes, field: ShownField = mask_field) -> object:
@@ -121,8 +121,7 @@ class _Shown:
         return f"{self._masked(text[: most + LONGEST_CARD_TEXT], name)[:most]}... ({len(text)} characters)"
 
     def _masked(self, text: str, name: str) -> str:
-        if sum(map(str.isdecimal, text)) >= MIN_LENGTH:
-            self.left -= _LIKE_A_CARD
+        self.left -= _LIKE_A_CARD * (sum(map(str.isdecimal, text)) // MIN_LENGTH)
         return self.field(name, text)
 
 

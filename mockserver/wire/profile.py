@@ -28,6 +28,8 @@ class WireProfile:
         self.created_status = assumed["response.created_status"]
         self.json_depth = assumed["request.json_depth"]
         self.reads_commas = assumed["request.decimal_comma"] == "read"
+        self.blank_query: str = assumed["request.blank_query"]
+        self.raw_plus: str = assumed["request.raw_plus"]
         self.refuses_unknown = assumed["request.unknown_fields"] == "refuse"
         self.iin_digits = assumed["card.iin_digits"]
         self.card_data = assumed["charge.card_data"] == "yes"

@@ -11,8 +11,8 @@ def test_long_expiry_dates_are_refused_and_not_kept() -> None:
     tracemalloc.start()
     try:
         for number in range(100):
-            refused = api.try_charge(paymentInformation=card(expiryDate=f"{number}" + "9" * 40_000))
+            refused = api.try_charge(paymentInformation=card(expiryDate=f"{number}" + "9" * 9_000))
             assert (refused.status, refused["code"]) == (400, 9)
-        assert tracemalloc.get_traced_memory()[0] < 2_000_000
+        assert tracemalloc.get_traced_memory()[0] < 500_000
     finally:
         tracemalloc.stop()

@@ -2,7 +2,7 @@
 
 from tests.driving import CARD, DUMMY, Api
 
-NOTE = {"note": "long " * 180_000}
+NOTE = {f"note-{number}": "long " * 400 for number in range(450)}
 
 
 def test_a_page_of_over_ten_megabytes_is_refused_and_a_shorter_one_is_not(api: Api) -> None:

@@ -630,7 +630,7 @@ def test_a_fork_shares_the_rows(api: Api) -> None:
 
 
 def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
-    for text in ("1\u200b" * 50_000, "\uff11" * 100_000, "123456789012x" * 8_000):
+    for text in ("1\u200b" * 1_000, "\uff11" * 2_000, "123456789012x" * 150):
         api.call(
             "POST",
             "/charge/card",
@@ -638,7 +638,7 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
         )
     short, _ = to_the_end(state_document.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
     rests, _ = to_the_end(state_document.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
-    assert rests >= short + 3
+    assert rests >= short + 2 * 3
 
 
 @pytest.mark.parametrize("rows", [1, 2, 500])

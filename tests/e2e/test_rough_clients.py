@@ -17,6 +17,9 @@ from mockserver.domain.errors import problem
 from tests.served import CHARGE, Process, serve
 
 BODY = json.dumps(CHARGE).encode()
+LONG = {f"k{number}": "a" * 2_000 for number in range(450)}
+"""As much metadata as a body of a payment may bring: its answers have 900,000 characters."""
+
 HEAD = b"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_rough\r\ncontent-length: %d\r\n\r\n" % len(
     BODY
 )
@@ -93,7 +96,7 @@ def test_a_trickling_client_is_served_and_holds_nobody_up(server: Process) -> No
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_long_answers_that_nobody_takes_wait_their_turn_and_fill_no_memory(server: Process) -> None:
-    status, made = server.call("POST", "/charge/card", CHARGE | {"metadata": {"k": "a" * 900_000}}, "sk_pipe")
+    status, made = server.call("POST", "/charge/card", CHARGE | {"metadata": LONG}, "sk_pipe")
     assert status == 201
     asked = b"GET /charge/%b HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_pipe\r\n\r\n" % made["chargeId"].encode()
     before = server.resident()

@@ -21,7 +21,7 @@ HEAVY = {
     *(f"mockserver.adapters.{name}" for name in ("strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
     "mockserver.store",
-    *(f"mockserver.web.{name}" for name in ("hosted", "openapi", "tracing")),
+    "mockserver.web.tracing",
     "mockserver.scenario.reference",
 }
 

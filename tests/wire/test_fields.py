@@ -207,11 +207,22 @@ def test_a_query_is_read_again_too() -> None:
 
 def test_a_body_of_too_many_fields_is_refused_unread() -> None:
     many = {f"number-{number}": number for number in range(MOST_FIELDS)}
-    for body in ({**CHARGE, **many}, {**CHARGE, "metadata": many}, {**CHARGE, "order": {"items": [{}] * 26_000}}):
+    items = {"order": {"items": [{}] * (MOST_FIELDS - len(CHARGE))}}
+    words = "got {count} or more, wanted at most 2000 fields and items of lists"
+    for body, count in (
+        ({**CHARGE, **many}, 2_004),
+        ({**CHARGE, "metadata": many}, 2_006),
+        ({**CHARGE, **items}, 2_005),
+    ):
         with pytest.raises(Invalid) as refused:
             read(body).typed(PROVIDER_CARD_CHARGE)
-        assert refused.value.details == {"Body": "wanted at most 25000 fields and items of lists"}
-    assert read({**CHARGE, "metadata": {f"n{number}": number for number in range(20_000)}}).typed(PROVIDER_CARD_CHARGE)
+        assert refused.value.details == {"Body": words.format(count=count)}
+
+
+def test_a_body_of_as_many_fields_as_are_read_is_taken() -> None:
+    line = {"description": "a shirt of cotton"}
+    fields = {**CHARGE, "order": {"items": [line] * 900}}
+    assert read({**fields, "metadata": {f"n{number}": number for number in range(190)}}).typed(PROVIDER_CARD_CHARGE)
 
 
 @pytest.mark.parametrize("given", [{}, {"ip": "127.0.0.1", "capture": False, "initiator": "MERCHANT", "phone": "1"}])

@@ -22,7 +22,6 @@ from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import camel
 from mockserver.domain.record import replace
 from mockserver.engine import due, state_document
-from mockserver.engine.codec import form
 from mockserver.engine.config import Beginning
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.indexed_table import Table
@@ -471,6 +470,7 @@ async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list
     counts = dict.fromkeys(("onlyHere", "onlyThere", "changed", "equal"), 0)
     named: dict[str, dict[str, Mapping[str, object]]] = {name: {} for name in counts}
     others = dict[str, Any]()
+    unlike = list[tuple[Any, Any]]()
 
     def note(name: str, row_id: str, fields: Mapping[str, object] | None = None) -> None:
         counts[name] += 1
@@ -478,16 +478,24 @@ async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list
             named[name][row_id] = fields or {}
 
     def compared(row: Any) -> None:
-        other, write = others.pop(id_of(row), None), form(row.__class__).write
+        other = others.pop(id_of(row), None)
         if other is None:
             note("onlyHere", id_of(row))
-        elif row != other and (fields := dict(_fields("", write(row, False), write(other, False)))):
+        elif row == other:
+            counts["equal"] += 1
+        else:
+            unlike.append((row, other))
+
+    def told(row: Any, here: Any, there: Any) -> None:
+        fields = dict(_fields("", here, there))
+        if fields:
             note("changed", id_of(row), fields)
         else:
             counts["equal"] += 1
 
     await for_each(theirs, lambda row: others.setdefault(id_of(row), row))
     await for_each(mine, compared)
+    await in_steps(state_document.shown_pairs(unlike, told))
     await for_each(others, lambda row_id: note("onlyThere", row_id))
     ids = {"onlyHereIds": list(named["onlyHere"]), "onlyThereIds": list(named["onlyThere"])}
     return {**counts, **ids, "changedFields": named["changed"]}

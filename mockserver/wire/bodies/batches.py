@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mockserver.domain.commands import NewBatch
 from mockserver.wire.bodies.shared import ListQuery, WebhookConfig, receiver_of
-from mockserver.wire.field_types import NonEmpty, Text100, TextMap, Whole32
+from mockserver.wire.field_types import BatchText, Metadata, Text, Text100, Whole32
 from mockserver.wire.fields import Body
 
 
@@ -19,11 +19,11 @@ class BatchCreation(Body):
 
     count: Whole32 = Field(description="number of transactions in the text")
     description: Text100
-    batch: NonEmpty = Field(
+    batch: BatchText = Field(
         description="CSV: PaymentMethodId,Amount,Currency,Reference and a line each",
     )
     webhook: WebhookConfig | None = None
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     also_read: ClassVar[Mapping[str, str]] = {"webhookConfig": "webhook"}
 
@@ -41,5 +41,5 @@ class BatchCreation(Body):
 class BatchQuery(ListQuery):
     """Every parameter of the list of batches."""
 
-    description: str | None = None
-    status: str | None = None
+    description: Text | None = None
+    status: Text | None = None

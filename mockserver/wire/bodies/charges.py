@@ -33,18 +33,28 @@ from mockserver.wire.bodies.shared import (
     WebhookConfig,
     receiver_of,
 )
-from mockserver.wire.field_types import Flag, Many, NonEmpty, Number, ReceiverOrNowhere, Text40, TextMap, one_of
+from mockserver.wire.field_types import (
+    Flag,
+    Many,
+    Metadata,
+    NonEmpty,
+    Number,
+    ReceiverOrNowhere,
+    Text,
+    Text40,
+    one_of,
+)
 from mockserver.wire.fields import Body
 
 
 class OrderItem(Body):
     """One line of an order."""
 
-    product_code: str | None = None
-    commodity_code: str | None = None
-    description: str | None = None
+    product_code: Text | None = None
+    commodity_code: Text | None = None
+    description: Text | None = None
     quantity: Number | None = None
-    unit_of_measure: str | None = None
+    unit_of_measure: Text | None = None
     amount: Number | None = None
     tax_amount: Number | None = None
 
@@ -52,7 +62,7 @@ class OrderItem(Body):
 class Order(Body):
     """What is bought."""
 
-    order_number: str | None = None
+    order_number: Text | None = None
     freight_amount: Number | None = None
     duty_amount: Number | None = None
     tax_amount: Number | None = Field(None, description="of the client script")
@@ -71,22 +81,22 @@ class ChargeFields(Body):
     """Fields that every creation of a charge accepts."""
 
     amount: Number
-    currency: str | None = None
-    email: str | None = None
-    phone: str | None = None
+    currency: Text | None = None
+    email: Text | None = None
+    phone: Text | None = None
     reference: Text40 | None = None
     capture: Flag | None = Field(None, description="default true; false only authorises")
-    ip: str | None = None
+    ip: Text | None = None
     address: Address | None = None
     order: Order | None = None
-    customer_code: str | None = None
-    invoice_number: str | None = None
+    customer_code: Text | None = None
+    invoice_number: Text | None = None
     initiator: Annotated[Initiator, one_of(Initiator)] | None = None
     webhook: WebhookConfig | None = None
-    first_name: str | None = None
-    last_name: str | None = None
-    metadata: TextMap | None = None
-    descriptor: str | None = None
+    first_name: Text | None = None
+    last_name: Text | None = None
+    metadata: Metadata | None = None
+    descriptor: Text | None = None
     three_ds_notification_url: ReceiverOrNowhere | None = Field(None, alias="threeDSNotificationUrl")
 
     def charge(self, source: ChargeSource) -> NewCharge:
@@ -206,7 +216,7 @@ class CustomerCharge(LocatedCharge):
 class CheckoutTransferFields(Body):
     """A part of a payment that goes on to another account."""
 
-    account: str | None = None
+    account: Text | None = None
     amount: Number | None = None
 
     def command(self) -> CheckoutTransfer:
@@ -231,7 +241,7 @@ class TokenCharge(LocatedCharge):
 class NetworkTokenCharge(ChargeFields):
     """Charge a network token through a provider."""
 
-    network_token_id: str | None = None
+    network_token_id: Text | None = None
     provider_id: NonEmpty
 
     def command(self) -> NewCharge:
@@ -242,26 +252,26 @@ class NetworkTokenCharge(ChargeFields):
 class WalletHeader(Body):
     """What the wallet's payment data are encrypted with."""
 
-    public_key_hash: str | None = None
-    ephemeral_public_key: str | None = None
-    transaction_id: str | None = None
+    public_key_hash: Text | None = None
+    ephemeral_public_key: Text | None = None
+    transaction_id: Text | None = None
 
 
 class WalletPaymentData(Body):
     """The encrypted payment data of a wallet."""
 
-    data: str | None = None
-    signature: str | None = None
+    data: Text | None = None
+    signature: Text | None = None
     header: WalletHeader | None = None
-    version: str | None = None
+    version: Text | None = None
 
 
 class WalletPaymentMethod(Body):
     """The card in the wallet, as the payer sees it."""
 
-    display_name: str | None = None
-    network: str | None = None
-    type: str | None = None
+    display_name: Text | None = None
+    network: Text | None = None
+    type: Text | None = None
 
 
 class WalletToken(Body):
@@ -279,8 +289,8 @@ class WalletCharge(ChargeFields):
     """Charge the token of a wallet."""
 
     token: WalletToken
-    user_agent: str | None = None
-    provider_id: str | None = None
+    user_agent: Text | None = None
+    provider_id: Text | None = None
 
     def command(self, provider_id: str | None) -> NewCharge:
         """Charge the wallet through ``provider_id``, which header, query or body name, or through any that can."""
@@ -299,11 +309,11 @@ class WalletCharge(ChargeFields):
 class CheckoutCharge(ChargeFields):
     """Charge what a payer approved at a checkout, such as PayPal or Zip."""
 
-    provider_type: str | None = Field(
+    provider_type: Text | None = Field(
         None,
         description="a checkout such as paypal; the provider's own type counts",
     )
-    provider_id: str | None = None
+    provider_id: Text | None = None
 
     def command(self) -> NewCharge:
         """Charge what the payer approved."""
@@ -314,26 +324,28 @@ class RefundQuery(Body):
     """Give back a part, or without an amount all that is left."""
 
     amount: Number | None = None
-    comment: str | None = None
+    comment: Text | None = None
+
+    may_be_blank: ClassVar[frozenset[str]] = frozenset({"comment"})
 
 
 class ChargeQuery(ListQuery):
     """Every parameter of the charge search."""
 
-    reference: str | None = None
-    provider_id: str | None = None
+    reference: Text | None = None
+    provider_id: Text | None = None
     amount_greater_than: Number | None = None
     amount_less_than: Number | None = None
-    customer_id: str | None = None
-    status: str | None = None
-    payment_method_id: str | None = None
-    payment_type: str | None = None
-    card_type: str | None = None
-    currency: str | None = None
-    card_number: str | None = Field(
+    customer_id: Text | None = None
+    status: Text | None = None
+    payment_method_id: Text | None = None
+    payment_type: Text | None = None
+    card_type: Text | None = None
+    currency: Text | None = None
+    card_number: Text | None = Field(
         None,
         description="4, 6 or 8 leading digits, or the whole number",
     )
-    cardholder: str | None = None
-    batch_id: str | None = None
-    subscription_id: str | None = None
+    cardholder: Text | None = None
+    batch_id: Text | None = None
+    subscription_id: Text | None = None

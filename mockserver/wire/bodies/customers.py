@@ -15,13 +15,13 @@ from mockserver.wire.bodies.payment_methods import (
     TokenFields,
 )
 from mockserver.wire.bodies.shared import ListQuery, PersonFields, WebhookConfig, receiver_of
-from mockserver.wire.field_types import Flag, TextMap
+from mockserver.wire.field_types import Flag, Metadata, Text
 
 
 class CustomerFields(PersonFields):
     """The fields of a customer, and where its webhooks go; what every creation of a customer accepts."""
 
-    ip: str | None = None
+    ip: Text | None = None
     webhook: WebhookConfig | None = None
 
     def customer(self, method: NewMethod, metadata: Mapping[str, str] | None) -> NewCustomer:
@@ -48,7 +48,7 @@ class CustomerFields(PersonFields):
 class CardCustomer(CardMethodFields, CustomerFields):
     """A customer with a card."""
 
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> NewCustomer:
         """Create the customer and store the card."""
@@ -58,7 +58,7 @@ class CardCustomer(CardMethodFields, CustomerFields):
 class TokenCustomer(TokenFields, CustomerFields):
     """A customer with what a payment token stands for."""
 
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> NewCustomer:
         """Create the customer and store what the token stands for."""
@@ -79,7 +79,7 @@ class ProviderTokenCustomer(ProviderTokenFields, CustomerFields):
 class SingleUseTokenCustomer(ProviderTokenFields, CustomerFields):
     """A customer with a payment method that the provider knows by a token for one use."""
 
-    fallback_payment_method_id: str | None = None
+    fallback_payment_method_id: Text | None = None
 
     def command(self) -> NewCustomer:
         """Create the customer and store what the provider knows."""
@@ -100,7 +100,7 @@ class PayToCustomer(CustomerFields):
 class BankCustomer(BankFields, CustomerFields):
     """A customer with a bank account."""
 
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> NewCustomer:
         """Create the customer and store the account."""
@@ -110,7 +110,7 @@ class BankCustomer(BankFields, CustomerFields):
 class CustomerUpdate(PersonFields):
     """A change of a customer; what is null or absent stays (published facts, 8 row 17)."""
 
-    default_payment_method_id: str | None = None
+    default_payment_method_id: Text | None = None
 
     def command(self) -> CustomerDetails:
         """What changes."""
@@ -120,9 +120,9 @@ class CustomerUpdate(PersonFields):
 class CustomerQuery(ListQuery):
     """Every parameter of the customer search."""
 
-    reference: str | None = None
-    email: str | None = None
-    search: str | None = None
+    reference: Text | None = None
+    email: Text | None = None
+    search: Text | None = None
     include_removed: Flag | None = None
-    payment_method_id: str | None = None
-    customer_id: str | None = None
+    payment_method_id: Text | None = None
+    customer_id: Text | None = None

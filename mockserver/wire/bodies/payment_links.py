@@ -12,25 +12,36 @@ from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.sources import CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.bodies.shared import ListQuery
-from mockserver.wire.field_types import AttemptKey, Few, NonEmpty, Number, PayerAmount, TextMap, Whole32, one_of
+from mockserver.wire.field_types import (
+    AttemptKey,
+    Few,
+    ImageText,
+    Metadata,
+    NonEmpty,
+    Number,
+    PayerAmount,
+    Text,
+    Whole32,
+    one_of,
+)
 from mockserver.wire.fields import Body
 
 
 class PaymentLinkCreation(Body):
     """A page that takes payments."""
 
-    title: str | None = None
+    title: Text | None = None
     amount: Number | None = None
-    currency: str | None = None
-    allowed_payment_types: Few[str] | None = Field(None, description="one or more; null offers all")
-    description: str | None = None
-    image: str | None = Field(None, description="a data URI: data:image/png;base64,...")
-    confirmation_message: str | None = None
-    redirect_url: str | None = Field(None, description="absolute, http or https")
+    currency: Text | None = None
+    allowed_payment_types: Few[Text] | None = Field(None, description="one or more; null offers all")
+    description: Text | None = None
+    image: ImageText | None = Field(None, description="a data URI: data:image/png;base64,...")
+    confirmation_message: Text | None = None
+    redirect_url: Text | None = Field(None, description="absolute, http or https")
     call_to_action: Annotated[CallToAction, one_of(CallToAction)] | None = None
     limit_payments: Whole32 | None = Field(None, description="1 or more")
-    invoice_id: str | None = None
-    metadata: TextMap | None = None
+    invoice_id: Text | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> NewPaymentLink:
         """Make the page."""
@@ -72,7 +83,7 @@ class LinkPaymentInput(Body):
     payment_type: Annotated[LinkPaymentType, one_of(LinkPaymentType)] = LinkPaymentType.CARD
     amount: PayerAmount | None = None
     payment_information: LinkCard | None = None
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> LinkPayment:
         """Pay on the page."""

@@ -26,17 +26,17 @@ from mockserver.wire.bodies.shared import (
     WebhookConfig,
     receiver_of,
 )
-from mockserver.wire.field_types import Flag, NonEmpty, TextMap, Whole32
+from mockserver.wire.field_types import Flag, Metadata, NonEmpty, Text, TextMap, Whole32
 from mockserver.wire.fields import Body
 
 
 class StoringTerms(Body):
     """On which terms a payment method is stored: what most ways of storing one accept."""
 
-    ip: str | None = None
+    ip: Text | None = None
     set_default: Flag | None = None
-    metadata: TextMap | None = None
-    fallback_payment_method_id: str | None = None
+    metadata: Metadata | None = None
+    fallback_payment_method_id: Text | None = None
     webhook: WebhookConfig | None = None
 
     def terms(self, payer: Payer | None = None) -> MethodTerms:
@@ -89,7 +89,7 @@ class ProviderTokenFields(Body):
     provider_id: NonEmpty
     provider_token: NonEmpty
     provider_token_data: TextMap | None = None
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def provider_token_method(self, terms: MethodTerms, *, lasts: bool) -> NewProviderTokenMethod:
         """What the provider knows, to store on these terms; a token that does not ``lasts`` is for one use."""
@@ -132,9 +132,9 @@ class TokenMethodCreation(StoringTerms, TokenFields):
 class ProviderTokenMethodCreation(ProviderTokenFields):
     """A payment method that the provider knows by a lasting token of its own."""
 
-    email: str | None = None
+    email: Text | None = None
     verify: Flag | None = None
-    fallback_payment_method_id: str | None = None
+    fallback_payment_method_id: Text | None = None
 
     def command(self) -> NewProviderTokenMethod:
         """Store what the provider knows."""
@@ -149,8 +149,8 @@ class ProviderTokenMethodCreation(ProviderTokenFields):
 class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
     """A payment method that the provider knows by a token for one use, with customer details."""
 
-    ip: str | None = None
-    fallback_payment_method_id: str | None = None
+    ip: Text | None = None
+    fallback_payment_method_id: Text | None = None
     webhook: WebhookConfig | None = None
 
     def command(self) -> NewProviderTokenMethod:
@@ -176,8 +176,8 @@ class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
 class BankMethodCreation(StoringTerms, BankFields):
     """A bank account to store with a provider."""
 
-    first_name: str | None = None
-    last_name: str | None = None
+    first_name: Text | None = None
+    last_name: Text | None = None
 
     def command(self) -> NewBankMethod:
         """Store the account, for the payer whom the body names."""
@@ -195,8 +195,8 @@ class ProviderSwitch(Body):
 
     provider_id: NonEmpty
     payment_method_id: NonEmpty
-    ccv: str | None = None
-    fallback_payment_method_id: str | None = None
+    ccv: Text | None = None
+    fallback_payment_method_id: Text | None = None
     webhook: WebhookConfig | None = None
 
     def command(self) -> SwitchProvider:
@@ -212,16 +212,16 @@ class ProviderSwitch(Body):
 class CardFields(Body):
     """New data of a stored card; what is not given stays."""
 
-    expiry_date: str | None = Field(None, description="MM/YY")
-    cardholder: str | None = None
-    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
+    expiry_date: Text | None = Field(None, description="MM/YY")
+    cardholder: Text | None = None
+    card_number: Text | None = Field(None, description="12 to 19 digits with a right check digit")
 
 
 class CardUpdate(Body):
     """A change of a stored card."""
 
     card: CardFields
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> CardChanges:
         """What of the card and its metadata changes."""
@@ -236,8 +236,8 @@ class CardUpdate(Body):
 class PayIdFields(Body):
     """The payer's PayID."""
 
-    pay_id: str | None = None
-    pay_id_type: str | None = Field(None, description="free text, such as EMAIL")
+    pay_id: Text | None = None
+    pay_id_type: Text | None = Field(None, description="free text, such as EMAIL")
 
     def command(self) -> PayIdDetails:
         """The PayID as it is given."""
@@ -268,9 +268,9 @@ class NewPayToAgreement(StoringTerms):
 class PaymentMethodQuery(ListQuery):
     """Every parameter of the payment-method search."""
 
-    provider_id: str | None = None
-    customer_id: str | None = None
-    payment_type: str | None = None
-    card_type: str | None = None
-    search: str | None = None
+    provider_id: Text | None = None
+    customer_id: Text | None = None
+    payment_type: Text | None = None
+    card_type: Text | None = None
+    search: Text | None = None
     include_removed: Flag | None = None

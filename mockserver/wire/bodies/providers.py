@@ -8,7 +8,7 @@ from typing import Annotated
 
 from mockserver.domain.cards import Brand
 from mockserver.domain.provider import Cost, ProviderCondition, ProviderDetails
-from mockserver.wire.field_types import Flag, Many, Number, TextMap, one_of
+from mockserver.wire.field_types import Flag, Many, Number, Text, TextMap, one_of
 from mockserver.wire.fields import Body
 
 _FREE = Decimal(0)
@@ -35,7 +35,7 @@ class CostData(Body):
 class Condition(Body):
     """For which currency and amounts a provider is hidden or offered."""
 
-    currency: str | None = None
+    currency: Text | None = None
     less_than_amount: Number | None = None
     greater_than_amount: Number | None = None
     apply_currency_conversion: Flag | None = None
@@ -53,13 +53,13 @@ class Condition(Body):
 class ProviderFields(Body):
     """A provider to configure, or the fields of one to change."""
 
-    type: str | None = None
-    name: str | None = None
-    environment: str | None = None
-    currency: str | None = None
-    provider_country: str | None = None
-    three_ds_provider_id: str | None = None
-    fallback_provider_id: str | None = None
+    type: Text | None = None
+    name: Text | None = None
+    environment: Text | None = None
+    currency: Text | None = None
+    provider_country: Text | None = None
+    three_ds_provider_id: Text | None = None
+    fallback_provider_id: Text | None = None
     authentication_parameters: TextMap | None = None
     additional_parameters: TextMap | None = None
     cost_data: Many[CostData] | None = None
@@ -92,5 +92,5 @@ class OfferQuery(Body):
     """The payment that is to be offered."""
 
     amount: Number | None = None
-    currency: str | None = None
-    card_provider_id: str | None = None
+    currency: Text | None = None
+    card_provider_id: Text | None = None

@@ -7,18 +7,28 @@ from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.sources import BankAccount, CardDetails, CardSource
 from mockserver.domain.vault import Expiry
-from mockserver.wire.field_types import Flag, HeaderValue, Moment, NonEmpty, Receiver, Text40, TextMap, Whole32
+from mockserver.wire.field_types import (
+    Flag,
+    HeaderValue,
+    Moment,
+    NonEmpty,
+    Receiver,
+    Text,
+    Text40,
+    TextMap,
+    Whole32,
+)
 from mockserver.wire.fields import Body
 
 
 class CardRequestInformation(Body):
     """A card as callers send it. Which fields are required is settled by the assumption ``card.required``."""
 
-    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
-    expiry_date: str | None = Field(None, description="MM/YY")
-    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
-    cardholder: str | None = None
-    three_ds_server_trans_id: str | None = Field(
+    card_number: Text | None = Field(None, description="12 to 19 digits with a right check digit")
+    expiry_date: Text | None = Field(None, description="MM/YY")
+    ccv: Text | None = Field(None, description="3 or 4 digits, 4 for Amex")
+    cardholder: Text | None = None
+    three_ds_server_trans_id: Text | None = Field(
         None,
         alias="threeDSServerTransID",
         description="a UUID",
@@ -52,12 +62,12 @@ class CardRequestInformation(Body):
 class Address(Body):
     """A postal address; country and state are free text (published facts, 1.2)."""
 
-    line1: str | None = None
-    line2: str | None = None
-    city: str | None = None
-    country: str | None = None
-    postal_code: str | None = None
-    state: str | None = None
+    line1: Text | None = None
+    line2: Text | None = None
+    city: Text | None = None
+    country: Text | None = None
+    postal_code: Text | None = None
+    state: Text | None = None
 
     def command(self) -> PostalAddress:
         """The address as it is given."""
@@ -74,8 +84,8 @@ class Address(Body):
 class PersonFields(Body):
     """The names and contacts of a payer."""
 
-    email: str | None = None
-    phone: str | None = None
+    email: Text | None = None
+    phone: Text | None = None
     reference: Text40 | None = None
     first_name: Text40 | None = None
     last_name: Text40 | None = None
@@ -141,14 +151,14 @@ class ListQuery(Body):
     added_before: Moment | None = None
     limit: Whole32 | None = None
     skip: Whole32 | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
+    sort_by: Text | None = None
+    sort_order: Text | None = None
 
 
 class ProviderQuery(Body):
     """The provider, where it is not named by the header ``ProviderId`` or in the body."""
 
-    provider_id: str | None = None
+    provider_id: Text | None = None
 
 
 class Removal(Body):

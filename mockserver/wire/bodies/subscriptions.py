@@ -11,7 +11,7 @@ from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Interval, Retry, RetryInterval
 from mockserver.wire.bodies.shared import ListQuery, WebhookConfig, receiver_of
-from mockserver.wire.field_types import Moment, NonEmpty, Number, TextMap, Whole32, one_of
+from mockserver.wire.field_types import Metadata, Moment, NonEmpty, Number, Text, Whole32, one_of
 from mockserver.wire.fields import Body
 
 IntervalWord = Annotated[Interval, one_of(Interval)]
@@ -52,14 +52,14 @@ class SubscriptionCreation(Body):
 
     payment_method_id: NonEmpty
     amount: Number
-    currency: str | None = None
+    currency: Text | None = None
     interval: IntervalWord
     frequency: Whole32 | None = Field(None, description="default 1")
     start_date: Moment | None = Field(None, description="default now")
     end_after: EndAfterFields | None = None
     retry: RetryFields | None = None
     webhook: WebhookConfig | None = None
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> NewSubscription:
         """Begin to charge it."""
@@ -81,13 +81,13 @@ class SubscriptionChange(Body):
     """What to change; ``endAfter``, ``retry`` and ``webhook`` are replaced as a whole."""
 
     amount: Number | None = None
-    currency: str | None = None
+    currency: Text | None = None
     interval: IntervalWord | None = None
     frequency: Whole32 | None = None
     end_after: EndAfterFields | None = None
     retry: RetryFields | None = None
     webhook: WebhookConfig | None = None
-    metadata: TextMap | None = None
+    metadata: Metadata | None = None
 
     def command(self) -> ChangeSubscription:
         """What changes."""
@@ -114,5 +114,5 @@ class SubscriptionQuery(ListQuery):
 
     amount_greater_than: Number | None = None
     amount_less_than: Number | None = None
-    currency: str | None = None
+    currency: Text | None = None
     status: StateWord | None = None

@@ -9,16 +9,16 @@ from pydantic import Field
 
 from mockserver.domain.commands import NewCardToken
 from mockserver.wire.bodies.shared import CardRequestInformation, CardVaulting, ListQuery
-from mockserver.wire.field_types import Number, TextMap
+from mockserver.wire.field_types import Metadata, Number, Text
 
 
 class CardTokenFields(CardVaulting):
     """A card to make a token of."""
 
     payment_information: CardRequestInformation | None = None
-    ip: str | None = None
-    metadata: TextMap | None = None
-    three_ds_email: str | None = Field(
+    ip: Text | None = None
+    metadata: Metadata | None = None
+    three_ds_email: Text | None = Field(
         None,
         alias="threeDSEmail",
         description="of the client script: the payer is there and can be challenged",
@@ -43,7 +43,7 @@ class CardTokenFields(CardVaulting):
 class CardTokenCreation(CardTokenFields):
     """A card to make a token of, for a provider."""
 
-    provider_id: str | None = None
+    provider_id: Text | None = None
 
     def command(self, provider_id: str) -> NewCardToken:
         """Make a token for ``provider_id``, which header, query or body name."""
@@ -54,7 +54,7 @@ class LeastCostTokenCreation(CardTokenFields):
     """A card to make a token of, for the provider that takes it for the least cost."""
 
     amount: Number | None = None
-    currency: str | None = None
+    currency: Text | None = None
 
     def command(self) -> NewCardToken:
         """Make a token for the cheapest provider."""
@@ -64,5 +64,5 @@ class LeastCostTokenCreation(CardTokenFields):
 class TokenQuery(ListQuery):
     """Every parameter of the token search."""
 
-    provider_id: str | None = None
-    status: str | None = None
+    provider_id: Text | None = None
+    status: Text | None = None

@@ -5,7 +5,7 @@ Source: docs/spec/published-facts.md, 1.1 (rows 69-71, 76).
 
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.wire.bodies.shared import ListQuery
-from mockserver.wire.field_types import Many, Moment, NonEmpty, Number
+from mockserver.wire.field_types import Many, Moment, NonEmpty, Number, Text
 from mockserver.wire.fields import Body
 
 
@@ -14,9 +14,9 @@ class TransferFields(Body):
 
     account: NonEmpty
     amount: Number
-    currency: str | None = None
-    message: str | None = None
-    reference: str | None = None
+    currency: Text | None = None
+    message: Text | None = None
+    reference: Text | None = None
 
     def command(self) -> NewTransfer:
         """Move the amount to the account."""
@@ -32,9 +32,9 @@ class TransferFields(Body):
 class TransferGroup(Body):
     """Transfers that are made together or not at all."""
 
-    group_reference: str | None = None
+    group_reference: Text | None = None
     provider_id: NonEmpty
-    charge_id: str | None = None
+    charge_id: Text | None = None
     transfers: Many[TransferFields] | None = None
 
     def command(self) -> NewTransferGroup:
@@ -50,9 +50,9 @@ class TransferGroup(Body):
 class TransferQuery(ListQuery):
     """Which transfers to list."""
 
-    reference: str | None = None
-    provider_id: str | None = None
-    status: str | None = None
+    reference: Text | None = None
+    provider_id: Text | None = None
+    status: Text | None = None
 
 
 class SettlementQuery(Body):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.vault import Expiry
-from mockserver.wire.field_types import Moment, NonEmpty, Whole32
+from mockserver.wire.field_types import Moment, NonEmpty, Text, Whole32
 from mockserver.wire.fields import Body
 
 
@@ -15,7 +15,7 @@ class VaultCreation(Body):
     """A card number to vault, with at most one of the two expiry fields."""
 
     card_number: NonEmpty = Field(description="12 to 19 digits with a right check digit")
-    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
+    ccv: Text | None = Field(None, description="3 or 4 digits, 4 for Amex")
     expire_seconds: Whole32 | None = None
     expire_date: Moment | None = None
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.wire.bodies.shared import ListQuery
-from mockserver.wire.field_types import Few, HeaderValue, NonEmpty, one_of
+from mockserver.wire.field_types import Few, HeaderValue, Text, WebhookAddress, one_of
 from mockserver.wire.fields import Body
 
 WebhookTypeWord = Annotated[WebhookType, one_of(WebhookType)]
@@ -19,7 +19,7 @@ WebhookTypeWord = Annotated[WebhookType, one_of(WebhookType)]
 class WebhookSubscriptionCreation(Body):
     """A receiver, and the types of its webhooks."""
 
-    url: NonEmpty
+    url: WebhookAddress
     authorization: HeaderValue | None = None
     types: Few[WebhookTypeWord] | None = Field(None, description="null or empty: all of them")
 
@@ -27,8 +27,8 @@ class WebhookSubscriptionCreation(Body):
 class WebhookSubscriptionQuery(ListQuery):
     """Which subscriptions to list."""
 
-    sort_by: str | None = None
+    sort_by: Text | None = None
     type: WebhookTypeWord | None = None
-    id: str | None = None
+    id: Text | None = None
 
     also_read: ClassVar[Mapping[str, str]] = {"sort": "sortBy"}
