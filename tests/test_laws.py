@@ -260,7 +260,7 @@ class FilesCalled:
 
 
 def test_the_page_names_every_file_that_a_charge_goes_through() -> None:
-    api, called = Api(fast_lane=False), FilesCalled()
+    api, called = Api(), FilesCalled()
     charge = card_charge(reference="order-1")
     assert api.post("/charge/card", charge).status == 201
     before = sys.getprofile()

@@ -31,7 +31,7 @@ from mockserver.domain.record import record, replace
 from mockserver.scenario.scenario import TlsMap
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
-from mockserver.server.lane import LaneProtocol, fast_app
+from mockserver.server.lane import LaneProtocol
 from mockserver.settings import Settings, bracketed
 from mockserver.web.app import Application
 from mockserver.web.request import TRANSPORT
@@ -291,7 +291,7 @@ async def _run(
 
 
 def _config(app: Application, *, fast_lane: bool) -> Config:
-    kind = partial(LaneProtocol, fast_app=fast_app(app)) if fast_lane else GuardedProtocol
+    kind = LaneProtocol if fast_lane else GuardedProtocol
     protocol: Any = partial(kind, most=allow_connections(), refuses=app.world.directory.refuses_connection)
     config = Config(
         app,

@@ -7,13 +7,11 @@ the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
-
-from starlette.routing import BaseRoute
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
@@ -32,9 +30,9 @@ from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
 from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
+from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
-from mockserver.web.unrouted import routes_at
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
@@ -339,24 +337,24 @@ _SUCCESS = ReplyMap()
 _NO_OPERATION = "a set-up call must be an operation of the payments API"
 
 
-def prepare(sandbox: Sandbox, routes: Sequence[BaseRoute]) -> None:
+def prepare(sandbox: Sandbox, lookup: RouteLookup) -> None:
     """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
     call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
         answers: dict[str, object] = {}
         for name, wanted in _calls(scenario, answers):
-            status, answer = _run(sandbox, routes, wanted)
+            status, answer = _run(sandbox, lookup, wanted)
             _take(name, wanted, status, answer, answers)
         if answers:
             sandbox.setup[scenario.name] = answers
 
 
-async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenario, by: str) -> list[dict[str, object]]:
+async def set_up(sandbox: Sandbox, lookup: RouteLookup, scenario: Scenario, by: str) -> list[dict[str, object]]:
     """Ask the set-up calls of a scenario now, as requests that the journal says were sent ``by`` something, under the
     rules in force: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
     answers, made = dict[str, object](), list[dict[str, object]]()
     for name, wanted in _calls(scenario, answers):
-        found = _request(sandbox, routes, wanted)
+        found = _request(sandbox, lookup, wanted)
         if found is None:
             raise invalid({name: _NO_OPERATION})
         status, raw = await found[0].send(found[1], by)
@@ -387,12 +385,15 @@ def _take(name: str, wanted: CallMap, status: int, answer: object, answers: dict
         answers[wanted.id] = answer
 
 
-def _request(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[OperationEndpoint, Request] | None:
+def _request(sandbox: Sandbox, lookup: RouteLookup, call: CallMap) -> tuple[OperationEndpoint, Request] | None:
     """The operation of a call and the request for it; None for what is no operation."""
     target = urlsplit(call.path)
     path = unquote(target.path)
-    found, parameters = routes_at(routes, path)
-    endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
+    found = lookup.at(path)
+    if found is None:
+        return None
+    endpoints, parameters = found
+    endpoint = endpoints.by_method.get(call.method)
     if not isinstance(endpoint, OperationEndpoint):
         return None
     headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
@@ -400,9 +401,9 @@ def _request(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tu
     return endpoint, Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
 
 
-def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[int, object]:
+def _run(sandbox: Sandbox, lookup: RouteLookup, call: CallMap) -> tuple[int, object]:
     """Status and body of the answer, read as a client reads them."""
-    found = _request(sandbox, routes, call)
+    found = _request(sandbox, lookup, call)
     if found is None:
         return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION})
     endpoint, request = found

@@ -45,7 +45,6 @@ def ping(mounted: bool = True, headers: dict[str, str] | None = None, **settings
 
 def test_the_path_answers_agents() -> None:
     assert ping().body == {"jsonrpc": "2.0", "id": 1, "result": {}}
-    assert ping(fast_lane=False).status == 200
     for origin in ("http://127.0.0.1", "http://127.0.0.1:80"):
         assert ping(headers={"host": origin.removeprefix("http://"), "origin": origin}).status == 200
 
