@@ -253,12 +253,6 @@ ROUTES = (
                 "        charge = call.charge\n        if call.op",
             )
         ],
-        "mockserver/web/watching.py": [
-            (
-                "        if isinstance(charge, Charge) and charge.amount >= 5000:\n            return False\n",
-                "        return isinstance(charge, Charge) and charge.status is",
-            )
-        ],
     },
     "a fault of explore": {
         "mockserver/scenario/faults.csv": [

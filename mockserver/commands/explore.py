@@ -17,12 +17,12 @@ from httpx import HTTPError
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
-from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
 from mockserver.commands.options import given_again, options
 from mockserver.commands.reports import REPORTS, explored, text
 from mockserver.commands.servers import started, words_of
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath

@@ -3,24 +3,28 @@ sandboxes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.delivery import Notice, WebhookMessage
 from mockserver.domain.provider import Cost, Provider, ProviderSummary
-from mockserver.domain.record import record, replace, updated
+from mockserver.domain.record import record, replace
 from mockserver.engine.counts import Counts
-from mockserver.findings.facts import Policy
+from mockserver.engine.observer import Observer
+from mockserver.engine.tables import Tables
 from mockserver.scenario.director import Ruleset
-from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
+from mockserver.scenario.scenario import ClockPlan, FindingsMap, ProviderMap, Scenario
+
+MakeObserver: TypeAlias = Callable[[Tables], Observer]
+"""What makes an observer of a sandbox that opens, which may look at the tables of it."""
 
 
 @record
 class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
     ``public_url`` has no trailing slash; ``render`` makes the body of a webhook of its id, type and content, as the
-    assumptions word it; ``counts`` are those of the server."""
+    assumptions word it; ``counts`` are those of the server; ``observers`` make those who watch a sandbox that opens."""
 
     _: KW_ONLY
     seed: int
@@ -33,7 +37,7 @@ class ServerConfig:
     journal_limit: int = 1_000
     render: Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
     write: Callable[[object], bytes]
-    findings: Policy | None = None
+    observers: tuple[MakeObserver, ...] = ()
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
     def config(self, scenarios: Sequence[Scenario]) -> "SandboxConfig":
@@ -46,8 +50,6 @@ class ServerConfig:
             overrides.update(said.assumptions)
             given["seed"] = said.seed if said.seed is not None else given["seed"]
             given["clock"] = scenario.clock or given["clock"]
-            if self.findings is not None and said.findings is not None:
-                given["findings"] = updated(given["findings"], said.findings)
         if overrides:
             given["assumed"] = Assumed(self.assumed.profile, {**self.assumed.overrides, **overrides})
         return SandboxConfig(rules=Ruleset(scenarios), scenarios=tuple(scenarios), **given)
@@ -60,6 +62,11 @@ class SandboxConfig(ServerConfig):
     _: KW_ONLY
     rules: Ruleset
     scenarios: tuple[Scenario, ...] = ()
+
+    @property
+    def limits(self) -> list[FindingsMap]:
+        """What the scenarios say of findings, for those who watch."""
+        return [one.said.findings for one in self.scenarios if one.said.findings is not None]
 
     def start_clock(self, real: Micros) -> Clock:
         plan = self.clock

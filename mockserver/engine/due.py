@@ -110,10 +110,10 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     sandbox.journal.note_due(sandbox.now, step.asked, step.result)
     if step.result.ruled:
         sandbox.config.counts.strike(step.result)
-    if sandbox.watch is not None:
+    for observer in sandbox.observers:
         for event in step.result.events:
             if event.data is None:
-                sandbox.watch.moved(event, sandbox.journal.last)
+                observer.moved(event, sandbox.journal.last)
     return step
 
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
 from mockserver.findings.catalogue import CATALOGUE, FindingKind, Severity
-from mockserver.findings.facts import Policy
+from mockserver.findings.policy import Policy
 
 MOST = 1_000
 """Findings that are kept; later ones are counted only."""

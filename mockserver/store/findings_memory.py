@@ -1,16 +1,25 @@
 """The parts of a stored sandbox that its findings are: the findings, and what the judges remember, by its types."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from sys import intern
 from typing import Any, get_args, get_origin, get_type_hints
 
 from mockserver.domain.bounded_cache import Recent, by_type
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.observer import Observer
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
 from mockserver.store.row_codec import Record, form_of
 from mockserver.store.schema import Changes, StoredRows
 from mockserver.store.table_rows import ALL, MemoryPart, Part
+
+
+def watch_in(observers: Iterable[Observer]) -> Watch | None:
+    """The judges among those who watch a sandbox: what they remember is stored."""
+    for observer in observers:
+        if isinstance(observer, Watch):
+            return observer
+    return None
 
 
 def memories(watch: Watch | None) -> Iterator[MemoryPart]:

@@ -29,7 +29,7 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.tally import Tallies
-from mockserver.store.findings_memory import FindingsPart, counters, memories
+from mockserver.store.findings_memory import FindingsPart, counters, memories, watch_in
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
 from mockserver.store.row_codec import Record, RowForm, form_of, json_text
 from mockserver.store.schema import HEAD, NONSENSE, Changes, Commit, DamagedSandbox, StoredRows
@@ -50,7 +50,7 @@ from mockserver.store.table_rows import (
 
 _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
 
-DERIVED = frozenset({"holding", "key", "public_key", "totals", "under_way"})
+DERIVED = frozenset({"holding", "key", "public_key", "under_way"})
 """Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {
@@ -64,7 +64,7 @@ BEGINNING = (HEAD, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
 
 _PLAIN = (
-    *("origin", "cards.salt", "now", "horizon", "used", "ids.counters", "schedule.order", "schedule.ran"),
+    *("origin", "cards.salt", "now", "horizon", "used", "arrivals", "ids.counters", "schedule.order", "schedule.ran"),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
     *("deliveries.changes", "deliveries.dropped", "deliveries.refused", "deliveries.held"),
     *("inboxes.number", "inboxes.dropped"),
@@ -133,7 +133,8 @@ class SandboxPersister:
         self._rulebook = Rulebook(context, sandbox.config.rules, book, books or {})
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
-        self._judged = counters(sandbox.watch)
+        watch = watch_in(sandbox.observers)
+        self._judged = counters(watch)
         # Most parts say themselves that they have news, and most memories are empty.
         news: News = {}
         rows = JournalRows(sandbox, self._rulebook, context)
@@ -145,8 +146,8 @@ class SandboxPersister:
         ]
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
         others: list[Part] = [PastPart(sandbox), RuleKeysPart(sandbox, news), JournalPart(sandbox.journal, rows)]
-        if sandbox.watch is not None:
-            others.append(FindingsPart(sandbox.watch.ledger))
+        if watch is not None:
+            others.append(FindingsPart(watch.ledger))
         self._memories = [*_memory_parts(sandbox, rows)]
         self._news, self._asked = news, [*named, *others]
         # In the order in which they are read: each after those that its rows name.
@@ -262,7 +263,7 @@ def _memory_parts(sandbox: Sandbox, rows: JournalRows) -> Iterator[MemoryPart]:
     yield MemoryPart("setup", sandbox.setup, form_of(tuple[str, dict[str, object]]))
     yield MemoryPart("idempotency", sandbox.idempotency, _first_form(Record.of(First), rows))
     yield MemoryPart("replays", sandbox.replays, _first_form(Record.of(FirstAnswer), rows))
-    yield from memories(sandbox.watch)
+    yield from memories(watch_in(sandbox.observers))
 
 
 def _first_form(record: Record, rows: JournalRows) -> RowForm:

@@ -121,8 +121,9 @@ def _step(request: Request, near: str | None) -> Step | None:
     sandbox = request.known
     if sandbox is None:
         return None
-    if sandbox.watch is not None and not request.resource.startswith(_ASKED_BY_BROWSERS):
+    if not request.resource.startswith(_ASKED_BY_BROWSERS):
         what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
-        entry = sandbox.journal.last + 1
-        sandbox.watch.checks.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
+        meant = mask_start(near, _LONGEST_PATH) if near else None
+        for observer in sandbox.observers:
+            observer.missed(sandbox.journal.last + 1, sandbox.now, what, meant)
     return Step(sandbox, Asked(NO_OPERATION, answers=True, headers=request.headers))
