@@ -255,7 +255,7 @@ ROUTES = (
         ],
     },
     "a fault of explore": {
-        "mockserver/scenario/faults.csv": [
+        "mockserver/explore/faults.csv": [
             ('teapot,answer,it is done,5,,,,,,,,"{""transport"": {""at"": ""answer"", ""status"": 418}}"\n', "")
         ]
     },

@@ -23,8 +23,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
 from mockserver.domain.record import read_table
 from mockserver.domain.states import TABLES, mermaid
+from mockserver.explore.failures import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
-from mockserver.scenario.failures import FAULTS, OWN_AXES, Fault
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.paths import STORED, names_of, testable
 from mockserver.scenario.provider_outcome import CATALOGUE, REFUSALS

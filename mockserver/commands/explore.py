@@ -29,13 +29,13 @@ from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.baseline import NoBaseline, crash_baseline, plain_baseline
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import Exploration, Lab, Plan, Tried
+from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
 from mockserver.explore.kept import Before, ExplorationFolder, NoReport, OtherExploration
 from mockserver.explore.shrink import NotRepeated
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
-from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.scenario.operations import TAKING
 from mockserver.scenario.problems import ScenarioRefused
 
