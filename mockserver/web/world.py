@@ -10,6 +10,7 @@ from mockserver.engine.config import MakeObserver
 from mockserver.engine.observer import Remark
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
+from mockserver.engine.storage import SandboxStorage
 from mockserver.scenario.scenario import Scenario, ScenarioReader
 from mockserver.settings import LogRecord, Settings
 from mockserver.web.access import BEAT, WINDOW, OperationCounts
@@ -18,7 +19,6 @@ from mockserver.web.runner import SERVER, Runner
 from mockserver.web.watching import remark_line
 
 if TYPE_CHECKING:
-    from mockserver.store.writer import Store
     from mockserver.web.tracing import Tracing
 
 
@@ -48,7 +48,7 @@ class World:
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.set_up: Callable[[Sandbox, Scenario, str], Awaitable[list[dict[str, object]]]]
         self.tracing: Tracing | None = None
-        self.store: Store | None = None
+        self.store: SandboxStorage | None = None
         self.begin(reader)
 
     def begin(self, reader: ScenarioReader) -> None:
