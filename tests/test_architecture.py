@@ -42,7 +42,7 @@ PACKAGES = {
     "drift": "httpx pydantic yaml",
     "cli": "click",
     "commands": "click faker httpx rich",
-    "mcp": "click httpx mcp mcp_types",
+    "mcp": "click httpx mcp mcp_types starlette",
     "remote": "httpx",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",

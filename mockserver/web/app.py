@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.routes import ROUTES
 from mockserver.web.runner import Ticker
-from mockserver.web.unrouted import PathRow, starlette_routes
+from mockserver.web.unrouted import Guest, PathRow, starlette_routes
 from mockserver.web.upkeep import Freeing, drop_idle
 from mockserver.web.world import World
 
@@ -78,9 +78,10 @@ class Application(Starlette):
         context = self.store_references(file.rows(SERVER))
         return Store(file, world.sandboxes, context, world.real_clock, world.runner.changed)
 
-    def add_paths(self, rows: Iterable[PathRow]) -> None:
-        """Serve further paths, each of which refuses all methods but its own."""
-        routes, _ = starlette_routes(rows, self.world)
+    def serve_also(self, method: str, path: str, op: str, application: ASGIApp) -> None:
+        """Let another application serve a path, behind the guard; it is counted as ``op``. Other methods of
+        the path are refused."""
+        routes, _ = starlette_routes([(path, [method], Guest(op, application))], self.world)
         self.routes.extend(routes)
         self.lookup.add(routes)
 
