@@ -254,6 +254,32 @@ ROUTES = (
             )
         ],
     },
+    "one who watches every sandbox": {
+        "mockserver/findings/call_count.py": [
+            (
+                """from mockserver.domain.facts import Call
+from mockserver.engine.observer import Observer
+from mockserver.engine.tables import Tables
+
+
+class CallCount(Observer):
+    def __init__(self, tables: Tables) -> None:
+        self.calls = 0
+
+    def called(self, call: Call) -> None:
+        self.calls += 1
+""",
+                "",
+            )
+        ],
+        "mockserver/web/app.py": [
+            (
+                "from mockserver.findings.call_count import CallCount\n",
+                "from mockserver.findings.watch import",
+            ),
+            ("        observers = (*observers, CallCount)\n", "        self.world = world ="),
+        ],
+    },
     "a fault of explore": {
         "mockserver/explore/faults.csv": [
             ('teapot,answer,it is done,5,,,,,,,,"{""transport"": {""at"": ""answer"", ""status"": 418}}"\n', "")
@@ -292,7 +318,8 @@ WORKS: Mapping[str, Any] = {
     "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
     "an assumption": [201, {"Title": "required"}],
     "a setting": {"Amount": "got 2, wanted at least 3"},
-    "a finding": [["large-amount", "5000"]],
+    "a finding": [[["large-amount", "5000"]], []],
+    "one who watches every sandbox": [2],
     "a fault of explore": ["charge.create#1/teapot", "survived"],
     "a page": [200, "<h1>Hello, &lt;Ann&gt;</h1>"],
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tools.imports import MODULES, PACKAGE, dotted, graph, imports, layer_of
+from tools.imports import INNER_HOUSE, MODULES, PACKAGE, dotted, graph, imports, layer_of
 
 SOURCES = {path: path.read_text("utf-8") for path in MODULES}
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|misc)(_|$)")
@@ -112,6 +113,17 @@ def scripts() -> dict[str, set[str]]:
 
 def test_every_layer_imports_only_what_its_contracts_allow() -> None:
     assert broken() == []
+
+
+def test_the_inner_house_is_what_the_contracts_say() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    sources = {one["name"]: one.get("source_modules", []) for one in contracts}
+    closed = sources["The inner house knows nothing of the rooms around it"]
+    by_door = sources["The web and the server know observers and the store by what the engine says of them"]
+    named = {layer_of(module) for module in (*closed, *by_door)}
+    # These two import nothing.
+    assert named | {"root", "version"} == INNER_HOUSE
 
 
 def test_every_module_imports_only_the_packages_of_its_layer() -> None:
