@@ -13,11 +13,12 @@ sandbox tells all of its observers what happens, one after the other.
   to do with one returns at once.
 
 A copy of a sandbox, and one that is emptied, opens with observers of its own: what the client did
-elsewhere is not held against it. A store keeps what an observer of findings remembers
-(``mockserver/store/findings_memory.py``).
+elsewhere is not held against it. With a store an observer goes on where it was: its ``lines`` are
+kept one by one as they change, its ``memories`` and ``counters`` beside them, all by their types.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -38,9 +39,31 @@ class Remark:
     entries: Sequence[int]
 
 
+@record
+class FoundLines:
+    """What an observer has found, each by its number: all of it, or what is new or different since an
+    earlier ``mark``. This mark says until when."""
+
+    mark: object
+    by_number: Mapping[int, object]
+    is_all: bool
+
+
+@record
+class Memory:
+    """A dictionary that an observer remembers something in, for a store: its values are replaced, never
+    changed in place. ``pair`` is the type of a key with its value."""
+
+    name: str
+    held: dict[Any, Any]
+    pair: Any
+
+
 class Observer:
     """One who watches one sandbox. This one cares for nothing: a class that has it as its base says what
-    it does care for."""
+    it does care for. ``lines_are`` is the name and the type of its lines, None where it has none."""
+
+    lines_are: ClassVar[tuple[str, type] | None] = None
 
     def limited(self, limits: Sequence[object]) -> None:
         """Other scenarios are in force: what the ``findings`` of each say, in their order."""
@@ -78,3 +101,21 @@ class Observer:
     def remarks(self) -> Sequence[Remark]:
         """What it has to say in the log, each thing once."""
         return ()
+
+    def lines(self, since: object) -> FoundLines:
+        """What it has found, for a store that has it until a mark; None for one that has nothing."""
+        return FoundLines(None, {}, is_all=True)
+
+    def take(self, lines: Iterable[Any]) -> None:
+        """Go on with these lines, which a store has kept; the counters are taken before."""
+
+    def memories(self) -> Sequence[Memory]:
+        """What it remembers beside its lines."""
+        return ()
+
+    def counters(self) -> Mapping[str, int]:
+        """What it counts, by names of its own."""
+        return {}
+
+    def take_counters(self, counters: Mapping[str, int]) -> None:
+        """Go on counting from here."""

@@ -4,13 +4,17 @@ What concerns one judge alone is told to that judge. The memory is bounded. The 
 same order. Source: docs/findings.md.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from sys import intern
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
+from mockserver.domain.bounded_cache import Recent, by_type
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.facts import Call, UncertainResult, WebhookTry
 from mockserver.domain.states import BatchEvent, Event, Subject
-from mockserver.engine.observer import Observer, Remark
+from mockserver.engine.observer import FoundLines, Memory, Observer, Remark
 from mockserver.engine.tables import Tables
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
@@ -31,9 +35,23 @@ _REMEMBERING = ("declines", "doubts", "ledger", "loose_ends", "pace", "webhooks"
 _ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
 
 
+_hints = by_type(get_type_hints)
+
+
+class _Slot(NamedTuple):
+    """A field of a judge, and its type."""
+
+    judge: object
+    name: str
+    field: str
+    hint: Any
+
+
 class Watch(Observer):
     """The judges of one sandbox's client. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
     subscription."""
+
+    lines_are = "findings", Finding
 
     def __init__(
         self,
@@ -50,7 +68,17 @@ class Watch(Observer):
         self.webhooks = Webhooks(ledger, self.doubts)
         self.loose_ends = UnfinishedPayments(ledger, self.doubts, charge_of)
         self.checks = RequestChecks(ledger)
-        self.judges: Mapping[str, object] = {name: getattr(self, name) for name in _REMEMBERING}
+        self.judges: Mapping[str, Any] = {name: getattr(self, name) for name in _REMEMBERING}
+
+    @cached_property
+    def _counted(self) -> Sequence[_Slot]:
+        return [slot for slot in self._slots() if slot.hint is int]
+
+    def _slots(self) -> Iterator[_Slot]:
+        """What the judges remember, with its type."""
+        for name, judge in self.judges.items():
+            for slot, hint in _hints(type(judge)).items():
+                yield _Slot(judge, name, slot, hint)
 
     def limited(self, limits: Sequence[object]) -> None:
         """Judge by these limits of scenarios from now on, else by the usual ones."""
@@ -125,6 +153,34 @@ class Watch(Observer):
         self.doubts.finish(at)
         self.declines.finish()
         self.webhooks.finish()
+
+    def lines(self, since: object) -> FoundLines:
+        """The findings that have changed."""
+        return self.ledger.lines(since)
+
+    def take(self, lines: Iterable[Finding]) -> None:
+        """Go on with the findings of a store."""
+        self.ledger.take_over(lines)
+
+    def memories(self) -> Sequence[Memory]:
+        """What the judges remember, but for what they count."""
+        pair: Any = tuple
+        found = []
+        for slot in self._slots():
+            if get_origin(slot.hint) is Recent:
+                # A name is one text for all sandboxes.
+                name = intern(f"findings.{slot.name}{slot.field}")
+                found.append(Memory(name, getattr(slot.judge, slot.field), pair[get_args(slot.hint)]))
+        return found
+
+    def counters(self) -> Mapping[str, int]:
+        """What the judges count."""
+        return {f"{slot.name}.{slot.field}": getattr(slot.judge, slot.field) for slot in self._counted}
+
+    def take_counters(self, counters: Mapping[str, int]) -> None:
+        """Go on counting from here."""
+        for slot in self._counted:
+            setattr(slot.judge, slot.field, counters.get(f"{slot.name}.{slot.field}", 0))
 
     def remarks(self) -> Sequence[Remark]:
         """New findings, for the log of the server."""
