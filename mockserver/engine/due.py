@@ -110,9 +110,9 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     sandbox.journal.note_due(sandbox.now, step.asked, step.result)
     if step.result.ruled:
         sandbox.config.counts.strike(step.result)
-    for observer in sandbox.observers:
-        for event in step.result.events:
-            if event.data is None:
+    for event in step.result.events:
+        if event.data is None:
+            for observer in sandbox.observers:
                 observer.moved(event, sandbox.journal.last)
     return step
 

@@ -194,7 +194,7 @@ def _remark(finding: Finding) -> Remark:
     return Remark(finding.kind.name, finding.kind.severity.word, finding.about, entries)
 
 
-def watch_of(tables: Tables) -> Watch:
+def new_watch(tables: Tables) -> Watch:
     """The judges of a sandbox that opens: they look up charges among its tables."""
     # What is imported brings other tables: they are asked for each time.
     return Watch(

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros
-from mockserver.findings.watch import watch_of
+from mockserver.findings.watch import new_watch
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.access import measure
@@ -52,7 +52,7 @@ class Application(Starlette):
         reader: ScenarioReader,
         traces: TracerProvider | None = None,
     ) -> None:
-        observers = (watch_of,) if settings.findings == "on" else ()
+        observers = (new_watch,) if settings.findings == "on" else ()
         self.world = world = World(settings, real_clock, reader, observers)
         if traces is not None:
             from mockserver.web.tracing import Tracing

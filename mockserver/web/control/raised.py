@@ -22,7 +22,7 @@ def raised(sandbox: Sandbox) -> Iterable[Finding]:
     return watch.ledger if watch is not None else ()
 
 
-def counts(sandbox: Sandbox) -> dict[str, int] | None:
+def finding_counts(sandbox: Sandbox) -> dict[str, int] | None:
     """How often something was raised, and how often something was cleared: these change whenever the
     findings do. None with ``--findings off``."""
     watch = watch_of(sandbox)
