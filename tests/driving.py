@@ -32,6 +32,9 @@ START = "2031-03-01T00:00:00Z"
 NOW = parse_instant(START)
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 VISA = "4111111111111111"
+PUBLIC = {"x-publickey": "pk_tests"}
+"""What a wallet is charged with: the public key of the secret key that callers have."""
+
 CARD = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
 
 SHIPPED = sorted((Path(__file__).resolve().parents[1] / "scenarios").glob("*.yaml"))

@@ -93,10 +93,10 @@ def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
 
 def difference(belief: Belief, order: OrderMoney, *, is_settled: bool = False) -> tuple[str, str] | None:
     """The finding of an order on which books and sandbox differ, and what it cost, in words; None when they agree."""
-    # Until its provider has answered a capture, the order may well be called held.
+    # Until its provider has answered a capture, or a hold, the order may well be called held.
     moves = (one.status is ChargeState.PENDING and not one.capture for one in order.charges)
-    is_captured_soon = belief.claims == {Claim.HELD} and not order.figures.net and any(moves)
-    if is_captured_soon or agrees(belief, order.figures, is_settled=is_settled):
+    is_held_soon = belief.claims == {Claim.HELD} and not order.figures.net and any(moves)
+    if is_held_soon or agrees(belief, order.figures, is_settled=is_settled):
         return None
     return next(_Difference(belief, order).findings())
 

@@ -320,7 +320,7 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
-    page, data, file = report.page(made), report.as_json(made, scenarios), kept.folder / "report.html"
+    page, data, file = report.page(made), report.as_json(made, scenarios, options), kept.folder / "report.html"
     file.write_text(page, "utf-8")
     file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:

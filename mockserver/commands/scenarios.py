@@ -71,7 +71,8 @@ def schema() -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
 @options("check")
 def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
-    """Check scenario files, folders or shipped names, and run their examples.
+    """Check scenario files, folders or shipped names, and run their examples. Of several it says what their set-ups do
+    together.
 
     Exit code 2 when a file is refused, 4 when an example fails.
     """

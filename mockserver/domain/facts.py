@@ -45,10 +45,11 @@ class Call:
     ``charge`` is the charge that it is about or has made, as it now is; ``instrument`` what it wanted to charge where
     it has made none, as far as that is stored; ``subject`` the id of what it is about or has made.
     ``currency`` is that of an amount that names none, as far as it is known; of a refused call, and of those
-    ``ALSO_TAKEN``. ``unknown`` are the fields that the
-    service ignores, each with a hint. ``pace`` is the instant by which reads are counted, None where they are
-    not. ``is_open`` says that its answer is still on the way and that ``Observer.ended`` follows; ``waited_as`` is
-    the number, below 0, under which ``Observer.arrived`` has told of it, 0 when it was acted on at once.
+    ``ALSO_TAKEN``. ``unknown`` are the fields that the service ignores, each with a hint; ``undocumented``
+    what it took in a form that its document does not show, by field, in words. ``pace`` is the instant by
+    which reads are counted, None where they are not. ``is_open`` says that its answer is still on the way
+    and that ``Observer.ended`` follows; ``waited_as`` is the number, below 0, under which
+    ``Observer.arrived`` has told of it, 0 when it was acted on at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
     state, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
     provider approved a part only. ``retry_after`` is the pause that the answer asks for, ``may_retry`` says
@@ -74,6 +75,7 @@ class Call:
     events: Sequence[Event] = ()
     currency: str | None = None
     unknown: Mapping[str, str] | None = None
+    undocumented: Mapping[str, str] = field(default_factory=dict)
     pace: Micros | None = None
     is_open: bool = False
     waited_as: int = 0

@@ -65,6 +65,10 @@ class SandboxStorage:
         """Whether what has happened in a sandbox until now is kept: only then may a webhook go out."""
         return True
 
+    async def fault(self) -> str | None:
+        """Why nothing can be kept at present; None while it can."""
+        return None
+
     async def turn(self, sandbox: Sandbox) -> None:
         """Serve other requests during the long work of a sandbox, until not much of it is still to be kept."""
 

@@ -211,10 +211,11 @@ def coverage(made: Exploration) -> Coverage:
     return Coverage.of({point.op for point in made.baseline.points}, struck)
 
 
-def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
-    """The JSON report."""
+def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[str] = ()) -> str:
+    """The JSON report; ``options`` are those under which a cell comes again."""
     report = {
         "command": list(map(mask_text, made.command)),
+        "options": list(map(mask_text, options)),
         "seed": made.seed,
         "baseline": {
             "calls": [{"point": str(point), "status": status} for point, status in made.baseline.calls],

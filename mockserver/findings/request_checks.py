@@ -62,8 +62,10 @@ class RequestChecks:
 
     def called(self, call: Call) -> None:
         """A call was decided."""
-        for name, hint in (call.unknown or {}).items():
-            self._raise("unknown-field", call, f"unknown field {name}" + (f", {hint}" if hint else ""), field=name)
+        if call.unknown:
+            self._unknown(call, call.unknown)
+        for name, words in call.undocumented.items():
+            self._raise("undocumented-form", call, f"{name}: {words}", field=name)
         may_be_inexact = call.code is not None or call.op in ALSO_TAKEN
         if may_be_inexact and (where := inexact(call)) is not None:
             self._raise("amount-not-exact", call, f"{where} is not exact")
@@ -79,6 +81,10 @@ class RequestChecks:
                 return
             line = f"charge.create {charge.amount} {charge.currency} {charge.charge_id}: no reference"
             self._ledger.add("no-reference", call.at, (Evidence(line, entry=call.entry),), operation=call.op)
+
+    def _unknown(self, call: Call, hints: Mapping[str, str]) -> None:
+        for name, hint in hints.items():
+            self._raise("unknown-field", call, f"unknown field {name}" + (f", {hint}" if hint else ""), field=name)
 
     def lost(self, entry: int, at: int, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist."""

@@ -79,7 +79,8 @@ class UnfinishedPayments:
         if event.after == ChargeState.AUTHORISED:
             self.visited(event.subject_id)
             made = self._visited.pop(event.subject_id, None)
-            self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by the payer"))
+            who = "its provider" if event.before == ChargeState.PENDING else "the payer"
+            self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by {who}"))
             return
         evidence = self._authorised.get(event.subject_id)
         if event.what == ChargeEvent.EXPIRED and evidence is not None:

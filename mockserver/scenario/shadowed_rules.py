@@ -36,6 +36,7 @@ _LEAST: Mapping[str, int] = {"gt": 1, "above": 1, "gte": 0}
 _MOST: Mapping[str, int] = {"lt": -1, "lte": 0}
 """Words that bound a number, with 1 or -1 where the number itself does not pass."""
 
+_ORDER = frozenset(ORDER)
 _FRAME = attrgetter("daily", "for_", "days", "month_days", "zone")
 """What spans of time of one kind have in common."""
 
@@ -71,17 +72,40 @@ def warnings(scenario: Scenario) -> list[Warned]:
         words = next(_alone(scenario, rule), None)
         if words is not None:
             found[rule.id] = Warned(rule, words)
-    tests = {rule.id: {test.path: test for test in rule.when.tests} for rule in scenario.rules}
-    deciding = [(place, rule) for place, rule in enumerate(scenario.rules) if _always_decides(rule)]
-    pairs = ((first, later) for place, first in deciding for later in scenario.rules[place + 1 :])
+    seen = [_Seen.of(rule) for rule in scenario.rules]
+    deciding = [(place, one) for place, one in enumerate(seen) if _always_decides(one.rule)]
+    pairs = ((first, later) for place, first in deciding for later in seen[place + 1 :])
     for first, later in islice(pairs, _MOST_PAIRS):
-        own, others = tests[first.id], tests[later.id]
-        is_apart = any(_excludes(own[path], others[path]) for path in own.keys() & others.keys())
-        if first.stage is later.stage and not is_apart:
-            words = _shadowed(first, own, later, others)
-            if words is not None and not found.keys() & {first.id, later.id}:
-                found[later.id] = Warned(later, words)
+        if first.rule.stage is not later.rule.stage or _are_apart(first.tests, later.tests):
+            continue
+        words = _shadowed(first, later)
+        if words is not None and not found.keys() & {first.rule.id, later.rule.id}:
+            found[later.rule.id] = Warned(later.rule, words)
     return list(found.values())
+
+
+@record
+class _Seen:
+    """A rule with what is asked of it in every pair. ``levels`` are what its outcomes say anything of."""
+
+    rule: Rule
+    tests: _Tests
+    levels: frozenset[str]
+
+    @staticmethod
+    def of(rule: Rule) -> "_Seen":
+        levels = frozenset[str]().union(*(_levels(outcome) for outcome in rule.plan.outcomes))
+        return _Seen(rule, {test.path: test for test in rule.when.tests}, levels)
+
+    @property
+    def quiet(self) -> str:
+        """What it sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
+        return " and ".join(sorted(self.levels)) if self.levels <= _QUIET else ""
+
+
+def _are_apart(own: _Tests, others: _Tests) -> bool:
+    """Whether nothing passes the tests of both rules, as far as that can be known."""
+    return any(_excludes(test, others[path]) for path, test in own.items() if path in others)
 
 
 def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
@@ -128,21 +152,26 @@ def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
     return max([(low, 0), *least]), min([(high, 0), *most])
 
 
-def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
+def _shadowed(first: _Seen, later: _Seen) -> str | None:
     """Why a rule is not asked where it seems to be: an earlier one decides there."""
-    both = first.operations & later.operations
+    rule, other = first.rule, later.rule
+    both = rule.operations & other.operations
     if not both:
         return None
-    quiet = _quiet_words(first)
-    advice = f", which only sets {quiet}: say both in one rule" if quiet else ""
-    before = f"rule '{first.id}' (line {first.line}) decides first{advice}"
-    is_within = _is_within(later.when.window, first.when.window)
-    if is_within and all(path in others and _implies(others[path], test) for path, test in own.items()):
-        where = "" if both == later.operations else f" in {_named(both)}"
-        return f"never fires{where}: {before}"
-    if quiet and first.when.window is None and any(not _levels(outcome) <= _QUIET for outcome in later.plan.outcomes):
-        return f"is not asked wherever both match: {before}"
+    is_within = _is_within(other.when.window, rule.when.window)
+    if is_within and all(
+        path in later.tests and _implies(later.tests[path], test) for path, test in first.tests.items()
+    ):
+        where = "" if both == other.operations else f" in {_named(both)}"
+        return f"never fires{where}: {_decides(first)}"
+    if first.quiet and rule.when.window is None and not later.levels <= _QUIET:
+        return f"is not asked wherever both match: {_decides(first)}"
     return None
+
+
+def _decides(first: _Seen) -> str:
+    advice = f", which only sets {first.quiet}: say both in one rule" if first.quiet else ""
+    return f"rule '{first.rule.id}' (line {first.rule.line}) decides first{advice}"
 
 
 def _always_decides(rule: Rule) -> bool:
@@ -188,17 +217,20 @@ def _follows(given: Mapping[str, Any], word: str, wanted: Any) -> bool:
         return str(given.get(word, "")).startswith(wanted)
     if word == "ends_with":
         return str(given.get(word, "")).endswith(wanted)
+    if word not in ORDER:
+        return False
     (least, most), (lowest, highest) = _range(given), _range({word: wanted})
-    return word in ORDER and least >= lowest and most <= highest
+    return least >= lowest and most <= highest
 
 
 def _excludes(one: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
     if one.equals is not None and other.equals is not None:
         return one.equals.isdisjoint(other.equals)
-    least, most = zip(_range(one.operands), _range(other.operands), strict=True)
-    if max(least) > min(most):
-        return True
+    if not (_ORDER.isdisjoint(one.operands) and _ORDER.isdisjoint(other.operands)):
+        least, most = zip(_range(one.operands), _range(other.operands), strict=True)
+        if max(least) > min(most):
+            return True
     if one.equals is None:
         one, other = other, one
     return one.equals is not None and not any(other.holds(value) for value in one.equals)
@@ -206,12 +238,6 @@ def _excludes(one: FieldTest, other: FieldTest) -> bool:
 
 def _levels(outcome: Outcome) -> set[str]:
     return {one.name for one in fields(outcome) if getattr(outcome, one.name) != getattr(NOTHING, one.name)}
-
-
-def _quiet_words(rule: Rule) -> str:
-    """What a rule sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
-    levels = set().union(*(_levels(outcome) for outcome in rule.plan.outcomes))
-    return " and ".join(sorted(levels)) if levels <= _QUIET else ""
 
 
 def _named(operations: frozenset[str]) -> str:

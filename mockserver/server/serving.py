@@ -27,6 +27,7 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import write_whole
 from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
+from mockserver.adapters.webhook_sender import CONNECTIONS
 from mockserver.domain.record import record, replace
 from mockserver.scenario.scenario import TlsMap
 from mockserver.server.garbage import Collector
@@ -49,7 +50,7 @@ GRACE_SECONDS = 4
 MOST_CONNECTIONS = 10_000
 """Connections that may be open at a time."""
 
-RESERVE = 128
+RESERVE = CONNECTIONS + 48
 """Open files that are kept for webhooks, for the server's own and for asking whether it lives: half of a few."""
 
 
@@ -71,7 +72,9 @@ class Listeners:
 
     @property
     def tls_address(self) -> str:
-        name = "localhost" if self.settings.host == "127.0.0.1" else bracketed(self.settings.host)
+        near = self.settings.near_host
+        # The name that the published client libraries know.
+        name = "localhost" if near == "127.0.0.1" else bracketed(near)
         return f"https://{name}:{self.settings.tls_port}"
 
     def close(self) -> None:
@@ -80,7 +83,11 @@ class Listeners:
 
 
 def listen(settings: Settings) -> Listeners:
-    """Bind the configured addresses. Raises :class:`CannotListen`."""
+    """Bind the configured addresses. Raises :class:`CannotListen`.
+
+    The plain port is bound once: a client whose connection to ``localhost`` a scenario resets would turn to the other
+    address of the name, and never see the fault.
+    """
     with contextlib.ExitStack() as closing:
         plain = closing.enter_context(_bind(settings.host, settings.port, "--port"))
         settings, tls = replace(settings, port=plain.getsockname()[1]), list[socket.socket]()
@@ -125,6 +132,9 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
         if os.name == "posix":
             # Without this a restart has to wait for the last run's closed connections.
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if where[0] == "::":
+            # Every address of the machine, on systems too that would take those of IPv6 alone.
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         bound.bind(where)
         bound.setblocking(False)
     except OSError as problem:

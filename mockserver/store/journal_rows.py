@@ -37,7 +37,13 @@ _DECLINE = Record.of(Decline)
 _PASSED = form_of(tuple[tuple[str, Difference], ...])
 _ASKED = Record(Asked, {"request"})
 _ATTEMPT = Record(Attempt, {"request", "headers", "state", "under_way"})
-_RESULT = Record(Result, {"about", "attempts", "decisions", "ruled", "problem", "answered", "watched", "search_text"})
+_UNKEPT = {
+    *("about", "attempts", "decisions", "ruled", "problem", "answered", "watched", "search_text"),
+    "undocumented",
+}
+"""What is written beside a result, follows from something else, or has been judged by then."""
+
+_RESULT = Record(Result, _UNKEPT)
 
 
 class PersistenceContext(Protocol):

@@ -90,6 +90,7 @@ class Store(SandboxStorage):
     ) -> None:
         self.commits = 0
         self.failures = 0
+        self._fault: str | None = None
         self._file = file
         self._sandboxes = sandboxes
         self._context = context
@@ -305,6 +306,17 @@ class Store(SandboxStorage):
         self._begin()
         return end
 
+    async def fault(self) -> str | None:
+        """Why nothing can be kept by now. After a commit that could not be written it tries anew: nobody may ask for
+        anything that would be kept, as long as this says why."""
+        if self._fault is not None:
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._writer, self._file.probe)
+                self._fault = None
+            except NotWritten as problem:
+                self._fault = str(problem)
+        return self._fault
+
     async def _commit_all(self) -> None:
         """Write commits until nothing has changed since the last."""
         self._has_written = False
@@ -360,7 +372,7 @@ class Store(SandboxStorage):
             await self._write_changes(is_alone=is_alone)
             failed = None
         except NotWritten as problem:
-            failed = str(problem)
+            failed = self._fault = str(problem)
             _LOG.error("the store could not be written: %s; what was to be kept is refused", failed)
         except Exception as fault:
             failed = type(fault).__name__
@@ -374,6 +386,7 @@ class Store(SandboxStorage):
         commit = await self._gathered()
         if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
             await self._write(commit, is_alone=is_alone)
+            self._fault = None
             self.commits += 1
             self._context.note_written(commit)
             # A commit that was on its way has named them again.

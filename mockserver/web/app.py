@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -63,8 +64,8 @@ class Application(Starlette):
         self.router.redirect_slashes = False
         self.router.default = unrouted
         self.lookup = lookup = RouteLookup(routes, self.router)
-        world.prepare = lambda sandbox: prepare(sandbox, lookup)
-        world.set_up = lambda sandbox, scenario, by: set_up(sandbox, lookup, scenario, by)
+        world.prepare = partial(prepare, world, lookup)
+        world.set_up = partial(set_up, world, lookup)
         if settings.store is not None:
             world.store = store = self._opened(settings.store, settings.store_sync)
             world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()

@@ -13,6 +13,7 @@ from mockserver.domain.facts import ALSO_TAKEN, MOVES, Call, UncertainResult
 from mockserver.domain.masking import mask_start
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
+from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.intake import PROVIDERS_OWN
@@ -41,7 +42,9 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
     if asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
         _asked_by_others(step)
         return
-    call = _call_of(request, step, reply.fault, answer, real_clock())
+    call = _call_of(request, step, answer, real_clock())
+    if not _is_plainly_answered(step, reply.fault):
+        call = _answered(call, step, reply.fault)
     if call.is_open:
         # Whoever ends the answer tells so by ``ended``.
         step.result.watched = call.entry
@@ -58,15 +61,13 @@ def _asked_by_others(step: Step) -> None:
                 observer.moved(event, step.sandbox.journal.last)
 
 
-def _call_of(request: Request, step: Step, fault: Transport | None, answer: bytes, real: Micros) -> Call:
-    """A call with what it has done, and with what a ``fault`` makes of its answer."""
+def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
+    """A call with what it has done; of its answer as of one that goes out plainly."""
     sandbox, asked, result, headers = step.sandbox, step.asked, step.result, step.asked.headers
     op = asked.op
     charge, batch = result.about.get("charge"), result.about.get("batch")
     code = result.problem["code"] if result.problem is not None else None
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    is_late = sandbox.past is not None and result.lag != 0
-    waited_as = min(result.watched, 0)
     return Call(
         sandbox.journal.last,
         sandbox.now,
@@ -79,25 +80,42 @@ def _call_of(request: Request, step: Step, fault: Transport | None, answer: byte
         headers=headers,
         answer=answer,
         code=code,
-        doubt=fault.doubt if fault is not None else None,
         charge=charge if isinstance(charge, Charge) else None,
         instrument=_instrument_of(step) if charge is None and op == "charge.create" else None,
         subject=_subject_of(step),
         events=result.events,
         currency=_currency_of(step) if code is not None or op in ALSO_TAKEN else None,
         unknown=request.unknown,
+        undocumented=step.result.undocumented,
         # While the clock stands, a week of reads takes no time.
         pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
-        is_open=waited_as < 0 or result.latency > 0 or result.urgent or (fault is not None and fault.is_slow),
-        waited_as=waited_as,
         is_repeat=result.is_repeat,
-        is_late=is_late,
-        is_ours=not is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
         is_partial=result.ruled and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
         is_browser=is_browser and not is_own_page(headers),
-        retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
-        may_retry=fault is not None and fault.may_retry,
         rows=batch.meaning if op == "batch.create" and isinstance(batch, Batch) else None,
+    )
+
+
+def _is_plainly_answered(step: Step, fault: Transport | None) -> bool:
+    """Whether an answer is ours, goes out whole and at once, shows the present and asks for no pause."""
+    result = step.result
+    is_kept_waiting = result.watched or result.latency or result.urgent
+    return fault is None and not is_kept_waiting and not result.pause and step.sandbox.past is None
+
+
+def _answered(call: Call, step: Step, fault: Transport | None) -> Call:
+    """A call with what becomes of its answer: a ``fault`` may spoil it, and it may be late in two ways."""
+    result, waited_as = step.result, min(step.result.watched, 0)
+    is_late = step.sandbox.past is not None and result.lag != 0
+    return replace(
+        call,
+        doubt=fault.doubt if fault is not None else None,
+        is_open=waited_as < 0 or result.latency > 0 or result.urgent or (fault is not None and fault.is_slow),
+        waited_as=waited_as,
+        is_late=is_late,
+        is_ours=not is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
+        may_retry=fault is not None and fault.may_retry,
+        retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
     )
 
 

@@ -1,17 +1,18 @@
 """Webhooks as OpenAPI and AsyncAPI describe them: what is sent fits, and nothing is sent that they do not name."""
 
 import json
-import shutil
 import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
 from mockserver.web.openapi import WEBHOOKS
+from tests import needs
 from tests.driving import CARD, DUMMY, Api
 
 SPECIFICATION = "@asyncapi/specs@6.11.1"
@@ -24,8 +25,7 @@ def resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]
 
 def faults_of(schema: dict[str, Any], value: object) -> list[str]:
     """What another library finds wrong with a value."""
-    schemas = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
-    return [str(fault) for fault in schemas.validator_for(schema).iter_errors(value)]
+    return [str(fault) for fault in jsonschema_rs.validator_for(schema).iter_errors(value)]
 
 
 @pytest.fixture
@@ -82,7 +82,8 @@ def test_links_lead_from_what_is_created_to_operations_that_take_its_id(api: Api
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("npm"), reason="npm brings the official schema of AsyncAPI")
+@needs.DEEP
+@needs.program("npm")
 def test_the_asyncapi_document_is_valid_by_the_official_schema(api: Api, tmp_path: Path) -> None:
     pack = ["npm", "pack", "--silent", SPECIFICATION]
     name = subprocess.run(pack, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.split()[-1]
