@@ -29,6 +29,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import mutable
 from mockserver.explore.aftermath import settled_down
+from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.trial import differences, facts_of, points_of
@@ -36,7 +37,6 @@ from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Ver
 from mockserver.findings.catalogue import lines_of
 from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_key, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
-from mockserver.scenario.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.scenario.operations import UNREQUESTED
 
 T = TypeVar("T")

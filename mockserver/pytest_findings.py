@@ -173,7 +173,7 @@ def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None
     if not kept:
         return
     # Here alone: every run of any tests comes by.
-    from mockserver.scenario.failures import Coverage
+    from mockserver.explore.failures import Coverage
 
     found = Coverage(frozenset(), {})
     for one in kept:

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlencode, urlsplit
 if TYPE_CHECKING:
     import httpx
 
-    from mockserver.books.invariants import Invariant
+    from mockserver.domain.invariants import Invariant
 
 
 TIMEOUT_SECONDS = 30.0
@@ -285,7 +285,7 @@ class RemoteSandbox:
 
     def invariant(self, text: str) -> None:
         """What must hold of the money at the end: ``net("order-1") <= 20`` (docs/books.md). Raises ``ValueError``."""
-        from mockserver.books.invariants import Invariant
+        from mockserver.domain.invariants import Invariant
 
         self.invariants.append(Invariant(text))
 

@@ -108,10 +108,22 @@ def setting() -> Any:
 
 
 def finding() -> Any:
-    api = Api()
+    allowed = Api(scenario="version: 1\nfindings: {allow: [large-amount]}")
+    return [_raised(Api()), _raised(allowed)]
+
+
+def _raised(api: Api) -> list[list[str]]:
     for amount in (4999, 5000):
         api.charge(amount=amount, reference=f"order-{amount}")
     return [[one["finding"], one["evidence"][0]["line"]] for one in api.get("/__admin/findings")["findings"]]
+
+
+def watched() -> Any:
+    api = Api()
+    api.charge()
+    api.get("/charge")
+    sandbox = api.app.world.sandboxes.open("sk_tests", 0)
+    return [observer.calls for observer in sandbox.observers if type(observer).__name__ == "CallCount"]
 
 
 def page() -> Any:
@@ -133,6 +145,7 @@ USES = {
     "an index that an operation asks": index,
     "a setting": setting,
     "a finding": finding,
+    "one who watches every sandbox": watched,
     "a fault of explore": explored,
     "a page": page,
 }

@@ -328,8 +328,34 @@ ROUTES = (
             )
         ],
     },
+    "one who watches every sandbox": {
+        "mockserver/findings/call_count.py": [
+            (
+                """from mockserver.domain.facts import Call
+from mockserver.engine.observer import Observer
+from mockserver.engine.tables import Tables
+
+
+class CallCount(Observer):
+    def __init__(self, tables: Tables) -> None:
+        self.calls = 0
+
+    def called(self, call: Call) -> None:
+        self.calls += 1
+""",
+                "",
+            )
+        ],
+        "mockserver/web/app.py": [
+            (
+                "from mockserver.findings.call_count import CallCount\n",
+                "from mockserver.findings.watch import",
+            ),
+            ("        observers = (*observers, CallCount)\n", "        self.world = world ="),
+        ],
+    },
     "a fault of explore": {
-        "mockserver/scenario/faults.csv": [
+        "mockserver/explore/faults.csv": [
             ('teapot,answer,it is done,5,,,,,,,,"{""transport"": {""at"": ""answer"", ""status"": 418}}"\n', "")
         ]
     },
@@ -369,7 +395,8 @@ WORKS: Mapping[str, Any] = {
     "an event that time causes": [["customer.created"], ["customer.created", "customer.greeted"], True],
     "an index that an operation asks": [201, {"Phone": "another customer has it"}],
     "a setting": {"Amount": "got 2, wanted at least 3"},
-    "a finding": [["large-amount", "5000"]],
+    "a finding": [[["large-amount", "5000"]], []],
+    "one who watches every sandbox": [2],
     "a fault of explore": ["charge.create#1/teapot", "survived"],
     "a page": [200, "<h1>Hello, &lt;Ann&gt;</h1>"],
 }

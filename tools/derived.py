@@ -23,6 +23,7 @@ from httpx import ASGITransport, AsyncClient
 from mockserver import create_app
 from mockserver.adapters.scenario_files import TEST_VALUES, prepared, shipped_file
 from mockserver.adapters.strict_yaml import read
+from mockserver.findings.catalogue import CATALOGUE
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
 from mockserver.wire.fields import Body, nested_body, parts_of
@@ -177,7 +178,14 @@ def _some(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if len(json.dumps(value)) <= _LONGEST}
 
 
+def finding_names() -> str:
+    """The names of findings, which scenarios may allow."""
+    return "".join(f"{name}\n" for name in CATALOGUE)
+
+
 FILES: Mapping[str, Callable[[], str]] = {
+    # Before the schema, which holds them.
+    "mockserver/scenario/finding_names.txt": finding_names,
     "mockserver/scenario/requests.txt": requests,
     "scenarios/scenario.schema.json": schema,
     "mockserver/adapters/prepared_reading.json": prepared_reading,

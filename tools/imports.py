@@ -11,6 +11,13 @@ PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
 
 
+INNER_HOUSE = frozenset(
+    ["adapters", "assumptions", "domain", "engine", "scenario", "server", "settings", "version", "web", "wire", "root"],
+)
+"""The parts of the package that a sandbox consists of: they know nothing of the rooms around them, but where
+``pyproject.toml`` says so."""
+
+
 def dotted(path: Path) -> str:
     """The name of the module in a file."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts

@@ -23,8 +23,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
 from mockserver.domain.record import read_table
 from mockserver.domain.states import TABLES, mermaid
+from mockserver.explore.failures import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
-from mockserver.scenario.failures import FAULTS, OWN_AXES, Fault
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.paths import STORED, names_of, testable
 from mockserver.scenario.provider_outcome import CATALOGUE, REFUSALS
@@ -38,7 +38,7 @@ from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
-from tools.imports import PACKAGE, graph, layer_of
+from tools.imports import INNER_HOUSE, PACKAGE, graph, layer_of
 
 DEMO_KEY = "sk_demo"
 ROOT = PACKAGE.parent
@@ -239,22 +239,52 @@ def _reached(name: str, layers: Mapping[str, set[str]]) -> set[str]:
     return {further for below in layers[name] for further in (below, *_reached(below, layers))}
 
 
-def server_config() -> str:
-    """The layers as a diagram: an arrow means imports. What is reached by a longer way has no arrow of its own."""
-    found = _layers()
+def inner_house() -> str:
+    """The parts of the sandbox as a diagram."""
+    inner = {name: below & INNER_HOUSE for name, below in _layers().items() if name in INNER_HOUSE}
+    return _diagram(inner)
+
+
+def rooms() -> str:
+    """The rooms around the sandbox as a diagram, in which that is one box."""
+    found: dict[str, set[str]] = {_HOUSE: set()}
+    for name, below in _layers().items():
+        if name not in INNER_HOUSE:
+            found[name] = {_HOUSE if one in INNER_HOUSE else one for one in below}
+    return _diagram(found)
+
+
+_HOUSE = "house"
+
+
+def _diagram(layers: Mapping[str, set[str]]) -> str:
+    """Layers, the lowest first, as a diagram: an arrow means imports. What is reached by a longer way has no arrow of
+    its own."""
     lines = ["flowchart TD"]
-    for name in reversed(found):
+    for name in reversed(layers):
         packages = sorted(path.parent.name for path in PACKAGE.glob(f"{name}/*/__init__.py"))
-        lines.append(f'    {name}["{"<br>".join([name, *packages])}"]')
-        longer = {far for below in found[name] for far in _reached(below, found)}
-        lines += [f"    {name} --> {below}" for below in sorted(found[name] - longer)]
+        shown = "the inner house" if name == _HOUSE else "<br>".join([name, *packages])
+        lines.append(f'    {name}["{shown}"]')
+        longer = {far for below in layers[name] for far in _reached(below, layers)}
+        lines += [f"    {name} --> {below}" for below in sorted(layers[name] - longer)]
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def layers() -> str:
-    """What each layer holds, in the words of its own documentation, and what it imports."""
-    rows = []
-    for name, below in reversed(_layers().items()):
+def inner_layers() -> str:
+    """What each part of the sandbox holds."""
+    return _table_of(name for name in _layers() if name in INNER_HOUSE)
+
+
+def room_layers() -> str:
+    """What each room around the sandbox holds."""
+    return _table_of(name for name in _layers() if name not in INNER_HOUSE)
+
+
+def _table_of(names: Iterable[str]) -> str:
+    """What some layers hold, in the words of their own documentation, and what they import: the highest first."""
+    layers, rows = _layers(), []
+    for name in reversed(list(names)):
+        below = layers[name]
         path = PACKAGE / name / "__init__.py"
         path = path if path.exists() else path.parent.with_suffix(".py")
         words = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
@@ -414,6 +444,8 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "finding-pages": finding_pages,
     "faults": faults,
     "corpus": corpus,
-    "house": server_config,
-    "layers": layers,
+    "inner-house": inner_house,
+    "inner-layers": inner_layers,
+    "rooms": rooms,
+    "room-layers": room_layers,
 }

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
 
-from tools.imports import MODULES, PACKAGE, dotted, layer_of
+from tools.imports import INNER_HOUSE, MODULES, PACKAGE, dotted, layer_of
 
 _COUNTED = {tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING}
 _TABLE_TOKEN = re.compile(r"\w+|[^\w\s,]")
@@ -58,7 +58,7 @@ def _tables() -> Iterable[Path]:
 
 
 def report() -> str:
-    """Tokens by room, the heaviest first, and their sums."""
+    """Tokens by room, the heaviest first, and the sums of the inner house and of the rooms around it."""
     python, lines, tables = Counter[str](), Counter[str](), Counter[str]()
     for path in MODULES:
         tokens, code_lines = python_weight(path.read_text("utf-8"))
@@ -70,7 +70,14 @@ def report() -> str:
     printed = [f"{'room':20}{'Python':>10}{'tables':>10}{'lines':>10}{'a line':>10}"]
     for room in rooms:
         printed.append(_row(room, python[room], tables[room], lines[room]))
-    printed.append(_row("all", python.total(), tables.total(), lines.total()))
+    parts = {
+        "inner house": [room for room in rooms if room in INNER_HOUSE],
+        "rooms around it": [room for room in rooms if room not in INNER_HOUSE],
+        "all": rooms,
+    }
+    for part, held in parts.items():
+        sums = [sum(counted[room] for room in held) for counted in (python, tables, lines)]
+        printed.append(_row(part, *sums))
     return "\n".join(printed)
 
 

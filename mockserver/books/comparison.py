@@ -7,9 +7,9 @@ say nothing, nothing is held against them. Source: docs/books.md, What a compari
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from mockserver.books.figures import Figures, OrderMoney, money_text
 from mockserver.books.shop_rows import AMOUNTS, Claim, ShopRow
 from mockserver.domain.charge import ZERO
+from mockserver.domain.figures import Figures, OrderMoney, money_text
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.states import ChargeState
 

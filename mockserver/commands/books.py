@@ -14,13 +14,13 @@ from typing import Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.books.figures import NAMES, money_text
 from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, checked_rows
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
 from mockserver.commands.servers import check_reached, served
+from mockserver.domain.figures import NAMES, money_text
 from mockserver.domain.masking import printable
 from mockserver.remote import ControlRefused, RemoteSandbox
 

@@ -17,25 +17,25 @@ from httpx import HTTPError
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
-from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import stop
 from mockserver.commands.options import given_again, options
 from mockserver.commands.reports import REPORTS, explored, text
 from mockserver.commands.servers import started, words_of
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.baseline import NoBaseline, crash_baseline, plain_baseline
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import Exploration, Lab, Plan, Tried
+from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
 from mockserver.explore.kept import Before, ExplorationFolder, NoReport, OtherExploration
 from mockserver.explore.shrink import NotRepeated
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
-from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.scenario.operations import TAKING
 from mockserver.scenario.problems import ScenarioRefused
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import click
 
-from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import mapping_of
 from mockserver.commands.completion import offered
 from mockserver.domain.clock import SECOND, Micros, parse_duration
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_start
 from mockserver.domain.record import read_grouped, record
 from mockserver.findings.catalogue import kind_of

@@ -17,12 +17,12 @@ from httpx import HTTPError
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment
-from mockserver.books.invariants import Invariant
 from mockserver.commands.ending import heeded, stop
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
 from mockserver.commands.servers import is_reached, started, used_keys, words_of
 from mockserver.domain.clock import Micros
+from mockserver.domain.invariants import Invariant
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, filled, variables_of
 from mockserver.explore.trial import given_to

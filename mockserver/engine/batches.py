@@ -73,7 +73,7 @@ class Reading:
 
 def reading(step: Step, text: str) -> Cooperative[Reading]:
     """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. What it means
-    is asked for the findings alone."""
+    is asked for those who watch alone."""
     # What the scenario says of the batch, and the salt of its draws.
     scripts = ((one.outcome.batch, one.salt) for one in step.result.decisions if one.outcome.batch is not None)
     script, salt = next(scripts, (BatchScript(), ""))
@@ -81,7 +81,7 @@ def reading(step: Step, text: str) -> Cooperative[Reading]:
     while some := list(islice(lines, LINES)):
         added = [row for _, row in some if isinstance(row, BatchRow)]
         rows += added
-        meaning += sum(map(_meaning_of, added)) if step.sandbox.watch is not None else 0
+        meaning += sum(map(_meaning_of, added)) if step.sandbox.observers else 0
         for line, words in some:
             if isinstance(words, str) and len(wrong) < MOST_FAULTS:
                 wrong[f"Batch.Line{line}"] = f"line {line}: {words}"
@@ -210,9 +210,10 @@ def _take(step: Step, batch: Batch, place: int) -> None:
         batch.end_row(place, _refusal(refused), None, row.amount)
         return
     batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
-    if sandbox.watch is not None and batch.results_fault is None:
+    if batch.results_fault is None:
         # A client cannot be blamed for what spoilt results made it believe.
-        sandbox.watch.declines.charged(charge, sandbox.now, sandbox.journal.last)
+        for observer in sandbox.observers:
+            observer.row_charged(charge, sandbox.now, sandbox.journal.last)
 
 
 def _end(step: Step, batch: Batch) -> None:

@@ -3,17 +3,21 @@ sandboxes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.delivery import Notice, WebhookMessage
 from mockserver.domain.provider import Cost, Provider, ProviderSummary
-from mockserver.domain.record import record, replace, updated
+from mockserver.domain.record import record, replace
 from mockserver.engine.counts import Counts
-from mockserver.findings.facts import Policy
+from mockserver.engine.observer import Observer
+from mockserver.engine.tables import Tables
 from mockserver.scenario.director import Ruleset
-from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
+from mockserver.scenario.scenario import ClockPlan, FindingsMap, ProviderMap, Scenario
+
+MakeObserver: TypeAlias = Callable[[Tables], Observer]
+"""What makes an observer of a sandbox that opens, which may look at the tables of it."""
 
 
 @record
@@ -21,7 +25,7 @@ class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
     ``started`` is the machine's time when the server started; ``public_url`` has no trailing slash; ``render`` makes
     the body of a webhook of its id, type and content, and ``write`` its text, as the assumptions word them; ``counts``
-    are those of the server."""
+    are those of the server; ``observers`` make those who watch a sandbox that opens."""
 
     _: KW_ONLY
     seed: int
@@ -35,7 +39,7 @@ class ServerConfig:
     journal_limit: int = 1_000
     render: Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
     write: Callable[[object, Assumed], bytes]
-    findings: Policy | None = None
+    observers: tuple[MakeObserver, ...] = ()
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
     def config(self, scenarios: Sequence[Scenario]) -> "SandboxConfig":
@@ -48,8 +52,6 @@ class ServerConfig:
             overrides.update(said.assumptions)
             given["seed"] = said.seed if said.seed is not None else given["seed"]
             given["clock"] = scenario.clock or given["clock"]
-            if self.findings is not None and said.findings is not None:
-                given["findings"] = updated(given["findings"], said.findings)
         if overrides:
             given["assumed"] = Assumed(self.assumed.profile, {**self.assumed.overrides, **overrides})
         return SandboxConfig(rules=Ruleset(scenarios), scenarios=tuple(scenarios), **given)
@@ -62,6 +64,11 @@ class SandboxConfig(ServerConfig):
     _: KW_ONLY
     rules: Ruleset
     scenarios: tuple[Scenario, ...] = ()
+
+    @property
+    def limits(self) -> list[FindingsMap]:
+        """What the scenarios say of findings, for those who watch."""
+        return [one.said.findings for one in self.scenarios if one.said.findings is not None]
 
     def start_clock(self, real: Micros) -> Clock:
         """The clock of a sandbox that opens. One that stands has stood since the server started, so that it shows the

@@ -16,6 +16,7 @@ from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import Full, NotFound
+from mockserver.domain.facts import WebhookTry
 from mockserver.domain.record import replace
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, Event, Presence, Subject
 from mockserver.domain.webhook_subscription import WebhookType
@@ -26,7 +27,6 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import KINDS, Step, reader_of
 from mockserver.engine.webhook_content import TYPES, News, content_of, news_of, notice_of, word_of
-from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
@@ -99,8 +99,8 @@ def come_due(step: Step, delivery_id: str) -> None:
         _put_in(sandbox, delivery, inbox)
     else:
         sandbox.deliveries.outbox.append(delivery_id)
-        if sandbox.watch is not None:
-            sandbox.watch.webhooks.sent(delivery_id, sandbox.journal.last)
+        for observer in sandbox.observers:
+            observer.webhook_sent(delivery_id, sandbox.journal.last)
 
 
 def _answer_for(step: Step, delivery: Delivery, said: int | str) -> None:
@@ -139,16 +139,22 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
         event = DeliveryEvent.EXHAUSTED
     _move(sandbox, delivery, event)
     sandbox.config.counts.webhooks[delivery.state.value] += 1
-    if sandbox.watch is not None:
-        key, is_scripted = sandbox.config.webhook_key, made.scripted or in_inbox
-        signatures = [sign(one, delivery.content.raw) for one in (key, previous_key(key)) if not is_scripted]
-        is_genuine = is_scripted or delivery.content.signature in signatures
-        sandbox.watch.tried(WebhookTry(sandbox.now, delivery, is_genuine, is_scripted, sandbox.journal.last))
+    if sandbox.observers:
+        _tell_of_try(sandbox, delivery, is_scripted=made.scripted or in_inbox)
     if event is DeliveryEvent.FAILED:
         delivery.due = made.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     else:
         _end(sandbox, delivery)
+
+
+def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> None:
+    key = sandbox.config.webhook_key
+    signatures = [sign(one, delivery.content.raw) for one in (key, previous_key(key)) if not is_scripted]
+    is_genuine = is_scripted or delivery.content.signature in signatures
+    tried = WebhookTry(sandbox.now, delivery, is_genuine, is_scripted, sandbox.journal.last)
+    for observer in sandbox.observers:
+        observer.webhook_tried(tried)
 
 
 def _end(sandbox: Sandbox, delivery: Delivery) -> None:

@@ -111,10 +111,10 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     sandbox.journal.note_due(sandbox.now, step.asked, step.result)
     if step.result.ruled:
         sandbox.config.counts.strike(step.result)
-    if sandbox.watch is not None:
-        for event in step.result.events:
-            if event.data is None:
-                sandbox.watch.moved(event, sandbox.journal.last)
+    for event in step.result.events:
+        if event.data is None:
+            for observer in sandbox.observers:
+                observer.moved(event, sandbox.journal.last)
     return step
 
 

@@ -18,12 +18,11 @@ from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
+from mockserver.engine.observer import Observer
 from mockserver.engine.past import Past
 from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
-from mockserver.engine.totals import Totals
-from mockserver.findings.watch import Watch
 from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import ProviderOutcome
@@ -70,7 +69,8 @@ class Sandbox(Tables):
     ``setup`` are the answers of the calls with which it was opened, by scenario and id.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
     the scenario says of its rows (from 1). ``origin`` is the account in which its first objects were made: another
-    one's in a copy.
+    one's in a copy. ``observers`` watch it; ``arrivals`` counts the calls of which they heard before these were acted
+    on.
     """
 
     def __init__(self, key: str, config: SandboxConfig, real: Micros) -> None:
@@ -88,7 +88,7 @@ class Sandbox(Tables):
         self.cards = CardRegistry(digest("salt", config.seed, key).hex())
         self.schedule = Schedule(0, [])
         self.journal = Journal(config.journal_limit, self.now)
-        self.under_way = 0
+        self.under_way = self.arrivals = 0
         self.holding = Holding()
         self.warned: set[str] = set()
         self.used = 0
@@ -99,20 +99,15 @@ class Sandbox(Tables):
         self.inboxes = Inboxes(config.journal_limit)
         self.idempotency: Recent[str, First] = Recent(MOST_FIRSTS)
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
-        # What is imported brings other tables; and no cycle keeps a sandbox that is gone.
-        present, self.watch = proxy(self), None
-        if config.findings is not None:
-            self.watch = Watch(
-                lambda charge_id: present.charges.get(charge_id),
-                lambda subscription_id: present.charges.find("subscription", subscription_id),
-                config.findings,
-            )
+        # No cycle keeps a sandbox that is gone.
+        present = proxy(self)
+        self.observers: tuple[Observer, ...] = tuple(make(present) for make in config.observers)
+        self._limit_observers()
         self.providers.add(default_provider(self.now))
         self._take_providers()
         self.replays: Recent[str, FirstAnswer] = Recent(MOST_FIRSTS)
         self.past: Past | None = None
         self.look_back()
-        self.totals: Totals | None = None
 
     @property
     def account_id(self) -> str:
@@ -154,9 +149,12 @@ class Sandbox(Tables):
         self.look_back()
         self.journal.gap_reason = "other scenarios were put in force"
         self.director.replace(config.rules)
-        if self.watch is not None and config.findings is not None:
-            self.watch.ledger.policy = config.findings
+        self._limit_observers()
         self._take_providers()
+
+    def _limit_observers(self) -> None:
+        for observer in self.observers:
+            observer.limited(self.config.limits)
 
     def _take_providers(self) -> None:
         for provider in self.config.providers(self.now, self.providers.get):

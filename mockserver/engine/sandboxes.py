@@ -4,7 +4,7 @@ Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxe
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -12,6 +12,7 @@ from mockserver.domain.errors import Full, Unauthorised
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
+from mockserver.engine.storage import SandboxStorage
 
 LONGEST_KEY = 256
 
@@ -31,31 +32,6 @@ def looks_live(key: str) -> bool:
     """Whether a key says that it is one for real payments."""
     mode = _MODE.search(key[:LONGEST_KEY])
     return mode is not None and mode[0].lower() not in _FOR_TESTS
-
-
-class SandboxStorage:
-    """Where sandboxes stand that are not in memory (``--store``): this one, of a server without a store, has none."""
-
-    def take(self, key: str) -> Sandbox | None:
-        """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
-        return None
-
-    def used(self, key: str) -> int:
-        """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
-        return 0
-
-    async def fetch(self, keys: Iterable[str]) -> None:
-        """Put the sandboxes of some keys back; others are served meanwhile. Raises ``NotKept`` (43)."""
-
-    async def fetch_with_page(self, page_id: str) -> Sequence[str]:
-        """Put the sandboxes back in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
-        return ()
-
-    def note(self, sandbox: Sandbox) -> None:
-        """A sandbox has changed, or has taken the place of its key."""
-
-    def delete(self, sandbox: Sandbox) -> None:
-        """A sandbox is deleted."""
 
 
 class Sandboxes:

@@ -11,9 +11,9 @@ from threading import Event
 from typing import Any
 
 from mockserver.books.comparison import COMPARED
-from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows, compared_of
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended

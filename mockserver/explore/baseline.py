@@ -10,10 +10,10 @@ from typing import Any
 
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.record import record, replace
+from mockserver.explore.failures import CRASH, TWICE, InjectionPoint
 from mockserver.explore.fault_table import Trial
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
 from mockserver.explore.verdicts import Reference, key_of, money_differences
-from mockserver.scenario.failures import CRASH, TWICE, InjectionPoint
 
 
 class NoBaseline(Exception):

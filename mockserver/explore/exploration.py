@@ -16,12 +16,12 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
 from mockserver.explore.baseline import Baseline, scenario_of
+from mockserver.explore.failures import CRASH, FAULTS, Fault, InjectionPoint
 from mockserver.explore.fault_table import Trial, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
-from mockserver.scenario.failures import CRASH, FAULTS, Fault, InjectionPoint
 
 
 @record

@@ -1,4 +1,4 @@
-"""What is tried: failures of the table (``scenario.failures``) at the calls of a command, one by one or drawn by a
+"""What is tried: failures of the table (``failures.py``) at the calls of a command, one by one or drawn by a
 seed. Source: docs/explore.md, What it runs, Swarm.
 
 How the command is run under one follows from its rule: crashes and second runs are rows like any other. A seed draws
@@ -12,7 +12,7 @@ from typing import Any
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
-from mockserver.scenario.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
+from mockserver.explore.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
 from mockserver.scenario.operations import MONEY, OPERATIONS, READS
 
 

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Exploration
+from mockserver.explore.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
 from mockserver.explore.kept import Cell
 from mockserver.explore.verdicts import Verdict
-from mockserver.scenario.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 

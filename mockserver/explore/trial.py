@@ -23,9 +23,9 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, Running
+from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
-from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS, READS
 
 

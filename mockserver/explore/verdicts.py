@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 from mockserver.books import shop_rows
 from mockserver.books.comparison import COMPARED
-from mockserver.books.figures import NAMES, Figures, money_text
 from mockserver.books.shop_rows import KEYS, Claim
 from mockserver.domain.charge import ZERO
 from mockserver.domain.clock import Micros, parse_instant
+from mockserver.domain.figures import NAMES, Figures, money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace

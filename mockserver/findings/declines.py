@@ -11,10 +11,10 @@ from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.facts import Call
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
-from mockserver.findings.facts import Call
 from mockserver.findings.intents import NO_CCV, ccv_of, evidence_of, evidence_of_payment, instrument_of, wallet_of
 from mockserver.findings.ledger import Evidence, Ledger
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
 
-from mockserver.books.figures import TAKEN
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
+from mockserver.domain.facts import Call, UncertainResult
+from mockserver.domain.figures import TAKEN
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeState, Event
-from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 
@@ -79,7 +78,6 @@ class Doubts:
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]
     _payments_of: Callable[[str], Iterable[Charge]]
-    _arrivals: int = field(init=False, default=0)
     _calls: Recent[int, _Doubtful] = memory(_MOST)
     _looks: Recent[int, tuple[int, ...]] = memory(_MOST)
     _misled: Recent[str, None] = memory(_MOST)
@@ -106,13 +104,10 @@ class Doubts:
         elif self._calls and call.doubt is None and call.code is None and call.is_ours:
             self._look(call)
 
-    def arrived(self, call: Call) -> int:
-        """A call has come that is acted on later: what comes meanwhile may be a retry of it. Its place, below 0."""
-        self._arrivals += 1
-        place = -self._arrivals
+    def arrived(self, call: Call) -> None:
+        """A call has come that is acted on later: what comes meanwhile may be a retry of it."""
         if call.op in MONEY:
-            self._calls.put(place, _doubtful(call))
-        return place
+            self._calls.put(call.waited_as, _doubtful(call))
 
     def moved(self, event: Event) -> None:
         """Time or a payer has moved a charge, or a subscription has made one."""

@@ -10,19 +10,16 @@ from decimal import Decimal
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, MILLISECOND, Micros, parse_instant
+from mockserver.domain.facts import MOVES, Call
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
-from mockserver.findings.facts import Call
 from mockserver.findings.ledger import Evidence
 
 WINDOW: Micros = DAY
 """Two calls are of the same intent within less than this, in sandbox time: what is paid daily is paid again."""
-
-MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
-"""Operations that move the money of a charge which is there."""
 
 MONEY = MOVES | {"charge.create", "batch.create", "subscription.create", "transfer.create"}
 """Operations that move money, or promise to."""

@@ -6,14 +6,15 @@ from operator import itemgetter
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
+from mockserver.engine.observer import FoundLines
 from mockserver.findings.catalogue import CATALOGUE, FindingKind, Severity
-from mockserver.findings.facts import Policy
+from mockserver.findings.policy import Policy
 
 MOST = 1_000
 """Findings that are kept; later ones are counted only."""
 
 MOST_EVIDENCE = 10
-"""Lines of evidence that a finding keeps: the oldest, and the newest in place of the last."""
+"""FoundLines of evidence that a finding keeps: the oldest, and the newest in place of the last."""
 
 
 @record
@@ -31,13 +32,22 @@ class Finding:
     of the last raise among all of the sandbox."""
 
     id: str
-    kind: FindingKind
+    name: str
     about: Mapping[str, str]
     first: Micros
     last: Micros
     newest: int
     count: int = 1
     evidence: list[Evidence] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """Its number among the findings of its sandbox."""
+        return int(self.id.rpartition("-")[2])
+
+    @property
+    def kind(self) -> FindingKind:
+        return CATALOGUE[self.name]
 
     def show(self, lines: Iterable[Evidence | None]) -> None:
         """Take in lines of evidence, without those that are None or there already."""
@@ -85,7 +95,7 @@ class Ledger:
             self.dropped += 1
             return None
         number = len(self._by_subject) + self.dropped + 1
-        finding = Finding(f"finding-{number}", CATALOGUE[name], about, first=at, last=at, newest=self.raised, count=0)
+        finding = Finding(f"finding-{number}", name, about, first=at, last=at, newest=self.raised, count=0)
         self._by_subject[name, tuple(about.items())] = finding
         self.unreported.append(finding)
         return finding
@@ -128,9 +138,19 @@ class Ledger:
         new, self.unreported = self.unreported, []
         return new
 
+    def lines(self, since: object) -> FoundLines:
+        """The findings that have changed since a store asked; all of them when any was taken back since."""
+        mark = self.raised, self.cleared
+        if since == mark:
+            return FoundLines(mark, {}, is_all=False)
+        raised, cleared = since if isinstance(since, tuple) else (0, None)
+        is_all = cleared != self.cleared
+        changed = {one.number: one for one in self if is_all or one.newest > raised}
+        return FoundLines(mark, changed, is_all)
+
     def take_over(self, findings: Iterable[Finding]) -> None:
         """Go on with the findings of a store, which have been reported."""
-        self._by_subject = {(one.kind.name, tuple(one.about.items())): one for one in findings}
+        self._by_subject = {(one.name, tuple(one.about.items())): one for one in findings}
 
     def clear(self) -> None:
         """Forget all findings; their numbers go on."""
@@ -147,7 +167,7 @@ class Ledger:
 
 
 def _by_age(lines: Iterable[Evidence]) -> list[Evidence]:
-    """Lines in the order of the journal; one without an entry stays behind that which it followed."""
+    """FoundLines in the order of the journal; one without an entry stays behind that which it followed."""
     age = 0
     ages = [(age := line.entry or age, line) for line in lines]
     return [line for _, line in sorted(ages, key=itemgetter(0))]

@@ -2,9 +2,9 @@
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.facts import Call
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record
-from mockserver.findings.facts import Call
 from mockserver.findings.intents import asked_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 

@@ -9,12 +9,12 @@ from urllib.parse import unquote_plus
 
 from mockserver.domain.card_search import BREAKS, PARTS, card_stands_in
 from mockserver.domain.codes import Code
+from mockserver.domain.facts import ALSO_TAKEN, MOVES, Call
 from mockserver.domain.masking import is_for_phones, mask_start
 from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, places
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable
-from mockserver.findings.facts import Call
-from mockserver.findings.intents import MOVES, evidence_of
+from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _OWN_NUMBER = re.compile(rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"')
@@ -173,9 +173,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "transfer.create": ("transfers.amount",),
 }
 """Where a client sends amounts. Those of an order's items are prices of one piece, which may be finer."""
-
-ALSO_TAKEN = frozenset({"batch.create", "subscription.create", "subscription.update"})
-"""Operations that do not refuse every amount that is not exact."""
 
 _BATCH = "batch.create"
 _LONGEST_BATCH = 1_000_000

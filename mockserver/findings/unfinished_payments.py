@@ -7,12 +7,12 @@ from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.facts import MOVES, Call
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeEvent, ChargeState, Event, Subject
 from mockserver.findings.doubts import HOLDING, Doubts
-from mockserver.findings.facts import Call
-from mockserver.findings.intents import MOVES, evidence_of
+from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 10_000

@@ -4,16 +4,23 @@ What concerns one judge alone is told to that judge. The memory is bounded. The 
 same order. Source: docs/findings.md.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from sys import intern
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
+from mockserver.domain.bounded_cache import Recent, by_type
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
+from mockserver.domain.facts import Call, UncertainResult, WebhookTry
 from mockserver.domain.states import BatchEvent, Event, Subject
+from mockserver.engine.observer import FoundLines, Memory, Observer, Remark
+from mockserver.engine.tables import Tables
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import Call, Policy, UncertainResult, WebhookTry
-from mockserver.findings.ledger import Ledger
+from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.pace import Pace
+from mockserver.findings.policy import Policy
 from mockserver.findings.request_checks import RequestChecks
 from mockserver.findings.unfinished_payments import UnfinishedPayments
 from mockserver.findings.webhooks import Webhooks
@@ -28,9 +35,23 @@ _REMEMBERING = ("declines", "doubts", "ledger", "loose_ends", "pace", "webhooks"
 _ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
 
 
-class Watch:
+_hints = by_type(get_type_hints)
+
+
+class _Slot(NamedTuple):
+    """A field of a judge, and its type."""
+
+    judge: object
+    name: str
+    field: str
+    hint: Any
+
+
+class Watch(Observer):
     """The judges of one sandbox's client. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
     subscription."""
+
+    lines_are = "findings", Finding
 
     def __init__(
         self,
@@ -39,6 +60,7 @@ class Watch:
         policy: Policy,
     ) -> None:
         self._charge_of = charge_of
+        self._usual = policy
         self.ledger = ledger = Ledger(policy)
         self.doubts = Doubts(ledger, charge_of, payments_of)
         self.declines = Declines(ledger)
@@ -46,7 +68,25 @@ class Watch:
         self.webhooks = Webhooks(ledger, self.doubts)
         self.loose_ends = UnfinishedPayments(ledger, self.doubts, charge_of)
         self.checks = RequestChecks(ledger)
-        self.judges: Mapping[str, object] = {name: getattr(self, name) for name in _REMEMBERING}
+        self.judges: Mapping[str, Any] = {name: getattr(self, name) for name in _REMEMBERING}
+
+    @cached_property
+    def _counted(self) -> Sequence[_Slot]:
+        return [slot for slot in self._slots() if slot.hint is int]
+
+    def _slots(self) -> Iterator[_Slot]:
+        """What the judges remember, with its type."""
+        for name, judge in self.judges.items():
+            for slot, hint in _hints(type(judge)).items():
+                yield _Slot(judge, name, slot, hint)
+
+    def limited(self, limits: Sequence[object]) -> None:
+        """Judge by these limits of scenarios from now on, else by the usual ones."""
+        self.ledger.policy = self._usual.limited_by(limits)
+
+    def arrived(self, call: Call) -> None:
+        """A call has come that is acted on later."""
+        self.doubts.arrived(call)
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
@@ -81,7 +121,23 @@ class Watch:
         elif event.subject is Subject.BATCH and event.what in _ENDS:
             self.declines.batch_ended(event.subject_id, entry)
 
-    def tried(self, tried: WebhookTry) -> None:
+    def missed(self, entry: int, at: Micros, what: str, near: str | None) -> None:
+        """The client has asked for a path that there is not."""
+        self.checks.lost(entry, at, what, near)
+
+    def row_charged(self, charge: Charge, at: Micros, entry: int) -> None:
+        """A row of a batch was charged."""
+        self.declines.charged(charge, at, entry)
+
+    def challenge_opened(self, charge_id: str) -> None:
+        """A payer has opened the page of a challenge."""
+        self.loose_ends.visited(charge_id)
+
+    def webhook_sent(self, delivery_id: str, entry: int) -> None:
+        """A webhook is on its way to the client."""
+        self.webhooks.sent(delivery_id, entry)
+
+    def webhook_tried(self, tried: WebhookTry) -> None:
         """A webhook was tried."""
         subject = tried.delivery.message.subject_id
         charge = self._charge_of(subject) if subject is not None else None
@@ -90,9 +146,59 @@ class Watch:
             self.doubts.heard(subject)
             self.declines.seen(subject, tried.entry)
 
-    def finish(self, at: Micros) -> None:
+    def finished(self, at: Micros, real: Micros) -> None:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""
+        self.pace.look(at, real)
         self.loose_ends.finish(at)
         self.doubts.finish(at)
         self.declines.finish()
         self.webhooks.finish()
+
+    def lines(self, since: object) -> FoundLines:
+        """The findings that have changed."""
+        return self.ledger.lines(since)
+
+    def take(self, lines: Iterable[Finding]) -> None:
+        """Go on with the findings of a store."""
+        self.ledger.take_over(lines)
+
+    def memories(self) -> Sequence[Memory]:
+        """What the judges remember, but for what they count."""
+        pair: Any = tuple
+        found = []
+        for slot in self._slots():
+            if get_origin(slot.hint) is Recent:
+                # A name is one text for all sandboxes.
+                name = intern(f"findings.{slot.name}{slot.field}")
+                found.append(Memory(name, getattr(slot.judge, slot.field), pair[get_args(slot.hint)]))
+        return found
+
+    def counters(self) -> Mapping[str, int]:
+        """What the judges count."""
+        return {f"{slot.name}.{slot.field}": getattr(slot.judge, slot.field) for slot in self._counted}
+
+    def take_counters(self, counters: Mapping[str, int]) -> None:
+        """Go on counting from here."""
+        for slot in self._counted:
+            setattr(slot.judge, slot.field, counters.get(f"{slot.name}.{slot.field}", 0))
+
+    def remarks(self) -> Sequence[Remark]:
+        """New findings, for the log of the server."""
+        if not self.ledger.unreported:
+            return ()
+        return [_remark(finding) for finding in self.ledger.news()]
+
+
+def _remark(finding: Finding) -> Remark:
+    entries = [line.entry for line in finding.evidence if line.entry is not None]
+    return Remark(finding.kind.name, finding.kind.severity.word, finding.about, entries)
+
+
+def new_watch(tables: Tables) -> Watch:
+    """The judges of a sandbox that opens: they look up charges among its tables."""
+    # What is imported brings other tables: they are asked for each time.
+    return Watch(
+        lambda charge_id: tables.charges.get(charge_id),
+        lambda subscription_id: tables.charges.find("subscription", subscription_id),
+        Policy(),
+    )

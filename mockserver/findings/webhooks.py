@@ -7,10 +7,10 @@ from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import WrongState
+from mockserver.domain.facts import Call, WebhookTry
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, DeliveryState
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import Call, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 

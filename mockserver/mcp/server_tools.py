@@ -15,7 +15,6 @@ from mockserver.adapters.scenario_files import load, read_text, shipped, shipped
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
-from mockserver.engine.sandbox import public_key_of
 from mockserver.mcp.pages import page_text
 from mockserver.mcp.tools import Arguments, Row, Schema, Tool, ToolRefused, argument, listed, masked, rows
 from mockserver.remote import ControlRefused, body_of
@@ -25,7 +24,6 @@ from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.web.control.description import control
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.routes import operation_of
-from mockserver.web.transport_faults import Cut
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_json
 
@@ -71,7 +69,7 @@ class Line:
         try:
             async with httpx.AsyncClient(trust_env=False, timeout=None, **self._how) as client:  # noqa: S113
                 answer = await asyncio.wait_for(client.request(method, self._asked + target, **sent), patience)
-        except (Cut, httpx.RemoteProtocolError, httpx.ReadError):
+        except (ConnectionError, httpx.RemoteProtocolError, httpx.ReadError):
             raise ToolRefused("the connection was cut without a whole answer, as a scenario may want it") from None
         except httpx.ConnectError as problem:
             raise ToolRefused(f"no server at {self.url}: {problem}; `mockserver` starts one") from None
@@ -118,7 +116,7 @@ def server_tools(line: Line) -> Sequence[Tool]:
 async def _open_sandbox(line: Line, given: Arguments) -> str:
     key = str(given.get("key", DEFAULT_KEY))
     opened = await line.call("POST", "/__admin/sandboxes", body={"key": key, "name": given.get("name", "agent")})
-    variables = {"MOCKSERVER_URL": line.url, "MOCKSERVER_PUBLIC_KEY": public_key_of(key)}
+    variables = {"MOCKSERVER_URL": line.url, "MOCKSERVER_PUBLIC_KEY": json.loads(opened)["publicKey"]}
     return json.dumps({"environment": variables, "sandbox": json.loads(_shown(opened))})
 
 

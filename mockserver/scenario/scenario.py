@@ -12,13 +12,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from mockserver.books.invariants import Invariant
 from mockserver.domain.clock import ClockMode, Micros
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
-from mockserver.findings.catalogue import CATALOGUE as FINDINGS
-from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.finding_names import finding_names, known_finding
 from mockserver.scenario.matching import shown
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
@@ -176,11 +175,11 @@ class ExampleMap:
     calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
 
 
-FindingName = Annotated[
-    str,
-    AfterValidator(lambda name: kind_of(name).name),
-    WithJsonSchema({"type": "string", "enum": list(FINDINGS)}),
-]
+def _with_names(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(finding_names())
+
+
+FindingName = Annotated[str, AfterValidator(known_finding), Field(json_schema_extra=_with_names)]
 
 
 @file_model

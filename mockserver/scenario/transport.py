@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.facts import UncertainResult
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
 from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import DURATION_SCHEMA, PERIOD_SCHEMA, Duration, Switch, Text, read_duration, whole

@@ -1,9 +1,9 @@
 """A sandbox in a store: its changes since the last commit as rows, the sandbox from its rows, and when it has something
 to do without a request.
 
-Parts follow from the types: every table of ``Tables`` and every memory of a judge is a part, so that one more is stored
-without a line here. What is small is in the head, which is written whole. ``tests/store`` checks that each attribute of
-a sandbox is stored or one of the ``DERIVED``.
+Parts follow from the types: every table of ``Tables`` and every memory of one who watches is a part, so
+that one more is stored without a line here. What is small is in the head, which is written whole.
+``tests/store`` checks that each attribute of a sandbox is stored or one of the ``DERIVED``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,6 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.tally import Tallies
-from mockserver.store.findings_memory import FindingsPart, counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
 from mockserver.store.row_codec import Record, RowForm, form_of, json_text
 from mockserver.store.schema import HEAD, NONSENSE, Changes, Commit, DamagedSandbox, StoredRows
@@ -37,6 +36,7 @@ from mockserver.store.table_rows import (
     BatchPart,
     CardsPart,
     JournalPart,
+    LinesPart,
     MemoryPart,
     News,
     Part,
@@ -50,7 +50,7 @@ from mockserver.store.table_rows import (
 
 _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
 
-DERIVED = frozenset({"holding", "key", "public_key", "totals", "under_way"})
+DERIVED = frozenset({"holding", "key", "public_key", "under_way"})
 """Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {
@@ -64,7 +64,7 @@ BEGINNING = (HEAD, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
 
 _PLAIN = (
-    *("origin", "cards.salt", "now", "horizon", "used", "ids.counters", "schedule.order", "schedule.ran"),
+    *("origin", "cards.salt", "now", "horizon", "used", "arrivals", "ids.counters", "schedule.order", "schedule.ran"),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
     *("deliveries.changes", "deliveries.dropped", "deliveries.refused", "deliveries.held"),
     *("inboxes.number", "inboxes.dropped"),
@@ -99,7 +99,8 @@ class Settled:
 @mutable
 class Head:
     """The small parts of a sandbox. ``plain`` are its attributes ``_PLAIN``; ``lengths`` says how many rows each table
-    has, and how many steps the journal and the stories; ``judged`` are the counters of the judges."""
+    has, and how many steps the journal and the stories; ``judged`` are the counters of those who
+    watch it."""
 
     settled: Settled
     tallies: Tallies
@@ -133,7 +134,7 @@ class SandboxPersister:
         self._rulebook = Rulebook(context, sandbox.config.rules, book, books or {})
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
-        self._judged = counters(sandbox.watch)
+        self._observers = sandbox.observers
         # Most parts say themselves that they have news, and most memories are empty.
         news: News = {}
         rows = JournalRows(sandbox, self._rulebook, context)
@@ -145,8 +146,9 @@ class SandboxPersister:
         ]
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
         others: list[Part] = [PastPart(sandbox), RuleKeysPart(sandbox, news), JournalPart(sandbox.journal, rows)]
-        if sandbox.watch is not None:
-            others.append(FindingsPart(sandbox.watch.ledger))
+        for observer in sandbox.observers:
+            if observer.lines_are is not None:
+                others.append(LinesPart(*observer.lines_are, observer))
         self._memories = [*_memory_parts(sandbox, rows)]
         self._news, self._asked = news, [*named, *others]
         # In the order in which they are read: each after those that its rows name.
@@ -204,7 +206,7 @@ class SandboxPersister:
             Tallies(tallies.first, counted, tallies.calls),
             dict(zip(_PLAIN, _plain_of(sandbox), strict=True)),
             {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
-            {name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
+            {name: count for observer in self._observers for name, count in observer.counters().items()},
         ]
 
     def _settled(self) -> Settled:
@@ -227,6 +229,8 @@ class SandboxPersister:
     def load(self, stored: StoredRows, head: Head) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
         sandbox, cards = self.sandbox, self.sandbox.cards
+        for observer in self._observers:
+            observer.take_counters(head.judged)
         for part in self.parts:
             with _naming(part.name):
                 part.load(stored, cards)
@@ -251,8 +255,6 @@ class SandboxPersister:
         sandbox.opened = head.settled.opened
         sandbox.warned.clear()
         sandbox.warned.update(head.settled.warned)
-        for name, (judge, slot) in self._judged.items():
-            setattr(judge, slot, head.judged.get(name, 0))
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
 
 
@@ -262,7 +264,9 @@ def _memory_parts(sandbox: Sandbox, rows: JournalRows) -> Iterator[MemoryPart]:
     yield MemoryPart("setup", sandbox.setup, form_of(tuple[str, dict[str, object]]))
     yield MemoryPart("idempotency", sandbox.idempotency, _first_form(Record.of(First), rows))
     yield MemoryPart("replays", sandbox.replays, _first_form(Record.of(FirstAnswer), rows))
-    yield from memories(sandbox.watch)
+    for observer in sandbox.observers:
+        for memory in observer.memories():
+            yield MemoryPart(memory.name, memory.held, form_of(memory.pair))
 
 
 def _first_form(record: Record, rows: JournalRows) -> RowForm:

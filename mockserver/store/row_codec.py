@@ -32,7 +32,6 @@ from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import read_instant, read_plain, write_instant, write_plain
-from mockserver.findings.catalogue import CATALOGUE, FindingKind
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _MOST_ALIKE = 1_000
@@ -105,7 +104,6 @@ _WRITES: Mapping[type, Write] = {
     CardNumber: attrgetter("fingerprint"),
     Decimal: str,
     bytes: _write_bytes,
-    FindingKind: attrgetter("name"),
     Instant: write_instant,
     tuple: list,
     Set: sorted,
@@ -120,7 +118,6 @@ _READS: Mapping[Any, Read | None] = {
     # Instants with tenths stand in places for whole microseconds too.
     int: lambda raw, cards: read_instant(raw, cards) if type(raw) is str else raw,
     bytes: _read_bytes,
-    FindingKind: lambda raw, cards: CATALOGUE[raw],
     Instant: read_instant,
 }
 

@@ -22,6 +22,7 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import STEP_ROWS, LateRows, Table
 from mockserver.engine.journal import Change, Journal
+from mockserver.engine.observer import Observer
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
@@ -183,6 +184,35 @@ class MemoryPart(Part):
             self.memory[key] = value
             self.known[key] = number, value
             self._last = number
+
+
+class LinesPart(Part):
+    """What one who watches the sandbox has found. ``_known`` are the numbers of the lines that were stored, until the
+    ``_mark``."""
+
+    def __init__(self, name: str, line: type, observer: Observer) -> None:
+        self.name = name
+        self._form = Record.of(line)
+        self._observer = observer
+        self._known: set[int] = set()
+        self._mark: object = None
+
+    def gather(self, changes: Changes, most: int = ALL) -> None:
+        lines = self._observer.lines(self._mark)
+        self._mark = lines.mark
+        for number, line in lines.by_number.items():
+            changes.put(self.name, number, line)
+        if lines.is_all:
+            for gone in self._known - lines.by_number.keys():
+                changes.drop(self.name, gone)
+            self._known.clear()
+        self._known.update(lines.by_number)
+
+    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        rows = stored.get(self.name, ())
+        self._known = {number for number, _ in rows}
+        self._observer.take(self._form.read(raw, cards) for _, raw in rows)
+        self._mark = self._observer.lines(None).mark
 
 
 class ReportedPart(Part):

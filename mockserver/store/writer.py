@@ -24,7 +24,8 @@ from mockserver.domain.errors import NotKept
 from mockserver.domain.record import entity
 from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key
-from mockserver.engine.sandboxes import Sandboxes, SandboxStorage
+from mockserver.engine.sandboxes import Sandboxes
+from mockserver.engine.storage import SandboxStorage
 from mockserver.store.file import StoreFile
 from mockserver.store.journal_rows import PersistenceContext
 from mockserver.store.persister import BEGINNING, SandboxPersister, next_due, stored_beginning, stored_sandbox

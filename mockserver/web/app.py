@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros
+from mockserver.findings.watch import new_watch
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.access import measure
@@ -27,7 +28,7 @@ from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.routes import ROUTES
 from mockserver.web.runner import Ticker
-from mockserver.web.unrouted import PathRow, starlette_routes
+from mockserver.web.unrouted import Guest, PathRow, starlette_routes
 from mockserver.web.upkeep import Freeing, drop_idle
 from mockserver.web.world import World
 
@@ -52,7 +53,8 @@ class Application(Starlette):
         reader: ScenarioReader,
         traces: TracerProvider | None = None,
     ) -> None:
-        self.world = world = World(settings, real_clock, reader)
+        observers = (new_watch,) if settings.findings == "on" else ()
+        self.world = world = World(settings, real_clock, reader, observers)
         if traces is not None:
             from mockserver.web.tracing import Tracing
 
@@ -77,9 +79,10 @@ class Application(Starlette):
         context = self.store_references(file.rows(SERVER))
         return Store(file, world.sandboxes, context, world.real_clock, world.runner.changed)
 
-    def add_paths(self, rows: Iterable[PathRow]) -> None:
-        """Serve further paths, each of which refuses all methods but its own."""
-        routes, _ = starlette_routes(rows, self.world)
+    def serve_also(self, method: str, path: str, op: str, application: ASGIApp) -> None:
+        """Let another application serve a path, behind the guard; it is counted as ``op``. Other methods of
+        the path are refused."""
+        routes, _ = starlette_routes([(path, [method], Guest(op, application))], self.world)
         self.routes.extend(routes)
         self.lookup.add(routes)
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from mockserver.domain.clock import SECOND, iso
 from mockserver.domain.errors import problem
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.control.raised import finding_counts
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.page import PageCall, html, redirect
 from mockserver.web.request import NO_STORE, Reply, Request
@@ -92,7 +93,6 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
     """
-    ledger = sandbox.watch.ledger if sandbox.watch is not None else None
     return {
         "sandboxes": 0,
         "last": sandbox.journal.last,
@@ -107,5 +107,5 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
         "tries": sandbox.deliveries.changes,
         "messages": sum(sandbox.inboxes.counts().values()),
         "arrivals": sandbox.inboxes.number,
-        "findings": None if ledger is None else {"raised": ledger.raised, "cleared": ledger.cleared},
+        "findings": finding_counts(sandbox),
     }

@@ -11,11 +11,10 @@ from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound, Refused, Unauthorised, invalid
 from mockserver.domain.record import made_of
-from mockserver.engine.config import SandboxConfig, ServerConfig
+from mockserver.engine.config import MakeObserver, SandboxConfig, ServerConfig
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.findings.facts import Policy
 from mockserver.scenario.director import Director
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
@@ -47,12 +46,13 @@ class Directory:
         real_clock: Callable[[], Micros],
         reader: ScenarioReader,
         on_open: Callable[[Sandbox], None],
+        observers: tuple[MakeObserver, ...],
     ) -> None:
         self.reader = reader
         self.ready_problems: list[str] = []
         self.has_upload_rules = False
         self._cuts_connections = True
-        self.server_config = _server_config(settings, real_clock())
+        self.server_config = _server_config(settings, real_clock(), observers)
         self.config = self.config_of(reader.load())
         self.connections = Director(self.config.rules, self.config.seed, CONNECTION)
         self.config.counts.name(self.config.rules.by_id)
@@ -234,7 +234,7 @@ def _prepared(config: SandboxConfig) -> SandboxConfig:
     return config
 
 
-def _server_config(settings: Settings, started: Micros) -> ServerConfig:
+def _server_config(settings: Settings, started: Micros, observers: tuple[MakeObserver, ...]) -> ServerConfig:
     """The settings of the same names, and what others of them amount to; the server ``started`` at that instant."""
     return made_of(
         ServerConfig,
@@ -245,7 +245,7 @@ def _server_config(settings: Settings, started: Micros) -> ServerConfig:
         public_url=settings.url,
         render=webhook_body,
         write=webhook_text,
-        findings=Policy() if settings.findings == "on" else None,
+        observers=observers,
     )
 
 

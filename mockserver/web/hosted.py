@@ -283,8 +283,9 @@ _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
 def challenge(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, challenged = _challenged(call)
-    if sandbox.watch is not None and isinstance(challenged, Charge):
-        sandbox.watch.loose_ends.visited(challenged.charge_id)
+    if isinstance(challenged, Charge):
+        for observer in sandbox.observers:
+            observer.challenge_opened(challenged.charge_id)
     return _shown(sandbox, challenged)
 
 

@@ -309,7 +309,7 @@ class OperationEndpoint(Endpoint):
         """Note the fields that the operation does not read, for the findings each with a hint."""
         if names := (*request.fields.unknown, *request.asked.unknown):
             step.result.ignored = names
-            if step.sandbox.watch is not None:
+            if step.sandbox.observers:
                 model = self.route.body or self.route.query
                 request.unknown = watching.hints(step, model, self._misplaced(request))
 

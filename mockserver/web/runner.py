@@ -17,6 +17,7 @@ from mockserver.domain.errors import NotKept
 from mockserver.domain.record import mutable
 from mockserver.engine import deliveries, due
 from mockserver.engine.indexed_table import ListPage, Query, Table
+from mockserver.engine.observer import Remark
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -155,7 +156,7 @@ class Dispatcher(Protocol):
 
 
 class Runner:
-    """``real_clock`` is the machine's time; ``report`` is called after a use of a sandbox that left new findings.
+    """``real_clock`` is the machine's time; ``report`` gets what those who watch a sandbox say after a use of it.
 
     ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
     is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
@@ -163,7 +164,7 @@ class Runner:
     ``turn`` serves others in the long work of a sandbox.
     """
 
-    def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
+    def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox, Remark], None]) -> None:
         self.real_clock = real_clock
         self.dispatcher: Dispatcher | None = None
         self.ticker: Ticker | None = None
@@ -252,8 +253,9 @@ class Runner:
         """Something has been asked of a sandbox."""
         self.uses += 1
         sandbox.used = self.uses
-        if sandbox.watch is not None and sandbox.watch.ledger.unreported:
-            self._report(sandbox)
+        for observer in sandbox.observers:
+            for remark in observer.remarks():
+                self._report(sandbox, remark)
         self.changed(sandbox)
 
     def answered(self, step: Step) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept, Problem
@@ -16,6 +16,7 @@ from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.engine.storage import SandboxStorage
 from mockserver.scenario.transport import unfound
 from mockserver.web import holds, watching
 from mockserver.web import request as asgi
@@ -35,9 +36,6 @@ from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import World
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import loads
-
-if TYPE_CHECKING:
-    from mockserver.store.writer import Store
 
 
 class Endpoint:
@@ -143,7 +141,7 @@ class Endpoint:
         if step.result.webhooks:
             self.world.runner.answered(step)
 
-    async def _unkept(self, store: Store, request: Request) -> Reply | None:
+    async def _unkept(self, store: SandboxStorage, request: Request) -> Reply | None:
         """The refusal of a request whose doing is not in the store; None once it is."""
         try:
             await self.kept(store, request)
@@ -154,7 +152,7 @@ class Endpoint:
             return self.refused(fault, request)
         return None
 
-    async def kept(self, store: Store, request: Request) -> None:
+    async def kept(self, store: SandboxStorage, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
         if request.known is not None:
             store.note(request.known)

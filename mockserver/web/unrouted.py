@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocketClose
 
 from mockserver.domain.codes import Code
@@ -18,11 +19,31 @@ from mockserver.domain.masking import mask_start, star_key
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.request import JSON_TYPE, NO_STORE, NOSNIFF, Receive, Reply, Request, Scope, Send
+from mockserver.web.access import STATUS
+from mockserver.web.request import JSON_TYPE, NO_STORE, NOSNIFF, Message, Receive, Reply, Request, Scope, Send
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 
-PathRow = tuple[str, Iterable[str], Endpoint]
+
+class Guest:
+    """Another application in the place of an endpoint. ``op`` is what its requests are counted as."""
+
+    def __init__(self, op: str, application: ASGIApp) -> None:
+        self.op = op
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, and note its status for the log."""
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                scope[STATUS] = message["status"]
+            await send(message)
+
+        await self._application(scope, receive, noted)
+
+
+PathRow = tuple[str, Iterable[str], Endpoint | Guest]
 """A path with its placeholders in braces, the methods that it is asked by, and what serves them."""
 
 
@@ -121,8 +142,9 @@ def _step(request: Request, near: str | None) -> Step | None:
     sandbox = request.known
     if sandbox is None:
         return None
-    if sandbox.watch is not None and not request.resource.startswith(_ASKED_BY_BROWSERS):
+    if not request.resource.startswith(_ASKED_BY_BROWSERS):
         what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
-        entry = sandbox.journal.last + 1
-        sandbox.watch.checks.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
+        meant = mask_start(near, _LONGEST_PATH) if near else None
+        for observer in sandbox.observers:
+            observer.missed(sandbox.journal.last + 1, sandbox.now, what, meant)
     return Step(sandbox, Asked(NO_OPERATION, answers=True, headers=request.headers))

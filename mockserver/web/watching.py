@@ -1,4 +1,4 @@
-"""The facts that findings are judged by, from a step and its answer.
+"""What those who watch a sandbox are told of a call of the client, from its step and its answer.
 
 Source: docs/findings.md (in doubt).
 """
@@ -9,6 +9,7 @@ from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.errors import nearest_of
+from mockserver.domain.facts import ALSO_TAKEN, MOVES, Call, UncertainResult
 from mockserver.domain.masking import mask_start
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
@@ -16,12 +17,8 @@ from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.intake import PROVIDERS_OWN
+from mockserver.engine.observer import Remark
 from mockserver.engine.step import KINDS, Step
-from mockserver.findings.facts import Call, UncertainResult
-from mockserver.findings.intents import MOVES
-from mockserver.findings.ledger import Finding
-from mockserver.findings.request_checks import ALSO_TAKEN
-from mockserver.findings.watch import Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
@@ -37,14 +34,13 @@ responsible for it."""
 
 
 def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock: Callable[[], Micros]) -> None:
-    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox."""
-    sandbox, asked = step.sandbox, step.asked
-    watch = sandbox.watch
+    """Tell of a step that a client asked for, the newest of the journal."""
+    observers, asked = step.sandbox.observers, step.asked
     # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
-    if watch is None or reply.is_repeat:
+    if not observers or reply.is_repeat:
         return
     if asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
-        _asked_by_others(step, watch)
+        _asked_by_others(step)
         return
     call = _call_of(request, step, answer, real_clock())
     if not _is_plainly_answered(step, reply.fault):
@@ -52,15 +48,17 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
     if call.is_open:
         # Whoever ends the answer tells so by ``ended``.
         step.result.watched = call.entry
-    watch.called(call)
+    for observer in observers:
+        observer.called(call)
 
 
-def _asked_by_others(step: Step, watch: Watch) -> None:
-    """Report what a payer has done, or a request that was sent again: what somebody else has begun is not the client's
-    to end."""
+def _asked_by_others(step: Step) -> None:
+    """Tell of what a payer has done, or of a request that was sent again: what somebody else has begun is not the
+    client's to end."""
     for event in step.result.events:
         if event.before is not None or step.asked.op in PAYER_OPERATIONS:
-            watch.moved(event, step.sandbox.journal.last)
+            for observer in step.sandbox.observers:
+                observer.moved(event, step.sandbox.journal.last)
 
 
 def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
@@ -123,32 +121,44 @@ def _answered(call: Call, step: Step, fault: Transport | None) -> Call:
 
 
 def arrived(step: Step, real: Micros) -> None:
-    """Report a request that a scenario holds back before it is acted on."""
-    sandbox = step.sandbox
-    asked = step.asked
-    if sandbox.watch is not None and asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers:
-        instrument = _instrument_of(step) if asked.op == "charge.create" else None
-        call = Call(0, sandbox.now, real, asked.op, asked.request, asked.path, instrument=instrument)
-        step.result.watched = sandbox.watch.doubts.arrived(call)
+    """Tell of a request that a scenario holds back before it is acted on."""
+    sandbox, asked = step.sandbox, step.asked
+    if not sandbox.observers or asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
+        return
+    sandbox.arrivals += 1
+    step.result.watched = waited_as = -sandbox.arrivals
+    call = Call(
+        entry=0,
+        at=sandbox.now,
+        real=real,
+        op=asked.op,
+        request=asked.request,
+        path=asked.path,
+        instrument=_instrument_of(step) if asked.op == "charge.create" else None,
+        waited_as=waited_as,
+    )
+    for observer in sandbox.observers:
+        observer.arrived(call)
 
 
-def finding_line(finding: Finding, masked_key: str, real: Micros) -> LogLine:
-    """A new finding as the log shows it: ``finding double-charge error charge=... journal=17,19``. ``real`` is the
+def remark_line(remark: Remark, masked_key: str, real: Micros) -> LogLine:
+    """A remark as the log shows it: ``finding double-charge error charge=... journal=17,19``. ``real`` is the
     machine's time."""
-    name, severity, time = finding.kind.name, finding.kind.severity.word, log_time(real)
-    entries = [line.entry for line in finding.evidence if line.entry is not None]
-    about = "".join(f" {kind}={subject}" for kind, subject in finding.about.items())
+    name, severity, time, entries = remark.name, remark.severity, log_time(real), remark.entries
+    about = "".join(f" {kind}={subject}" for kind, subject in remark.about.items())
     text = f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {masked_key}"
-    facts = {"time": time, "finding": name, "severity": severity, "about": finding.about, "journal": entries}
+    facts = {"time": time, "finding": name, "severity": severity, "about": remark.about, "journal": entries}
     return LogLine("info" if severity == "note" else severity, text, {**facts, "sandbox": masked_key})
 
 
 def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
     """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
-    sandbox = step.sandbox
-    if step.result.watched and sandbox.watch is not None:
-        sandbox.watch.ended(step.result.watched, UncertainResult.HUNG_UP if is_gone else None, sandbox.now, real)
+    sandbox, entry = step.sandbox, step.result.watched
+    if entry:
         step.result.watched = 0
+        doubt = UncertainResult.HUNG_UP if is_gone else None
+        for observer in sandbox.observers:
+            observer.ended(entry, doubt, sandbox.now, real)
 
 
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:

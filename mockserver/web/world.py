@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
+from mockserver.engine.config import MakeObserver
+from mockserver.engine.observer import Remark
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
+from mockserver.engine.storage import SandboxStorage
 from mockserver.scenario.scenario import Scenario, ScenarioReader
 from mockserver.settings import LogRecord, Settings
 from mockserver.web.access import BEAT, WINDOW, OperationCounts
 from mockserver.web.directory import Directory
 from mockserver.web.runner import SERVER, Runner
-from mockserver.web.watching import finding_line
+from mockserver.web.watching import remark_line
 
 if TYPE_CHECKING:
-    from mockserver.store.writer import Store
     from mockserver.web.tracing import Tracing
 
 
@@ -27,18 +29,26 @@ class World:
     those of a scenario later; ``streams`` counts open event streams, ``requests`` by operation those that were
     answered; ``lags`` are those of the event loop within ``WINDOW``; ``tracing`` makes spans, None where they are off.
     ``rate_limit`` goes by the machine's time: it spares the machine, and a sandbox whose clock stands would never be
-    let in again. ``store`` is that of ``--store``. Raises ``ScenarioRefused`` when the scenarios of the settings cannot
-    be used.
+    let in again. ``store`` is that of ``--store``;
+    ``observers`` make those who watch a sandbox that opens. Raises ``ScenarioRefused`` when the
+    scenarios of the settings cannot be used.
     """
 
-    def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        real_clock: Callable[[], Micros],
+        reader: ScenarioReader,
+        observers: tuple[MakeObserver, ...] = (),
+    ) -> None:
         self.settings = settings
         self.real_clock = real_clock
+        self._observers = observers
         self.log: Callable[[LogRecord], None] | None = None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.set_up: Callable[[Sandbox, Scenario, str], Awaitable[list[dict[str, object]]]]
         self.tracing: Tracing | None = None
-        self.store: Store | None = None
+        self.store: SandboxStorage | None = None
         self.begin(reader)
 
     def begin(self, reader: ScenarioReader) -> None:
@@ -50,7 +60,7 @@ class World:
         limit = self.settings.rate_limit
         self.rate_limit = RateLimit(limit) if limit else None
         self.runner = Runner(self.real_clock, self._report)
-        self.directory = Directory(self.settings, self.real_clock, reader, self._opened)
+        self.directory = Directory(self.settings, self.real_clock, reader, self._opened, self._observers)
 
     @property
     def sandboxes(self) -> Sandboxes:
@@ -73,7 +83,6 @@ class World:
             and sandbox.key not in runner.activity.watched
         )
 
-    def _report(self, sandbox: Sandbox) -> None:
-        for finding in sandbox.watch.ledger.news() if sandbox.watch is not None else ():
-            if self.log is not None:
-                self.log(finding_line(finding, masked_key(sandbox.key), self.real_clock()))
+    def _report(self, sandbox: Sandbox, remark: Remark) -> None:
+        if self.log is not None:
+            self.log(remark_line(remark, masked_key(sandbox.key), self.real_clock()))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mockserver.books.comparison import Belief, difference
-from mockserver.books.figures import OrderMoney, figures_of
 from mockserver.books.shop_rows import read_row
 from mockserver.domain.charge import Charge, Refund
+from mockserver.domain.figures import OrderMoney, figures_of
 from mockserver.domain.states import ChargeState
 from tests.charges import charge_in
 

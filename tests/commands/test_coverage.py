@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.scenario.failures import SURVIVED, UNSAFE, Coverage
+from mockserver.explore.failures import SURVIVED, UNSAFE, Coverage
 from tests.running import run
 
 FOUND = Coverage.of(["charge.get"], [("charge.get", "lost_answer", SURVIVED), ("charge.get", "cut_answer", UNSAFE)])

@@ -193,6 +193,7 @@ def test_a_row_that_does_not_fit_is_named(api: Api) -> None:
 APART = {
     "totals": "are the sums of the charges",
     "assumed": "written as profile and overrides",
+    "arrivals": "counts calls that wait to be acted on; in a copy none does",
     "cards": "grows again from the rows; its salt is a secret",
     "config": "seed, scenarios and rule counters are written, settings are the server's",
     "deliveries": "tells what was told; a copy tells nobody anything twice",
@@ -212,7 +213,7 @@ APART = {
     "holding": "holds answers that are being given",
     "touched": "is the machine's time, of which no answer tells",
     "used": "orders the list of sandboxes, and changes no answer of one",
-    "watch": "judges what the client did, not what is",
+    "observers": "judge what the client did, not what is",
     "warned": "keeps a person from being told twice, and changes no answer",
 }
 """Parts of a sandbox that are not in its document, and why."""

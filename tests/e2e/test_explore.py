@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
-from mockserver.scenario.failures import FAULTS, OWN_AXES
+from mockserver.explore.failures import FAULTS, OWN_AXES
 from tests import needs, warm
 from tests.depth import tries
 from tests.served import serve

@@ -16,10 +16,10 @@ from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.baseline import Baseline, NoBaseline, plain_baseline
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Exploration, Lab, Plan, explore
+from mockserver.explore.failures import fault
 from mockserver.explore.kept import Cell
 from mockserver.explore.trial import InjectionPoint, Observed, no_call
 from mockserver.explore.verdicts import Verdict
-from mockserver.scenario.failures import fault
 from tests.explore.after import after
 
 PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)

@@ -8,9 +8,9 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import replace
+from mockserver.explore.failures import FAULTS, Fault, fault
 from mockserver.explore.fault_table import Trial, faults_of, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
-from mockserver.scenario.failures import FAULTS, Fault, fault
 
 CHARGE, SEARCH, BATCH = (
     InjectionPoint("charge.create", 1, notifies=True),

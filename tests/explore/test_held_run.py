@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
+from mockserver.explore.failures import FAULTS
 from mockserver.explore.trial import InjectionPoint, held_until
-from mockserver.scenario.failures import FAULTS
 from tests import warm
 from tests.depth import tries
 from tests.explore.test_command import lives

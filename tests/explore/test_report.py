@@ -13,11 +13,11 @@ from mockserver.domain.record import replace
 from mockserver.explore import report
 from mockserver.explore.baseline import Baseline
 from mockserver.explore.exploration import Exploration
+from mockserver.explore.failures import FAULTS
 from mockserver.explore.fault_table import Trial
 from mockserver.explore.kept import CELLS, Cell, ExplorationFolder, OtherExploration
 from mockserver.explore.trial import InjectionPoint
 from mockserver.explore.verdicts import Reference, RunMoney, Verdict, judged
-from mockserver.scenario.failures import FAULTS
 from tests.explore.after import after
 
 TWICE = {

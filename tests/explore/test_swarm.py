@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from mockserver.explore.failures import fault
 from mockserver.explore.fault_table import BEYOND, MOST_FAULTS, drawn, faults_of
 from mockserver.explore.kept import Cell, ExplorationFolder
 from mockserver.explore.verdicts import Verdict
-from mockserver.scenario.failures import fault
 from tests.explore.test_exploration import DOUBLE, PAY, READ, RETRY, explored, prepared
 
 POINTS = [READ, PAY]

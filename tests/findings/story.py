@@ -6,9 +6,10 @@ from typing import Any
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import SECOND
 from mockserver.domain.delivery import Content, Delivery, Try, WebhookMessage
+from mockserver.domain.facts import Call, WebhookTry
 from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import ChargeState, DeliveryState, Event, Subject
-from mockserver.findings.facts import Call, Policy, WebhookTry
+from mockserver.findings.policy import Policy
 from mockserver.findings.watch import Watch
 from tests.charges import charge_in
 
@@ -91,10 +92,10 @@ class Story:
         if meanwhile is not None:
             meanwhile()
         is_genuine, is_scripted = told.get("is_genuine", True), told.get("is_scripted", False)
-        self.watch.tried(WebhookTry(at, delivery, is_genuine, is_scripted, entry))
+        self.watch.webhook_tried(WebhookTry(at, delivery, is_genuine, is_scripted, entry))
 
     def finish(self) -> None:
-        self.watch.finish(self.entry * SECOND)
+        self.watch.finished(self.entry * SECOND, self.entry * SECOND)
 
     def found(self) -> list[str]:
         return [finding.kind.name for finding in self.watch.ledger.select()]

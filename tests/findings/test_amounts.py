@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.findings.facts import Call, Policy
+from mockserver.domain.facts import Call
 from mockserver.findings.ledger import Ledger
+from mockserver.findings.policy import Policy
 from mockserver.findings.request_checks import RequestChecks
 from tests.driving import DUMMY, Api, Reply, batch_of, card, card_charge
 

@@ -12,8 +12,8 @@ import pytest
 
 from mockserver.domain.card_search import card_stands_in
 from mockserver.domain.cards import passes_luhn
+from mockserver.domain.facts import Call
 from mockserver.domain.masking import mask_field, mask_text
-from mockserver.findings.facts import Call
 from mockserver.findings.request_checks import _places, is_clean
 from tests.depth import tries
 from tests.driving import DUMMY, Api, card_charge

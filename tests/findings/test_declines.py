@@ -7,10 +7,11 @@ import pytest
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, SECOND
 from mockserver.domain.codes import Code
+from mockserver.domain.facts import Call, UncertainResult
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState, Event, Subject
-from mockserver.findings.facts import Call, Policy, UncertainResult
+from mockserver.findings.policy import Policy
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story, declined
 

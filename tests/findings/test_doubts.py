@@ -6,10 +6,10 @@ import pytest
 
 from mockserver.domain.charge import Refund
 from mockserver.domain.clock import SECOND
+from mockserver.domain.facts import UncertainResult
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState, Event, Subject
-from mockserver.findings.facts import UncertainResult
 from mockserver.findings.ledger import Evidence
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story
@@ -41,8 +41,9 @@ def test_an_answer_that_was_broken_off_does_not_become_whole(story: Story) -> No
 @pytest.mark.parametrize("ends", [UncertainResult.RESET, UncertainResult.HUNG_UP, None])
 def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: UncertainResult | None) -> None:
     # Two are held back, and each is told by its own place when it is acted on.
-    held = story.watch.doubts.arrived(story.asked("charge.create", None, request={"token": "tok"}))
-    other = story.watch.doubts.arrived(story.asked("charge.create", None, request={"token": "another"}))
+    held, other = -1, -2
+    story.watch.arrived(story.asked("charge.create", None, waited_as=held, request={"token": "tok"}))
+    story.watch.arrived(story.asked("charge.create", None, waited_as=other, request={"token": "another"}))
     story.pay("ch_2")
     story.pay(None, waited_as=other, request={"token": "another"})
     is_reset = ends is UncertainResult.RESET
@@ -56,7 +57,7 @@ def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: U
 
 
 def test_a_call_that_is_held_back_at_the_end_has_no_place_in_the_journal(story: Story) -> None:
-    story.watch.doubts.arrived(story.asked("charge.create", None, entry=0, request={"token": "tok"}))
+    story.watch.arrived(story.asked("charge.create", None, entry=0, waited_as=-1, request={"token": "tok"}))
     story.pay("ch_2")
     story.finish()
     (finding,) = story.watch.ledger

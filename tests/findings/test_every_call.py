@@ -2,7 +2,8 @@
 says for itself."""
 
 from mockserver.domain.codes import Code
-from mockserver.findings.facts import Call, Policy
+from mockserver.domain.facts import Call
+from mockserver.findings.policy import Policy
 from mockserver.findings.watch import Watch
 from tests.driving import VISA, Api, card
 
@@ -21,7 +22,8 @@ class Told(Watch):
 def told(api: Api) -> Told:
     """The findings of the caller's sandbox from now on."""
     sandbox = api.app.world.sandboxes.open("sk_tests", 0)
-    sandbox.watch = watch = Told()
+    watch = Told()
+    sandbox.observers = (watch,)
     return watch
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import MINUTE, SECOND
+from mockserver.domain.facts import UncertainResult
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Policy, UncertainResult
+from mockserver.findings.policy import Policy
 from tests.charges import charge_in
 from tests.driving import VISA
 from tests.findings.story import Story, declined

@@ -15,6 +15,8 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
 from mockserver.engine.indexed_table import Query, Table
+from mockserver.findings.policy import Policy
+from mockserver.findings.watch import Watch
 from mockserver.web.control.objects import ObjectReader, object_tests
 from mockserver.wire.profile import profile_of
 from tests.depth import tries
@@ -22,8 +24,10 @@ from tests.pauses import drive, look_at_few_rows
 
 KEYS = ["".join(signs) for signs in product("aB5 Σ\1", repeat=2)]
 FOUND = KEYS[::5]
-LEDGER = [SimpleNamespace(about={"charge": key}) for key in FOUND]
-SANDBOX: Any = SimpleNamespace(watch=SimpleNamespace(ledger=LEDGER))
+WATCH = Watch(lambda charge_id: None, lambda subscription_id: (), Policy())
+for key in FOUND:
+    WATCH.ledger.add("double-charge", 0, (), charge=key)
+SANDBOX: Any = SimpleNamespace(observers=(WATCH,))
 
 
 @record

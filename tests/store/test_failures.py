@@ -312,7 +312,7 @@ def test_every_part_of_a_sandbox_is_kept_or_derived(tmp_path: Path) -> None:
     kept = {
         *("assumed", "cards", "clock", "config", "deliveries", "director", "horizon", "idempotency"),
         *("ids", "inboxes", "journal", "now", "opened", "origin", "own", "past", "replays", "schedule", "scripts"),
-        *("setup", "touched", "used", "warned", "watch"),
+        *("setup", "touched", "used", "warned", "observers", "arrivals"),
     }
     sandbox = Kept(tmp_path / "s.db").app.world.sandboxes.open("sk_any", NOW)
     assert set(vars(sandbox)) == kept | DERIVED

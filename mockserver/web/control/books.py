@@ -9,22 +9,23 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Field
 
 from mockserver.books.comparison import COMPARED
-from mockserver.books.figures import Figures, OrderKey, OrderMoney, peak
-from mockserver.books.invariants import Invariant
+from mockserver.books.orders import ComparedBooks, Report, charges_of, entries_about, key_of, orders_of, touched
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, check_claims, mapping_of, read_row
+from mockserver.books.totals import totals_of
 from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
+from mockserver.domain.figures import Figures, OrderKey, OrderMoney, peak
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import mutable
 from mockserver.domain.states import BatchState
 from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.orders import ComparedBooks, Report, charges_of, entries_about, key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.totals import Totals
 from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.findings import shown, watched
+from mockserver.web.control.raised import watch_of
 from mockserver.web.runner import for_each, in_steps
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.field_types import Switch, digits
@@ -74,7 +75,8 @@ async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
     is_all = query.reference is None and query.since is None
     orders, end, totals = await (_of_all if is_all else _of_some)(call, sandbox)
     about = entries_about(sandbox, orders)
-    doubts = sandbox.watch.doubts if sandbox.watch is not None else None
+    watch = watch_of(sandbox)
+    doubts = watch.doubts if watch is not None else None
     sentence = profile_of(sandbox.assumed).sentence
     in_doubt = [] if doubts is None else doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
@@ -94,10 +96,9 @@ async def _of_all(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) 
     looked = await for_each(_first_charges(sandbox, call.query.after or 0, limit), lambda found: found)
     first = [found for found in looked if found is not None]
     page = await _orders(sandbox, [key for _, key in first[:limit]])
-    if sandbox.totals is None:
-        sandbox.totals = Totals((sandbox.charges, sandbox.transfers))
-    await for_each(sandbox.totals.unknown(), bool)
-    return page, first[-1][0] if len(first) > limit else None, sandbox.totals.at(sandbox.now)
+    totals = totals_of(sandbox)
+    await for_each(totals.unknown(), bool)
+    return page, first[-1][0] if len(first) > limit else None, totals.at(sandbox.now)
 
 
 async def _of_some(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:

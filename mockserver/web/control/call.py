@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -17,15 +17,13 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.storage import SandboxStorage
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request, hung_up
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
-
-if TYPE_CHECKING:
-    from mockserver.store.writer import Store
 
 B = TypeVar("B", covariant=True, bound=ControlBody)
 Q = TypeVar("Q", covariant=True, bound=ControlBody)
@@ -171,7 +169,7 @@ class ControlEndpoint(Endpoint):
         """The open sandbox that the call names, if any; its function opens another."""
         return self.world.sandboxes.named(request.headers) if self.route.keyed else None
 
-    async def kept(self, store: Store, request: Request) -> None:
+    async def kept(self, store: SandboxStorage, request: Request) -> None:
         """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it has seen."""
         if request.method == "GET":
             await store.kept(request.known)

@@ -1,8 +1,7 @@
 """The control API as an OpenAPI 3.1 document, made from its tables: never written by hand (``/__admin/openapi.json``).
 Its examples were answered when ``examples.json`` was printed (``tools/derived.py``). And the calls that describe the
 payments API (``/openapi.json``, ``/asyncapi.json``), and its operations as rules name them (``/__admin/operations``):
-what each is, the calls that ask for it, and what ``when`` and ``key`` may use there; and which failures they have met
-(``/__admin/coverage``: docs/explore.md, Failure coverage).
+what each is, the calls that ask for it, and what ``when`` and ``key`` may use there.
 """
 
 import json
@@ -13,7 +12,6 @@ from typing import Any
 
 from mockserver.domain.reading import camel
 from mockserver.engine.step import KINDS
-from mockserver.scenario.failures import TRIED, Coverage, met
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.paths import CARD_FACTS, fields_of, testable
 from mockserver.web import routes
@@ -160,15 +158,6 @@ def operations(call: AnyCall) -> object:
     return {"operations": [named_operation(op) for op in OPERATIONS]}
 
 
-def coverage(call: AnyCall) -> object:
-    """Since the server began, in all sandboxes: how many failures struck, of all that there are for the operations that
-    were used; a map of both."""
-    counts = call.world.directory.config.counts
-    struck = [(op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)]
-    used = counts.operations | {op for op, _ in counts.struck}
-    return Coverage.of(used & OPERATIONS.keys(), struck).shown()
-
-
 ROUTES = (
     ControlRoute(
         "GET",
@@ -190,13 +179,5 @@ ROUTES = (
         operations,
         reply="OperationsAnswer",
         summary="Every operation that a rule may name, and what it may use there",
-    ),
-    ControlRoute(
-        "GET",
-        "/__admin/coverage",
-        coverage,
-        reply="CoverageAnswer",
-        example={},
-        summary="Which failures struck since the server began, of all for the operations used",
     ),
 )

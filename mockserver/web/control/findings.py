@@ -6,17 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mockserver.books.figures import money_text
+from mockserver.books.orders import key_of, orders_of, touched
 from mockserver.domain.errors import invalid, nearest
+from mockserver.domain.figures import money_text
 from mockserver.domain.masking import mask_text, printable
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.orders import key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
 from mockserver.web.control import journal
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
+from mockserver.web.control.raised import watch_of
 from mockserver.web.runner import for_each
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import PrintableName, digits
@@ -89,10 +90,9 @@ def finish(call: ControlCall[ControlBody, FindingQuery]) -> object:
 
 
 def end_story(call: AnyCall, sandbox: Sandbox) -> None:
-    """Report what was left open, unless findings are off."""
-    if sandbox.watch is not None:
-        sandbox.watch.pace.look(sandbox.now, call.world.real_clock())
-        sandbox.watch.finish(sandbox.now)
+    """Tell all who watch that a story has ended: findings report what it has left open."""
+    for observer in sandbox.observers:
+        observer.finished(sandbox.now, call.world.real_clock())
 
 
 def clear(call: AnyCall) -> object:
@@ -118,7 +118,8 @@ def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
 
 def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
     """The findings of a sandbox of at least a severity, after an entry; none with ``--findings off``."""
-    return sandbox.watch.ledger.select(least=severity, after=after) if sandbox.watch is not None else []
+    watch = watch_of(sandbox)
+    return watch.ledger.select(least=severity, after=after) if watch is not None else []
 
 
 def idle_of(sandbox: Sandbox) -> list[str]:
@@ -128,9 +129,10 @@ def idle_of(sandbox: Sandbox) -> list[str]:
 
 def watched(call: AnyCall) -> tuple[Sandbox, Watch]:
     sandbox = call.sandbox()
-    if sandbox.watch is None:
+    watch = watch_of(sandbox)
+    if watch is None:
         raise invalid({"Findings": "this server reports no findings (--findings off)"})
-    return sandbox, sandbox.watch
+    return sandbox, watch
 
 
 LENGTH = 100

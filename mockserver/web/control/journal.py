@@ -32,6 +32,7 @@ from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.transport import FaultKind
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
+from mockserver.web.control.raised import raised
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import again
 from mockserver.web.runner import for_each
@@ -428,8 +429,7 @@ def _is(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _is_finding(sandbox: Sandbox) -> Test:
-    ledger = sandbox.watch.ledger if sandbox.watch is not None else ()
-    numbers = frozenset(line.entry for finding in ledger for line in finding.evidence)
+    numbers = frozenset(line.entry for finding in raised(sandbox) for line in finding.evidence)
     return lambda entry: entry.number in numbers
 
 

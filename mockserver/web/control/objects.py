@@ -25,6 +25,7 @@ from mockserver.scenario.parse import later_of
 from mockserver.web import routes
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.journal import Word, amount_in, moved, words_of
+from mockserver.web.control.raised import raised
 from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import Reply
 from mockserver.web.runner import search
@@ -299,8 +300,7 @@ def _is_among(object_id: str, ids: frozenset[str]) -> bool:
 def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
     if wanted != "finding":
         raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, ['finding'])}, allowed: finding")
-    ledger = sandbox.watch.ledger if sandbox.watch is not None else ()
-    return frozenset(value for finding in ledger for value in finding.about.values())
+    return frozenset(value for finding in raised(sandbox) for value in finding.about.values())
 
 
 def _has(text: str, wanted: str) -> bool:

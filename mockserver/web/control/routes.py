@@ -6,6 +6,7 @@ from typing import Any
 from mockserver.web.control import (
     books,
     clock,
+    coverage,
     description,
     findings,
     journal,
@@ -28,6 +29,7 @@ async def describe_itself(call: AnyCall) -> bytes:
 CONTROL_ROUTES: Sequence[ControlRoute[Any, Any]] = (
     *metrics.ROUTES,
     *description.ROUTES,
+    *coverage.ROUTES,
     ControlRoute(
         "GET",
         "/__admin/openapi.json",

@@ -202,8 +202,8 @@ async def reset(call: ControlCall[ControlBody, ResetQuery]) -> object:
 async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]) -> None:
     """Empty some sandboxes. What stands in the store alone is not read, and stands there again afterwards."""
     world, real = call.world, call.world.real_clock()
-    store, sandboxes = world.store, world.sandboxes
-    beginnings = await store.begun(keys) if store is not None else {}
+    sandboxes, storage = world.sandboxes, world.sandboxes.storage
+    beginnings = await storage.begun(keys)
 
     def emptied(key: str) -> Sandbox | None:
         sandbox = sandboxes.in_memory.get(key)
@@ -217,12 +217,11 @@ async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]
         return sandboxes.reopen(key, beginning, real, aside=call.query.undo)
 
     opened = await for_each(keys, emptied)
-    if store is not None:
-        # Each lot has a commit of its own, which may fail.
-        for sandbox in filter(None, opened):
-            await store.kept(sandbox)
-            if sandbox.key in beginnings and sandboxes.is_live(sandbox) and world.is_idle(sandbox, real):
-                store.put_away(sandbox)
+    # Each lot has a commit of its own, which may fail.
+    for sandbox in filter(None, opened):
+        await storage.kept(sandbox)
+        if sandbox.key in beginnings and sandboxes.is_live(sandbox) and world.is_idle(sandbox, real):
+            storage.put_away(sandbox)
 
 
 def undo(call: AnyCall) -> object:

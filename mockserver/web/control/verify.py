@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from mockserver.books.invariants import Invariant
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from mockserver.books.figures import Figures, figures_of, peak, transferred
 from mockserver.domain.charge import Charge, PartCaptured, Refund
+from mockserver.domain.figures import Figures, figures_of, peak, transferred
 from mockserver.domain.states import ChargeState, Event, Subject, TransferState
 from mockserver.domain.transfer import Transfer
 from tests.charges import charge_in

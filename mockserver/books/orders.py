@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.books.comparison import COMPARED, Belief, agrees, difference
-from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, money_text, transferred
 from mockserver.books.shop_rows import BadRow, Claim, ShopRow, excess
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
+from mockserver.domain.figures import Figures, OrderKey, OrderMoney, figures_of, money_text, transferred
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import Event, Subject

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import TypeAlias
 
-from mockserver.books.figures import OrderMoney, money_text
 from mockserver.domain.charge import ZERO
 from mockserver.domain.errors import nearest
+from mockserver.domain.figures import OrderMoney, money_text
 from mockserver.domain.money import CURRENCIES
 
 LONGEST = 1_000

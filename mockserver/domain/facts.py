@@ -1,7 +1,8 @@
-"""The facts that findings are judged by: calls of the client, how their answers ended, and webhooks; and the limits
-(scenario key ``findings``).
+"""What a sandbox tells of itself to those who observe it: calls of the client, how their answers ended, and webhooks.
 
-Instants named ``at`` are sandbox time, those named ``real`` the machine's, both in microseconds.
+They are plain values, told once each, in the order in which they happen. Who is told can judge by
+them, and can change nothing (``mockserver/engine/observer.py``). Instants named ``at`` are sandbox
+time, those named ``real`` the machine's, both in microseconds.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -10,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import DAY, SECOND, Micros
+from mockserver.domain.clock import Micros
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
@@ -28,26 +29,31 @@ class UncertainResult(StrEnum):
     HUNG_UP = "the client hung up before the answer"
 
 
+MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
+"""Operations that move the money of a charge which is there."""
+
+ALSO_TAKEN = frozenset({"batch.create", "subscription.create", "subscription.update"})
+"""Operations that do not refuse every amount that is not exact."""
+
+
 @record
 class Call:
     """One call of the client, as it was decided.
 
     ``entry`` is its number in the journal; ``request`` has camelCase names, ``path`` the placeholders of the path,
-    ``text`` is the body, ``where`` path and query, all as sent. ``code`` is that of our refusal.
-    ``charge`` is the charge that it is about or has made, as it now is; ``instrument`` what it wanted to charge where
-    it has made none, as far as that is stored; ``subject`` the id of what it is about or has made.
-    ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that the
-    service ignores, each with a hint; ``undocumented`` what it took in a form that its document does
-    not show, by field, in words; ``misread`` the parameters that it reads other than they are
-    written, with what was got and what is wanted. ``pace`` is the instant by which reads are
-    counted, None where they are not. ``is_open`` says that its answer is still on the way and that
-    ``Watch.ended`` follows; ``waited_as`` is what ``Watch.arrived`` gave it, 0 when it was acted on
-    at once.
-    ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
-    state, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
-    provider approved a part only. ``retry_after`` is the pause that the answer asks for, ``may_retry`` says
-    that an error in the place of ours called itself retryable. ``rows`` is equal for batches
-    whose rows mean the same, None where they were not read.
+    ``text`` is the body, ``where`` path and query, all as sent. ``code`` is that of our refusal. ``charge`` is the
+    charge that it is about or has made, as it now is; ``instrument`` what it wanted to charge where it has made none,
+    as far as that is stored; ``subject`` the id of what it is about or has made. ``currency`` is that of an amount that
+    names none, as far as it is known; of a refused call, and of those ``ALSO_TAKEN``. ``unknown`` are the fields that
+    the service ignores, each with a hint; ``undocumented`` what it took in a form that its document does not show, by
+    field, in words; ``misread`` the parameters that it reads other than they are written, with what was got and what is
+    wanted. ``pace`` is the instant by which reads are counted, None where they are not. ``is_open`` says that its
+    answer is still on the way and that ``Observer.ended`` follows; ``waited_as`` is the number, below 0, under which
+    ``Observer.arrived`` has told of it, 0 when it was acted on at once. ``is_repeat`` says that it was given the first
+    answer of its key again, ``is_late`` that it showed an earlier state, ``is_ours`` that no scenario put another
+    answer in the place of ours, ``is_partial`` that the provider approved a part only. ``retry_after`` is the pause
+    that the answer asks for, ``may_retry`` says that an error in the place of ours called itself retryable. ``rows`` is
+    equal for batches whose rows mean the same, None where they were not read.
     """
 
     entry: int
@@ -103,18 +109,3 @@ class WebhookTry:
     def is_taken(self) -> bool:
         """Whether the client's receiver took it."""
         return self.delivery.tries[-1].is_accepted and not self.is_scripted
-
-
-@record
-class Policy:
-    """``allow`` are kinds that are not raised. More than ``retry_limit`` declined tries of a card within
-    ``retry_window`` (sandbox time) are too many. ``timeout`` is the longest wait for an answer and ``slow_receiver``
-    the longest time of a receiver, both real; ``poll_limit`` are the reads of one object in a second. As they are
-    published, unless given."""
-
-    allow: frozenset[str] = frozenset()
-    retry_limit: int = 15
-    retry_window: Micros = 30 * DAY
-    timeout: Micros = 30 * SECOND
-    slow_receiver: Micros = 5 * SECOND
-    poll_limit: int = 10

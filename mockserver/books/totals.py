@@ -6,11 +6,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from mockserver.books.figures import Figures, figures_of, money_of, transferred
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
+from mockserver.domain.figures import Figures, figures_of, money_of, transferred
 from mockserver.domain.transfer import Transfer
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.observer import Observer
+from mockserver.engine.sandbox import Sandbox
 
 _EVER: Micros = 1 << 62
 """An instant by which every refund has been answered."""
@@ -19,11 +21,13 @@ _SOME = 100
 """Rows that are learnt without a pause."""
 
 
-class Totals:
+class Totals(Observer):
     """The running sums of all charges and transfers of a sandbox, by currency. Rows are learnt when they are next asked
     for; from then on each of their changes counts where it happens.
 
-    A refund that waits for its provider depends on the time: its charge is kept aside until then."""
+    Of the sandbox it watches only its tables, and joins its observers when the books are first asked
+    for: a sandbox of which nobody asks that pays nothing for it. A refund that waits for its provider
+    depends on the time: its charge is kept aside until then."""
 
     def __init__(self, tables: Sequence[Table[Any]]) -> None:
         self._learnt = dict.fromkeys(tables, 0)
@@ -70,3 +74,13 @@ class Totals:
         sums = self._sums[row.currency]
         for name, amount in money_of(row, _EVER) if isinstance(row, Charge) else transferred(row):
             sums[name] += sign * amount
+
+
+def totals_of(sandbox: Sandbox) -> Totals:
+    """The running sums of a sandbox, kept from the first time on that they are asked for."""
+    for observer in sandbox.observers:
+        if isinstance(observer, Totals):
+            return observer
+    totals = Totals((sandbox.charges, sandbox.transfers))
+    sandbox.observers = (*sandbox.observers, totals)
+    return totals

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from mockserver.books.figures import Figures, OrderMoney
-from mockserver.books.invariants import Invariant
+from mockserver.domain.figures import Figures, OrderMoney
+from mockserver.domain.invariants import Invariant
 from mockserver.domain.states import ChargeState
 from tests.charges import charge_in
 

@@ -1,0 +1,28 @@
+"""Which failures the operations of a server have met (``/__admin/coverage``): where the control API meets the
+room of explorations, whose table says what there is to meet. Source: docs/explore.md, Failure coverage.
+"""
+
+from mockserver.explore.failures import TRIED, Coverage, met
+from mockserver.scenario.operations import OPERATIONS
+from mockserver.web.control.call import AnyCall, ControlRoute
+
+
+def coverage(call: AnyCall) -> object:
+    """Since the server began, in all sandboxes: how many failures struck, of all that there are for the
+    operations that were used; a map of both."""
+    counts = call.world.directory.config.counts
+    struck = [(op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)]
+    used = counts.operations | {op for op, _ in counts.struck}
+    return Coverage.of(used & OPERATIONS.keys(), struck).shown()
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/coverage",
+        coverage,
+        reply="CoverageAnswer",
+        example={},
+        summary="Which failures struck since the server began, of all for the operations used",
+    ),
+)
