@@ -4,7 +4,7 @@ A model is a record that pydantic checks as it reads a file: the value that was 
 pydantic needs for that is made when the first file comes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, fields
 from decimal import Decimal
 from functools import cache
@@ -24,41 +24,11 @@ from mockserver.scenario.problems import Path, Problems
 T = TypeVar("T")
 
 
-def given(key: str) -> dict[str, Any]:
-    """The schema of a part that has a key; a null counts as none."""
-    return given_as(key, {"not": {"type": "null"}})
-
-
-def given_as(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a part whose key has a value of that schema."""
-    return {"type": "object", "required": [key], "properties": {key: value}}
-
-
-def one_of(keys: Iterable[str]) -> dict[str, Any]:
-    """The schema of a part that has exactly one of some keys."""
-    return {"oneOf": [given(key) for key in keys]}
-
-
-def any_of(keys: Iterable[str]) -> dict[str, Any]:
-    """The schema of a part that has one of some keys, or several."""
-    return {"anyOf": [given(key) for key in keys]}
-
-
 def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
     """The one of some keys that is given. Raises ``ValueError`` for none and for several."""
     if len(given) != 1:
         raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(keys)}")
     return given[0]
-
-
-def needs(condition: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a part for which the second holds where the first does."""
-    return {"if": condition, "then": then}
-
-
-def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a part for which not all of these hold."""
-    return {"not": {"allOf": list(schemas)}}
 
 
 def _wanted(model: Any, got: object) -> str:
@@ -81,27 +51,26 @@ def _wanted(model: Any, got: object) -> str:
 def file_model(cls: type[T]) -> type[T]:
     """A record that is the model of a part, which has no unknown keys.
 
-    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``, which gives
-    the data as they are to be read; with ``says_something`` it refuses to have no key. What else of this an editor can
-    know is its ``schema``. ``words`` are what explanations say of it.
+    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method
+    ``prepare``, which gives the data as they are to be read; with ``says_something`` it refuses to
+    have no key. The schema for editors has its keys and their types; what belongs together only
+    reading knows. ``words`` are what explanations say of it.
     """
     made: Any = record(cls)
-    made.__pydantic_config__ = ConfigDict(
-        extra="forbid", hide_input_in_errors=True, json_schema_extra=getattr(cls, "schema", None)
-    )
+    made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
     made.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
     return made  # type: ignore[no-any-return]
 
 
 def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
-    known, prepared = keys_of(cls), getattr(cls, "given", None)
+    known, prepare = keys_of(cls), getattr(cls, "prepare", None)
     if not isinstance(data, (dict, cls)):
         raise ValueError(f"got {got_of(data)}, wanted {_wanted(cls, data)}")
     is_known = isinstance(data, dict) and all(key in known for key in data)
     if data == {} and hasattr(cls, "says_something"):
         raise ValueError(f"got nothing, wanted at least one of {', '.join(known)}")
-    if prepared is not None and is_known:
-        data = prepared(data)
+    if prepare is not None and is_known:
+        data = prepare(data)
     try:
         return handler(data)
     except ValidationError as refused:

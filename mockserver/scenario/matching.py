@@ -222,6 +222,7 @@ OPERATORS: Mapping[str, Operator] = {
     "gt": Operator("more than ", _bound, _counts(operator.gt), "> "),
     "above": Operator("more than ", _bound, _counts(operator.gt), "> "),
     "gte": Operator("at least ", _bound, _counts(operator.ge), ">= "),
+    "below": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
     "every": Operator("a multiple of ", _step, _counts(lambda got, wanted: got % wanted == 0)),
@@ -336,7 +337,7 @@ def known_operators(wanted: object) -> None:
 
 
 _PLAIN = ("eq", "ne", "in")
-ORDER = ("above", "gt", "gte", "lt", "lte", "between")
+ORDER = ("above", "gt", "gte", "below", "lt", "lte", "between")
 
 
 @record

@@ -33,7 +33,7 @@ _Bound: TypeAlias = tuple[Decimal, int]
 
 _ENDLESS = Decimal("inf")
 _LEAST: Mapping[str, int] = {"gt": 1, "above": 1, "gte": 0}
-_MOST: Mapping[str, int] = {"lt": -1, "lte": 0}
+_MOST: Mapping[str, int] = {"lt": -1, "below": -1, "lte": 0}
 """Words that bound a number, with 1 or -1 where the number itself does not pass."""
 
 _FRAME = attrgetter("daily", "for_", "days", "month_days", "zone")

@@ -9,7 +9,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -30,7 +30,7 @@ WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LAST = "last"
 """The last day of a month, whichever that is."""
 
-BOUNDS = ("above", "gt", "gte", "lt", "lte")
+BOUNDS = ("above", "gt", "gte", "below", "lt", "lte")
 _NOT_TESTS = ("op", "nth", "clock", "idle")
 """Keys of ``when`` that are no tests of a field."""
 
@@ -268,8 +268,11 @@ def _weekday(value: object) -> object:
     return value
 
 
-Weekday = Annotated[str, BeforeValidator(_weekday)]
-MonthDay = Annotated[int | str, BeforeValidator(_month_day)]
+Weekday = Annotated[str, BeforeValidator(_weekday, Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"])]
+MonthDay = Annotated[
+    int | str,
+    BeforeValidator(_month_day, Annotated[int, Field(ge=1, le=31)] | Literal["last"]),
+]
 
 
 @file_model
