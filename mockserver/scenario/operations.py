@@ -61,6 +61,8 @@ class Operation:
     One ``about_one`` object, which a path names or a webhook reports, is counted by it. One that ``takes_money`` makes
     a charge; a client asks for one that ``moves_money``, or promises to. One that ``notifies`` causes webhooks.
     ``deletable`` and ``expirable`` are the kind of object that can be removed, or ended, after it.
+    ``state`` are the kinds of stored objects that it is about, that its request names, or that it
+    makes: no other is there for a rule, or for an expectation of it.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Operation:
     about_method: str
     deletable: str
     expirable: str
+    state: str
 
 
 _ROWS = read_table("operations", Operation, Path(__file__).parent)
@@ -102,6 +105,7 @@ NOTIFYING = frozenset(row.name for row in _ROWS if row.notifies)
 ABOUT_A_CHARGE = frozenset(row.name for row in _ROWS if row.about_charge)
 ABOUT_A_METHOD = frozenset(row.name for row in _ROWS if row.about_method)
 DELETABLE = {row.name: row.deletable for row in _ROWS if row.deletable}
+STATE: Mapping[str, frozenset[str]] = {row.name: frozenset(row.state.split()) for row in _ROWS}
 EXPIRABLE = {row.name: row.expirable for row in _ROWS if row.expirable}
 
 
