@@ -15,10 +15,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
-from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.scenario.matching import shown
-from mockserver.scenario.operations import unknown_key
+from mockserver.scenario.operations import meaning_of, unknown_key
 from mockserver.scenario.problems import Path, Problems
 
 T = TypeVar("T")
@@ -119,7 +118,7 @@ def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
             allowed = context["expected"]
             words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
             given = str(fault["input"])
-            hint = ", without quotes" if given in words else nearest(given, words)
+            hint = ", without quotes" if given in words else meaning_of(given, words)
             return path, f"got {got}, allowed: {', '.join(words)}{hint}"
         case "string_pattern_mismatch":
             return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"

@@ -22,6 +22,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import SpelledWord, choice_of, flag_of, number_of
 from mockserver.domain.record import mutable, record
+from mockserver.scenario.operations import meaning_of
 
 Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
 """When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
@@ -327,7 +328,7 @@ def known_operators(wanted: object) -> None:
     for word, operand in wanted.items() if isinstance(wanted, dict) else ():
         if word not in OPERATORS:
             parted = " - a comma ends the number before it: write it without" if word[:1].isdigit() else ""
-            hint = parted or f"{nearest(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}"
+            hint = parted or f"{meaning_of(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}"
             raise ValueError(f"unknown test '{word[:60]}'{hint}")
         operands = operand if word == "in" and isinstance(operand, list) else [operand] if word in _PLAIN else []
         if any(isinstance(one, (list, dict)) for one in operands):

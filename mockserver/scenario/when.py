@@ -21,7 +21,7 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, read_part
 from mockserver.scenario.matching import LENGTH, Attempt, Difference, FieldTest, compile_test, known_operators, shown
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like, unspaced
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, meaning_of, operations_like, unspaced
 from mockserver.scenario.paths import CARD_FACTS, STORED, check_stored, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
@@ -179,7 +179,7 @@ def _bounds(wanted: object) -> object:
     for word in wanted:
         if word not in (*BOUNDS, "between"):
             known = (*BOUNDS, "between")
-            raise ValueError(f"unknown test '{word[:60]}'{nearest(word, known)}, allowed: {', '.join(known)}")
+            raise ValueError(f"unknown test '{word[:60]}'{meaning_of(word, known)}, allowed: {', '.join(known)}")
     return wanted
 
 

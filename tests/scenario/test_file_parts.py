@@ -13,7 +13,7 @@ from mockserver.scenario.operations import FOREIGN_DECLINES, FOREIGN_OPERATIONS,
 from mockserver.scenario.provider_outcome import DECLINES
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, CostMap, WaitMap
-from tests.scenario.telling import NOW, faults, open_app
+from tests.scenario.telling import NOW, faults, fires, open_app
 
 FULL = """
 version: 1
@@ -218,12 +218,38 @@ def test_the_schema_names_what_the_language_knows() -> None:
         ("then: {fault: reset}", "then.fault", "'transport: {at: answer, reset: true}'"),
         ("then: {timeout: 5s}", "then.timeout", "'provider_timeout: {}' (the provider)"),
         ("then: {webhook: {early: true}}", "then.webhook.early", "'before_answer'"),
+        ("when: {request.amount: {greater_than: 5}}, then: {approve: {}}", "when.request.amount", "'gt'"),
+        ("when: {request.amount: {under: 5}}, then: {approve: {}}", "when.request.amount", "'below'"),
+        ("when: {idle: {at_least: 5s}}, then: {approve: {}}", "when.idle", "'gte'"),
+        ("then: {transport: {at: response, status: 503}}", "then.transport.at", "'answer'"),
+        ("then: {transport: {at: request, status: 503}}", "then.transport.at", "'receive'"),
+        ("when: {op: POST /charge/card}, then: {approve: {}}", "when.op", "'charge.create'"),
+        (
+            "when: {op: delete /refund/{chargeId}}, then: {approve: {}}".replace("{chargeId}", "5"),
+            "when.op",
+            "'charge.refund'",
+        ),
+        (
+            "when: {op: /charge/5}, then: {approve: {}}",
+            "when.op",
+            "'charge.get' or 'charge.capture' or 'charge.refund'",
+        ),
     ],
 )
 def test_words_of_other_tools_are_reported_as_they_are_called_here(rule: str, place: str, ours: str) -> None:
     (found,) = faults(f"version: 1\nrules:\n  - {{id: r, {rule}}}\n")
     assert f"rules[0].{place}: " in found
     assert f" - here it is {ours}" in found
+
+
+def test_a_path_that_nothing_answers_is_referred_to_the_list_of_paths() -> None:
+    (found,) = faults("version: 1\nrules: [{id: r, when: {op: POST /nowhere/at/all}, then: {approve: {}}}]")
+    assert "rules name operations, not paths; `mockserver routes` prints that of each path" in found
+
+
+def test_below_is_less_than() -> None:
+    for wanted in ("{request.amount: {below: 5}}", "{request.amount: {lt: 5}}"):
+        assert [amount for amount in (4, 5, 6) if fires(wanted, request={"amount": amount})] == [4]
 
 
 def test_every_word_that_a_hint_names_is_one() -> None:
