@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 import yaml
 
-from mockserver.scenario.problems import Path, Positions, ScenarioProblem, ScenarioRefused
+from mockserver.domain.errors import MOST_FAULTS
+from mockserver.scenario.problems import Path, Positions, ScenarioProblem, ScenarioRefused, more_follow
 
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 40
@@ -160,6 +161,9 @@ class _Reader:
         raise ScenarioRefused([*self._problems, _problem(self._file, event.start_mark, message)])
 
     def _complain(self, event: Any, message: str) -> None:
+        if len(self._problems) >= MOST_FAULTS:
+            place = _place(event.start_mark)
+            raise ScenarioRefused([*self._problems, more_follow(self._file, *place)])
         self._problems.append(_problem(self._file, event.start_mark, message))
 
     def _count(self, event: Any, nodes: int) -> None:

@@ -19,7 +19,16 @@ ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
 _WHICH = ("at", "every", "where", "share")
 _WHAT = ("decline", "approve", "pending", "provider_down", "provider_timeout", "stall")
 
-Numbers = Annotated[frozenset[Count], BeforeValidator(lambda value: value, list[Count])]
+_MOST_NUMBERS = 10_000
+
+
+def _few(value: object) -> object:
+    if isinstance(value, list) and len(value) > _MOST_NUMBERS:
+        raise ValueError(f"got {len(value)} numbers of rows, wanted at most {_MOST_NUMBERS}")
+    return value
+
+
+Numbers = Annotated[frozenset[Count], BeforeValidator(_few, list[Count])]
 """Numbers of rows; one that stands twice counts once."""
 
 

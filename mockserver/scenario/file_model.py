@@ -4,18 +4,19 @@ A model is a record that pydantic checks as it reads a file: the value that was 
 pydantic needs for that is made when the first file comes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field, fields
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, model_validator
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
-from mockserver.domain.record import record
+from mockserver.domain.errors import MOST_FAULTS
+from mockserver.domain.record import mutable, record
 from mockserver.scenario.matching import shown
 from mockserver.scenario.operations import meaning_of, unknown_key
 from mockserver.scenario.problems import Path, Problems
@@ -61,22 +62,47 @@ def file_model(cls: type[T]) -> type[T]:
     return made  # type: ignore[no-any-return]
 
 
-def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
+@mutable
+class _Reading:
+    """The faults that one reading has found so far: beyond ``MOST_FAULTS`` no part is read, as the
+    file is refused anyway."""
+
+    faults: int = 0
+
+
+def _read(cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[_Reading]) -> T:
+    reading = info.context
+    before = reading.faults
+    if before > MOST_FAULTS:
+        return cast(T, data)
+    # Whatever is refused from here on is one fault, unless it turns out to be several.
+    reading.faults += 1
     known, prepare = keys_of(cls), getattr(cls, "prepare", None)
     if not isinstance(data, (dict, cls)):
         raise ValueError(f"got {got_of(data)}, wanted {_wanted(cls, data)}")
     is_known = isinstance(data, dict) and all(key in known for key in data)
     if data == {} and hasattr(cls, "says_something"):
         raise ValueError(f"got nothing, wanted at least one of {', '.join(known)}")
+    if isinstance(data, dict) and not is_known:
+        data = _few_unknown(data, known)
     if prepare is not None and is_known:
         data = prepare(data)
+    reading.faults = before
     try:
         return handler(data)
     except ValidationError as refused:
+        reading.faults = before + refused.error_count()
         if is_known:
             raise
         faults = [_fault(cls, one) for one in refused.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, faults) from None
+
+
+def _few_unknown(data: dict[Any, object], known: Collection[str]) -> dict[Any, object]:
+    """The data without the unknown keys that nobody is told of."""
+    unknown = [key for key in data if key not in known]
+    untold = frozenset(unknown[MOST_FAULTS + 1 :])
+    return {key: value for key, value in data.items() if key not in untold}
 
 
 def _fault(cls: Any, fault: ErrorDetails) -> InitErrorDetails:
@@ -165,7 +191,7 @@ def got_of(value: object) -> str:
 def read_model(cls: type[T], data: object) -> T:
     """The part that plain data of a file describe. Raises ``ValidationError`` with every fault."""
     reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
-    return reader.validate_python(data)
+    return reader.validate_python(data, context=_Reading())
 
 
 def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
@@ -173,8 +199,13 @@ def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
     try:
         return read_model(cls, data)
     except ValidationError as refused:
-        # A short form may stand for two fields: its fault is named once.
-        problems.add_all(dict.fromkeys(in_words(fault, data) for fault in refused.errors(include_url=False)))
+        told: set[tuple[Path, str]] = set()
+        for fault in refused.errors(include_url=False):
+            words = in_words(fault, data)
+            # A short form may stand for two fields: its fault is named once.
+            if words not in told:
+                told.add(words)
+                problems.add(*words)
         return None
 
 

@@ -7,6 +7,7 @@ they are built when somebody's own scenario comes.
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from itertools import accumulate
 from typing import Any
@@ -25,7 +26,7 @@ from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.placing import Placing
-from mockserver.scenario.problems import Positions, Problems, ScenarioRefused
+from mockserver.scenario.problems import MOST_RULES, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge, decline
 from mockserver.scenario.rule import PLANS, Always, AtEnd, Chance, ChanceOne, Named, Plan, Rule, RuleMap, Sequence
 from mockserver.scenario.scenario import ClockMap, ClockPlan, ProviderMap, Scenario, ScenarioFile
@@ -78,7 +79,7 @@ def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped:
     another."""
     rules: list[Rule | None] = []
     taken: set[str] = set()
-    for index, raw in enumerate(given if isinstance(given, list) else []):
+    for index, raw in enumerate(given[:MOST_RULES] if isinstance(given, list) else []):
         here = problems.below("rules", index)
         shaped = _shipped_rule(raw) if is_shipped else read_part(RuleMap, raw, here)
         if shaped is None:
@@ -96,7 +97,9 @@ def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped:
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     """What happens to an object, as one of ``later`` says it, and what is wrong with it by field."""
     problems = Problems("later", {})
-    read = read_part(Later, {"after": "0s", **data}, problems)
+    read = None
+    with suppress(ScenarioRefused):
+        read = read_part(Later, {"after": "0s", **data}, problems)
     return read, {one.path or "Body": one.message for one in problems.found}
 
 
