@@ -217,6 +217,7 @@ _PLAIN: Mapping[str, Known] = {
     "card.test": Known(lambda attempt: attempt.card.test_name if attempt.card else None),
     "bank_account.accountNumber": Known(lambda attempt: attempt.bank_account),
     "batch.row": Known(lambda attempt: attempt.row, NUMBER),
+    "age": Known(lambda attempt: age_of(attempt), LENGTH),
     "connection": Known(lambda attempt: attempt.connection),
 }
 
@@ -237,15 +238,26 @@ def stored_in(operations: Collection[str]) -> list[str]:
     return [kind for kind in STORED if kind in there]
 
 
-def check_stored(kind: str, operations: Collection[str]) -> None:
-    """Raise ``ValueError`` for a kind of object that is there in none of some operations, with
-    those that are."""
-    there = stored_in(operations)
-    if kind in there or not operations or not ALL_OPERATIONS.issuperset(operations):
+def has_age(operations: Collection[str]) -> bool:
+    """Whether any of some operations is about an object that has an age."""
+    return not set(_AGED).isdisjoint(stored_in(operations))
+
+
+def check_there(path: str, operations: Collection[str]) -> None:
+    """Raise ``ValueError`` for a path to a stored object that is there in none of some operations,
+    with those that are."""
+    group, _, rest = path.partition(".")
+    if group not in ("age", "state"):
         return
     named = " or ".join(sorted(operations))
-    allowed = ", ".join(f"state.{camel(one)}" for one in there) or "no stored object"
-    raise ValueError(f"in {named} there is no {kind.replace('_', ' ')}: there is {allowed}")
+    if group == "age":
+        if not has_age(operations):
+            raise ValueError(f"in {named} there is no object, so nothing has an age")
+        return
+    kind, there = snake(rest.partition(".")[0]), stored_in(operations)
+    if kind not in there:
+        allowed = ", ".join(f"state.{camel(name)}" for name in there) or "no stored object"
+        raise ValueError(f"in {named} there is no {kind.replace('_', ' ')}: there is {allowed}")
 
 
 def overlap(kind: str) -> Reader:
@@ -263,7 +275,7 @@ DAY_OF_CLOCK = "clock.day"
 """The day of the call, by which only a key counts: ``when`` has ``clock``."""
 
 
-NAMED = ("call", "in_flight", "age", DAY_OF_CLOCK, *_PLAIN)
+NAMED = ("call", "in_flight", DAY_OF_CLOCK, *_PLAIN)
 """Paths besides those of requests, headers and stored objects."""
 
 
@@ -282,11 +294,9 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
         case "header" if rest:
             return _of_header(rest, operations)
         case "state" if rest:
-            return _of_state(path, rest, operations)
+            return _of_state(path, rest)
         case "call" if not dot:
             return _of_call(operations)
-        case "age" if not dot:
-            return _of_age(operations)
         case "in_flight" if not dot:
             return Known(lambda attempt: 1 + sum(op in operations for op, _ in attempt.under_way()), NUMBER)
         case _:
@@ -316,19 +326,7 @@ def _of_call(operations: Collection[str]) -> Known:
     return Known(lambda attempt: attempt.call if (attempt.also or attempt.op) in operations else None, NUMBER)
 
 
-def has_age(operations: Collection[str]) -> bool:
-    """Whether any of some operations is about an object that has an age."""
-    return not set(_AGED).isdisjoint(stored_in(operations))
-
-
-def _of_age(operations: Collection[str]) -> Known:
-    if operations and not has_age(operations):
-        named = " or ".join(sorted(operations))
-        raise ValueError(f"in {named} there is no object, so nothing has an age")
-    return Known(age_of, LENGTH)
-
-
-def _of_state(path: str, rest: str, operations: Collection[str]) -> Known:
+def _of_state(path: str, rest: str) -> Known:
     _refuse_secret(path, rest.rsplit(".", 1)[-1])
     kind, dot, below = rest.partition(".")
     entity = STORED.get(snake(kind))
@@ -337,9 +335,7 @@ def _of_state(path: str, rest: str, operations: Collection[str]) -> Known:
         raise ValueError(
             f"got '{path[:60]}', wanted state.<kind>.<field> with one of {', '.join(kinds)}{nearest(kind, kinds)}"
         )
-    held = kind_of(followed(entity, below)) if dot else TEXT
-    check_stored(snake(kind), operations)
-    return Known(lambda attempt: attempt.state(rest), held)
+    return Known(lambda attempt: attempt.state(rest), kind_of(followed(entity, below)) if dot else TEXT)
 
 
 def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:

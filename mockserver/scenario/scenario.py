@@ -20,7 +20,7 @@ from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.file_model import file_model, keys_of
 from mockserver.scenario.matching import shown
-from mockserver.scenario.problems import MOST_RULES, Path
+from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import RandomScope, Rule
 from mockserver.scenario.scalars import Duration, Flag, Id, Instant, Number, Text, ZoneName, read_text, whole
@@ -229,7 +229,7 @@ class ScenarioFile:
     providers: Annotated[list[ProviderMap], Field(max_length=1000)] = field(default_factory=list)
     setup: Annotated[list[CallMap], Field(max_length=1000)] = field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
-    rules: Annotated[list[Any], Field(max_length=MOST_RULES)] = field(default_factory=list)
+    rules: Annotated[list[Any], Field(max_length=10_000)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
     money: Annotated[list[_Invariant], Field(max_length=1000)] = field(default_factory=list)

@@ -22,7 +22,7 @@ from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, read_part
 from mockserver.scenario.matching import LENGTH, Attempt, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, meaning_of, operations_like, unspaced
-from mockserver.scenario.paths import CARD_FACTS, STORED, check_stored, fields_of, known_path, overlap
+from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
 
@@ -138,7 +138,6 @@ def _test_of(key: str, wanted: object, operations: frozenset[str], declared: fro
         raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
     if key == "overlaps":
         _among({"eq": wanted}, tuple(STORED))
-        check_stored(str(wanted), operations)
         return compile_test(key, wanted, overlap(str(wanted)))
     if key == "provider" and declared:
         _declared(wanted, declared)

@@ -139,7 +139,7 @@ def test_a_scenario_has_a_thousand_rules(api: Api, more: int, status: int) -> No
     put = api.call("PUT", "/__admin/scenarios", raw=rules_of("many", MOST_RULES + more), waits=True)
     assert put.status == status
     if more:
-        assert "got more than the 1000 that are allowed" in str(put.body["details"])
+        assert "got 1001 rules, wanted at most 1000" in str(put.body["details"])
         assert names(api) == ["test-values"]
 
 
