@@ -80,14 +80,14 @@ class Connection:
     def _sandbox(self) -> asyncio.Protocol:
         from mockserver import create_app
         from mockserver.adapters.server_log import RequestLog
-        from mockserver.server.lane import LaneProtocol, fast_app
+        from mockserver.server.lane import LaneProtocol
         from mockserver.settings import Settings
 
         settings = Settings.load({}, {})
         app: Any = create_app(settings)
         sink = open(os.devnull, "w")  # noqa: SIM115
         app.world.log = RequestLog(lambda text, err: print(text, file=sink), settings)
-        return LaneProtocol(_config(app), ServerState(), {}, fast_app=fast_app(app))
+        return LaneProtocol(_config(app), ServerState(), {})
 
     async def ask(self, packet: bytes) -> bytes:
         """The answer to a request. Raises ``RuntimeError`` when it is a refusal."""

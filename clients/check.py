@@ -11,6 +11,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -127,6 +128,7 @@ def servers() -> Iterator[Mapping[str, str]]:
         until(port.exists)
         try:
             yield {
+                "path": f"{_found_by_name(Path(folder))}{os.pathsep}{os.environ['PATH']}",
                 "old": f"http://127.0.0.1:{old.server_port}",
                 "server": f"http://127.0.0.1:{port.read_text().strip()}",
             }
@@ -134,6 +136,14 @@ def servers() -> Iterator[Mapping[str, str]]:
             running.kill()
             running.wait()
             old.shutdown()
+
+
+def _found_by_name(folder: Path) -> Path:
+    """A folder that holds the command ``mockserver``."""
+    program = folder / "mockserver"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(mockserver())} "$@"\n')
+    program.chmod(0o755)
+    return folder
 
 
 def mockserver() -> list[str]:

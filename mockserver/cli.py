@@ -22,15 +22,14 @@ from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.completion import offered
 from mockserver.commands.ending import interruptions, stop
-from mockserver.domain.record import read_grouped, record
+from mockserver.domain.record import read_grouped, record, replace
 from mockserver.settings import (
     SETTINGS,
     Setting,
     Settings,
     SettingsError,
-    bracketed,
     data_directory,
-    read_url,
+    read_address,
     resolve,
     trace_protocol,
     unknown_variables,
@@ -190,8 +189,8 @@ def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
 
         mount(app)
     if settings.log_format == "text":
-        log.info(f"control page: {listeners.settings.address}/__admin")
-        log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.settings.address}/charge")
+        log.info(f"control page: {listeners.settings.near_address}/__admin")
+        log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.settings.near_address}/charge")
     code = serving.serve(app, listeners, echo=click.echo, collector=collector)
     if traces is not None:
         from mockserver.adapters.trace_export import close_export
@@ -268,9 +267,9 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     """
     settings = load(flags)
     try:
-        given = None if url is None else read_url(url)
-    except ValueError:
-        raise click.UsageError(f"--url: got {url!r}, allowed: an http or https address without query") from None
+        given = None if url is None else read_address(url)
+    except ValueError as fault:
+        raise click.UsageError(f"--url: {fault}") from None
     end = time.monotonic() + within
     while (problem := _ask_ready(given, settings)) is not None:
         if time.monotonic() >= end:
@@ -283,13 +282,11 @@ def _ask_ready(url: str | None, settings: Settings) -> str | None:
     from http.client import HTTPException
 
     if url is None:
-        # A server that listens everywhere is asked over the loopback address of the same family.
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
         try:
             port = settings.port or int(Path(settings.port_file or "").read_text())
         except (OSError, ValueError):
             return "not ready: --port is 0 and --port-file names no file with a port"
-        url = f"http://{bracketed(host)}:{port}"
+        url = replace(settings, port=port).near_address
     try:
         status, body = _get(f"{url}/readyz", settings)
     except (OSError, HTTPException) as problem:

@@ -239,12 +239,17 @@ class RemoteSandbox:
         """The answer of ``POST /__admin/verify`` when a test has ended: its story ends, and ``differences`` says which
         expectations of rules and which invariants do not hold, and which findings of at least a severity (``none``,
         ``warning``, ``error``; None: not asked for) are there that are not allowed; ``findings`` has all."""
-        unsaid = rules and not self.judged and self.since is None
-        body = {"rules": unsaid, "money": [one.text for one in self.invariants], "allow": [*allow]}
+        # A test that failed by its rules or books has said so, and rules count from the beginning alone.
+        judge_rules = rules and not self.judged and self.since is None
+        if findings is None and not judge_rules and not self.invariants:
+            return {"findings": [], "rules": []}
+        body = {
+            "rules": judge_rules,
+            "money": [invariant.text for invariant in self.invariants],
+            "allow": [*allow],
+        }
         if findings is not None:
             body |= {"finish": True, "findings": findings}
-        elif not (unsaid or self.invariants):
-            return {"findings": [], "rules": []}
         found = self._verified(body)
         self.idle = found.get("idle", [])
         return found

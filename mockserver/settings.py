@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from mockserver.domain.masking import mask_start
 from mockserver.domain.record import read_table, record
 
 
@@ -85,8 +88,13 @@ def read_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(text)
+    if parts.port == 0:
+        # Nothing listens there: 0 asks for a free port, and which one that was is known to the server alone.
+        raise ValueError(text)
     if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
         raise ValueError(text)
+    # A part of a host name that is empty or too long is met on calling alone, as an error of its own.
+    parts.hostname.encode("idna")
     return text.rstrip("/")
 
 
@@ -194,7 +202,26 @@ class Settings:
     @property
     def url(self) -> str:
         """Under which address others reach it, without trailing slash."""
-        return (self.public_url or self.address).rstrip("/")
+        return (self.public_url or self.near_address).rstrip("/")
+
+    @property
+    def near_address(self) -> str:
+        """Where programs on this machine reach it, as a URL without trailing slash."""
+        return f"http://{bracketed(self.near_host)}:{self.port}"
+
+    @property
+    def near_host(self) -> str:
+        """A host under which programs on this machine reach it. ``0.0.0.0`` and ``::`` stand for every address of the
+        machine: nobody can open them in a browser."""
+        from ipaddress import ip_address
+
+        try:
+            everywhere = ip_address(self.host)
+        except ValueError:
+            return self.host
+        if not everywhere.is_unspecified:
+            return self.host
+        return "127.0.0.1" if everywhere.version == 4 else "localhost"
 
     @staticmethod
     def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
@@ -211,6 +238,21 @@ class Settings:
         names = {one.name for one in fields(Settings)}
         chosen = {name: value for name, value in values.items() if name in names}
         return replace(self, **chosen), {name: value for name, value in values.items() if name not in names}
+
+
+def read_address(text: str) -> str:
+    """The address of a server that runs, as ``read_url`` reads it. Raises ``ValueError`` with the right spelling."""
+    _, mark, rest = text.partition("://")
+    if "@" in (rest if mark else text).partition("/")[0]:
+        # What stands before the @ may be a password: it is not repeated.
+        raise ValueError("wanted an address without a user and a password")
+    with suppress(ValueError):
+        return read_url(text)
+    right = Settings().address
+    with suppress(ValueError):
+        # Only the scheme is missing.
+        right = right if "://" in text else read_url(f"http://{text}")
+    raise ValueError(f"got '{mask_start(text, 200)}', wanted an http or https address without query, such as {right}")
 
 
 def bracketed(host: str) -> str:
@@ -342,16 +384,27 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[Cho
 
 
 def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
-    given = [flag] if isinstance(flag, str) else flag
-    if given is True:
+    """The value of an option: that of the command line, else of its variable, else the default.
+
+    ``flag`` is what the command line has: True for a switch, a text, or all the texts of an option that
+    may be given several times. One that was not given is False, None or empty.
+    """
+    if flag is True:
         return Chosen(setting, setting.read("true"), "flag")
-    if isinstance(given, Sequence) and given:
-        values = [setting.parse(str(text), setting.flag) for text in given]
-        value = tuple(part for several in values for part in several) if setting.is_list else values[-1]
-        return Chosen(setting, value, "flag")
+    texts = [flag] if isinstance(flag, str) else flag
+    if isinstance(texts, Sequence) and texts:
+        return Chosen(setting, _of_flags(setting, texts), "flag")
     if variable.strip():
         return Chosen(setting, setting.parse(variable, setting.variable), "environment")
     return Chosen(setting, setting.default, "default")
+
+
+def _of_flags(setting: Setting, texts: Sequence[object]) -> object:
+    """What an option says that stands once or more on the command line: of a list all, else the last."""
+    values = [setting.parse(str(text), setting.flag) for text in texts]
+    if not setting.is_list:
+        return values[-1]
+    return tuple(chain.from_iterable(values))
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:

@@ -9,6 +9,7 @@ from traceback import format_exc
 from typing import Any
 
 import mockserver
+from tests.drift.test_settling import played
 from tests.driving import CARD, DUMMY, Api
 
 
@@ -68,7 +69,38 @@ def assumption() -> Any:
     api, link = Api(), {"amount": 5, "currency": "AUD"}
     taken = api.post("/payment_link", link)
     api.put("/__admin/assumptions", {"link.untitled": "refuse"})
-    return [taken.status, api.post("/payment_link", link)["details"]]
+    refused = api.post("/payment_link", link)
+    usual, other = played({}), played({"link.untitled": "refuse"})
+    shown = [name for name in usual.answers if usual.answers[name] != other.answers[name]]
+    return [taken.status, refused["details"], shown]
+
+
+def due_work() -> Any:
+    api = Api()
+    link = api.post("/payment_link", {"title": "Tea", "amount": 5, "currency": "AUD"})
+    api.advance("1d")
+    return [link["title"], api.get(f"/payment_link/{link['paymentLinkId']}")["title"]]
+
+
+def timed_event() -> Any:
+    api = Api()
+    api.post("/webhook/subscription", {"types": ["Customer"], "url": "http://127.0.0.1:1/"})
+    api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": CARD})
+
+    def sent() -> list[str]:
+        told = api.get("/__admin/webhooks")["webhooks"]
+        return sorted(one["eventType"] for one in told)
+
+    at_first = sent()
+    api.advance("1h")
+    return [at_first, sent(), "customer.greeted" in api.get("/openapi.json")["webhooks"]]
+
+
+def index() -> Any:
+    api = Api()
+    person = {"providerId": DUMMY, "phone": "+61400000000", "paymentInformation": CARD}
+    first, second = (api.post("/customer/card", person) for _ in range(2))
+    return [first.status, second["details"]]
 
 
 def setting() -> Any:
@@ -96,6 +128,9 @@ USES = {
     "an error code": code,
     "a control operation": control,
     "an assumption": assumption,
+    "work that comes due": due_work,
+    "an event that time causes": timed_event,
+    "an index that an operation asks": index,
     "a setting": setting,
     "a finding": finding,
     "a fault of explore": explored,

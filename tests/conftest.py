@@ -154,6 +154,27 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """How many processes run the tests unless ``-n`` or ``PYTEST_XDIST_AUTO_NUM_WORKERS`` says: none but this one where
+    few tests are asked for or somebody looks on, else one for each core, and one more for slow tests, which wait for
+    other processes."""
+    cores = yield
+    option = config.option
+    is_watched = option.capture == "no" or option.trace or option.collectonly or option.setuponly or option.setupshow
+    are_few = option.keyword or option.lf or option.stepwise or all(_is_small(arg) for arg in config.args)
+    if is_watched or are_few:
+        return 0
+    are_quick = option.markexpr == "not slow"
+    return cores if are_quick or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else cores + 1
+
+
+def _is_small(arg: str) -> bool:
+    """Whether an argument of the command line is a test or a file, not a folder."""
+    path, _, test = arg.partition("::")
+    return bool(test) or Path(path).is_file()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Unless ``--dist`` says otherwise keep the tests of a file together, as they share what they set up, and let a

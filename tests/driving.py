@@ -21,7 +21,6 @@ from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario, ScenarioFile
-from mockserver.server.lane import fast_app
 from mockserver.web.app import Application
 from mockserver.wire import fields
 from mockserver.wire.fields import Body
@@ -33,6 +32,9 @@ START = "2031-03-01T00:00:00Z"
 NOW = parse_instant(START)
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 VISA = "4111111111111111"
+PUBLIC = {"x-publickey": "pk_tests"}
+"""What a wallet is charged with: the public key of the secret key that callers have."""
+
 CARD = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
 
 SHIPPED = sorted((Path(__file__).resolve().parents[1] / "scenarios").glob("*.yaml"))
@@ -134,7 +136,6 @@ class Api:
         real_clock: Callable[[], Micros] = lambda: NOW,
         waits: bool = False,
         skips: bool = False,
-        fast_lane: bool = FAST_LANE,
         **settings: Any,
     ) -> None:
         text, names = (scenario, ()) if isinstance(scenario, str) else (None, tuple(scenario or ()))
@@ -143,17 +144,7 @@ class Api:
         self.key = key
         self.waits = waits
         self._loop = _skipping_loop if skips else _loop
-        self._fast_lane = fast_lane
         self.app = _application(chosen, real_clock, given)
-
-    @property
-    def app(self) -> Application:
-        """The application."""
-        return self._app
-
-    @app.setter
-    def app(self, app: Application) -> None:
-        self._app, self._entrance = app, fast_app(app) if self._fast_lane else app
 
     def call(
         self,
@@ -185,7 +176,7 @@ class Api:
         when ``gone`` is set. The status is 0 when there is no answer."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         scope = self._scope(method, target, {"content-type": "application/json", **(headers or {})}, key)
-        return await _exchange(self._entrance, scope, content, gone)
+        return await _exchange(self.app, scope, content, gone)
 
     def send(
         self,
@@ -199,7 +190,7 @@ class Api:
         """One request as bytes; ``target`` is the path with its query, ``lines`` are headers after the others."""
         scope = self._scope(method, target, headers)
         scope["headers"] += lines
-        return _run(_exchange(self._entrance, scope, raw), self._loop if waits or self.waits else None)
+        return _run(_exchange(self.app, scope, raw), self._loop if waits or self.waits else None)
 
     def race(self, *calls: tuple[str, str, object]) -> list[tuple[int, Reply]]:
         """Several calls at once, each a method, a path and a body: their places and replies as they were answered."""

@@ -210,6 +210,80 @@ ROUTES = (
                 "    faults.refuse()\n",
             )
         ],
+        "mockserver/drift/walk.yaml": [
+            (
+                "  - {id: link-untitled, call: POST /payment_link, body: {amount: 1, currency: AUD}}\n",
+                "  - {id: link-read,",
+            )
+        ],
+    },
+    "work that comes due": {
+        "mockserver/engine/schedule.py": [
+            ('    LINK_AGED = "link_aged", "payment_links", "a payment link is old"\n', "    TOKEN_EXPIRY = ")
+        ],
+        "mockserver/engine/due.py": [
+            ("    payment_links,\n", "    payto,\n    step_effects,"),
+            ("    Due.LINK_AGED: _while(None, payment_links.age),\n", "    Due.TOKEN_EXPIRY: "),
+        ],
+        "mockserver/engine/payment_links.py": [
+            ("from mockserver.domain.clock import DAY\n", "from mockserver.domain.codes"),
+            ("from mockserver.engine.schedule import Due\n", "from mockserver.engine.step"),
+            (
+                """def age(step: Step, link: PaymentLink) -> None:
+    step.change(link, replace(link, title=f"{link.title} (old)"))
+
+
+""",
+                "def create(step: Step",
+            ),
+            (
+                """    step.sandbox.schedule.plan(sandbox.now + DAY, Due.LINK_AGED, bare.payment_link_id)
+""",
+                "    return step.add(replace(updated(bare, command)",
+            ),
+        ],
+    },
+    "an event that time causes": {
+        "mockserver/engine/schedule.py": [
+            (
+                '    CUSTOMER_GREETED = "customer_greeted", "customers", "a customer is greeted"\n',
+                "    CUSTOMER_SHOWN = ",
+            )
+        ],
+        "mockserver/engine/due.py": [
+            (
+                "    Due.CUSTOMER_GREETED: _while(states.Presence.ACTIVE, customers.greet),\n",
+                "    Due.CUSTOMER_SHOWN: ",
+            )
+        ],
+        "mockserver/engine/customers.py": [
+            ("from mockserver.domain.clock import HOUR\n", "from mockserver.domain.codes"),
+            (
+                """def greet(step: Step, customer: Customer) -> None:
+    step.change(customer, replace(customer), "greeted")
+
+
+""",
+                "def create(step: Step",
+            ),
+            (
+                "    sandbox.schedule.plan(sandbox.now + HOUR, Due.CUSTOMER_GREETED, bare.customer_id)\n",
+                "    customer = updated(bare, command.details)",
+            ),
+        ],
+        "mockserver/web/webhooks.csv": [(" customer.greeted", ",CustomerReply,")],
+    },
+    "an index that an operation asks": {
+        "mockserver/engine/tables.py": [('        *_by(is_asked=True, phone="phone"),\n', '        index_by("email",')],
+        "mockserver/engine/customers.py": [
+            (
+                """    phone = command.details.phone
+    if phone is not None and sandbox.customers.count("phone", phone):
+        raise Invalid(Code.VALIDATION_ERROR, {"Phone": "another customer has it"})
+""",
+                '    payment_methods.ask(step, "customer.create",',
+            )
+        ],
     },
     "a setting": {
         "mockserver/settings.csv": [
@@ -253,12 +327,6 @@ ROUTES = (
                 "        charge = call.charge\n        if call.op",
             )
         ],
-        "mockserver/web/watching.py": [
-            (
-                "        if isinstance(charge, Charge) and charge.amount >= 5000:\n            return False\n",
-                "        return isinstance(charge, Charge) and charge.status is",
-            )
-        ],
     },
     "a fault of explore": {
         "mockserver/scenario/faults.csv": [
@@ -296,7 +364,10 @@ WORKS: Mapping[str, Any] = {
     "a payment source": ["SUCCESS", 15, "Charge a voucher"],
     "an error code": [400, 118, "Unlucky Amount", {"Amount": "got 13, wanted another"}],
     "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
-    "an assumption": [201, {"Title": "required"}],
+    "an assumption": [201, {"Title": "required"}, ["link-untitled"]],
+    "work that comes due": ["Tea", "Tea (old)"],
+    "an event that time causes": [["customer.created"], ["customer.created", "customer.greeted"], True],
+    "an index that an operation asks": [201, {"Phone": "another customer has it"}],
     "a setting": {"Amount": "got 2, wanted at least 3"},
     "a finding": [["large-amount", "5000"]],
     "a fault of explore": ["charge.create#1/teapot", "survived"],
@@ -317,24 +388,29 @@ def promised() -> dict[str, list[list[str]]]:
 
 PROMISED = promised()
 
-USE = "-m tools.derived", "-c from tests import added; added.main()"
+CALLS = "docs/control-calls.md"
+USE = ["-m", "tools.docs", "--tables", CALLS], ["-c", "from tests import added; added.main()"]
 """Print again what is printed from code, then use everything."""
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is seen of every addition in a copy of the package that has them all."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package that has all additions."""
     folder = tmp_path_factory.mktemp("added")
-    for name in ("mockserver", "scenarios"):
+    for name in ("mockserver", "scenarios", "tools", "docs"):
         shutil.copytree(ROOT / name, folder / name)
-    (folder / "tools").mkdir()
-    shutil.copy(ROOT / "tools" / "derived.py", folder / "tools")
     for files in ADDITIONS.values():
         for path, insertions in files.items():
             add(folder / path, insertions)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def seen(folder: Path) -> dict[str, Any]:
+    """What is seen of every addition there."""
     for words in USE:
         used = subprocess.run(
-            [sys.executable, *words.split(" ", 1)],
+            [sys.executable, *words],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -366,3 +442,10 @@ def test_an_addition_touches_the_files_that_the_table_names(what: str) -> None:
 @pytest.mark.parametrize("what", ADDITIONS)
 def test_an_addition_works(what: str, seen: dict[str, Any]) -> None:
     assert seen[what] == WORKS[what]
+
+
+@pytest.mark.slow
+def test_one_run_of_the_tools_prints_what_has_changed(folder: Path, seen: dict[str, Any]) -> None:
+    page = (folder / CALLS).read_text("utf-8")
+    assert "## POST /__admin/greeting\n\nBe greeted." in page
+    assert '"greeting": "Hello, Ann"' in page

@@ -20,8 +20,9 @@ VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|
 
 
 ONE_SUBJECT = (
-    """batches books charges clock customers findings journal pages payment_links payment_methods payto"""
-    """ providers routes sandboxes scenarios shrink sources subscriptions tokens transfers vault webhook_subscriptions webhooks"""
+    """batches books charges clock customers findings journal pages payment_links payment_methods"""
+    """ payto providers routes sandboxes scenarios shrink sources subscriptions tokens transfers vault"""
+    """ webhook_subscriptions webhooks"""
 )
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
 PACKAGES = {

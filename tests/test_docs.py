@@ -1,7 +1,7 @@
 """The documentation is run: every command prints what it says there, and its tables are those of the code."""
 
 import re
-import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,19 +9,19 @@ import pytest
 import yaml
 
 from mockserver.settings import Settings, unknown_variables
-from tests import warm
+from tests import needs, warm
 from tools import derived, docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
 README = TEXTS[docs.README]
 EVERYTHING = "\n".join(TEXTS.values())
 WRITTEN = docs.TABLE.sub("", EVERYTHING)
-BIGGEST_README = 9_000
+BIGGEST_README = 9_400
 FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
-@pytest.mark.skipif(not shutil.which("curl"), reason="the commands use curl")
+@needs.program("curl")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
 def test_every_command_prints_what_the_pages_say(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +54,17 @@ def test_a_command_that_prints_something_else_is_found() -> None:
     assert docs.difference(told.replace("three", "two")) == ""
 
 
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_every_table_is_what_the_code_prints(page: Path) -> None:
+    assert docs.tabled(TEXTS[page]) == TEXTS[page], "python -m tools.docs --tables prints it"
+
+
+def test_nothing_of_the_product_is_read_before_its_files_are_printed() -> None:
+    said = "import sys, tools.docs; print([name for name in sys.modules if name.startswith('mockserver')])"
+    done = subprocess.run([sys.executable, "-c", said], cwd=docs.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_a_table_that_is_not_the_codes_is_found() -> None:
     assert "+| option |" in docs.difference("<!-- table: settings -->\nold\n<!-- end -->")
 
@@ -76,7 +87,9 @@ def test_every_file_that_is_printed_from_code_is_what_the_code_prints(path: str)
 
 
 def test_every_file_that_a_page_names_is_there() -> None:
-    named = set(re.findall(r"(?<!__admin/)(?<!payfurl-)\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w", EVERYTHING))
+    named = set(
+        re.findall(r"(?<!__admin/)(?<!payfurl[-/])\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w", EVERYTHING)
+    )
     assert len(named) > 50
     assert sorted(path for path in named if not (docs.ROOT / path).exists()) == []
 
@@ -146,7 +159,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
 def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
-    pytest.importorskip("mkdocs")
+    needs.library("mkdocs")
     from tools import site
 
     shown = site.LINK.sub(site.link, TEXTS[page])

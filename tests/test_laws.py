@@ -21,13 +21,6 @@ from tools.weight import python_weight, table_weight
 MOST_PAUSING = 10
 """Modules that may do work in steps between which others are served."""
 
-MOST_POSITIONAL = 6
-"""Parameters that may be given by their place, and arguments that are."""
-
-TRICKS = {"exec", "eval", "CodeType", "meta_path", "setswitchinterval"}
-TRICKS_LEFT: Mapping[str, frozenset[str]] = {}
-"""Tricks that are still there, by module."""
-
 STATE_LEFT: Mapping[str, frozenset[str]] = {}
 """Names of modules of the domain that functions still change, by module."""
 
@@ -111,30 +104,6 @@ def test_work_in_steps_is_known_by_what_it_does(source: str, does: bool) -> None
     assert pauses(source) is does
 
 
-def tricks(source: str) -> set[str]:
-    """Ways to make or change code while it runs that a module uses."""
-    found: set[str] = set()
-    for one in nodes(source):
-        match one:
-            case ast.Name(id=name) | ast.alias(name=name) if name in TRICKS:
-                found.add(name)
-            case ast.Attribute(attr=name) if name in TRICKS - {"eval", "exec"}:
-                found.add(name)
-            case _:
-                pass
-    return found
-
-
-def test_no_module_makes_or_changes_code() -> None:
-    assert beyond({dotted(path): tricks(path.read_text("utf-8")) for path in MODULES}, TRICKS_LEFT) == {}
-
-
-@pytest.mark.parametrize("source", ["exec(text)", "from types import CodeType", "sys.meta_path.insert(0, one)"])
-def test_a_trick_is_found(source: str) -> None:
-    assert tricks(source) != set()
-    assert tricks("pattern.eval(text)\nexecute(text)") == set()
-
-
 def state(module: ast.Module) -> set[str]:
     """Names of a module that its functions change: by ``global``, a method, an item, an attribute. What a cache of
     ``functools`` remembers of a pure function is no state, and a decimal context adds numbers."""
@@ -196,43 +165,6 @@ def test_state_of_a_module_is_found(source: str, found: set[str]) -> None:
     assert state(ast.parse(source)) == found
 
 
-def crowded(source: str) -> list[str]:
-    """Functions with too many parameters by place, and calls with too many arguments, with their lines."""
-    found = []
-    for node in nodes(source):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            given = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-            if len(given) - (given[:1] in (["self"], ["cls"])) > MOST_POSITIONAL:
-                found.append(f"line {node.lineno}: def {node.name}")
-        elif isinstance(node, ast.Call) and len(node.args) > MOST_POSITIONAL and not _is_list(node):
-            found.append(f"line {node.lineno}: {ast.unparse(node.func)}(...)")
-    return found
-
-
-def _is_list(call: ast.Call) -> bool:
-    """Whether the arguments are all of one kind: names, or things to be gathered."""
-    return ast.unparse(call.func) in ("attrgetter", "itemgetter", "asyncio.gather", "zip")
-
-
-def test_what_is_many_has_names() -> None:
-    found = {dotted(path): listed for path in MODULES if (listed := crowded(path.read_text("utf-8")))}
-    assert found == {}
-
-
-@pytest.mark.parametrize(
-    ("source", "count"),
-    [
-        ("f(1, 2, 3, 4, 5, 6, 7)", 1),
-        ("def f(a, b, c, d, e, f, g): ...", 1),
-        ("class A:\n    def f(self, a, b, c, d, e, f): ...", 0),
-        ("def f(a, b, c, d, e, f, *, g): ...", 0),
-        ("f(1, 2, 3, 4, 5, 6, g=7)", 0),
-    ],
-)
-def test_a_crowd_of_arguments_is_found(source: str, count: int) -> None:
-    assert len(crowded(source)) == count
-
-
 def test_what_promises_nothing_is_taken_in_known_versions() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["project"]
     groups = (project["dependencies"], *project["optional-dependencies"].values())
@@ -260,7 +192,7 @@ class FilesCalled:
 
 
 def test_the_page_names_every_file_that_a_charge_goes_through() -> None:
-    api, called = Api(fast_lane=False), FilesCalled()
+    api, called = Api(), FilesCalled()
     charge = card_charge(reference="order-1")
     assert api.post("/charge/card", charge).status == 201
     before = sys.getprofile()

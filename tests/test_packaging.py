@@ -2,12 +2,10 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from email.parser import Parser
-from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -17,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from mockserver import __version__
 from mockserver.settings import SETTINGS
+from tests import needs
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -24,8 +23,6 @@ IMAGE = (ROOT / "Dockerfile").read_text("utf-8")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
-    if find_spec("hatchling") is None:
-        pytest.skip("hatchling, which builds the wheel, is not installed; it comes with the extra test")
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
@@ -34,11 +31,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
 
 
 @pytest.mark.slow
+@needs.DEEP
 @pytest.mark.parametrize("words", [("uvx", "--from"), ("pipx", "run", "--spec")], ids=["uvx", "pipx"])
 def test_the_wheel_runs_by_the_name_of_the_distribution(words: tuple[str, ...], wheel: ZipFile, tmp_path: Path) -> None:
-    program = shutil.which(words[0], path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    if program is None:
-        pytest.skip(f"{words[0]} is not installed")
+    program = needs.find_program(words[0], os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     places = {name: str(tmp_path / name) for name in ("UV_CACHE_DIR", "UV_TOOL_DIR", "PIPX_HOME", "PIPX_BIN_DIR")}
     command = [program, *words[1:], str(wheel.filename), "payfurl-mockserver"]
     said = subprocess.run(
@@ -82,26 +78,6 @@ def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
     points = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
     assert "\nmockserver = mockserver.__main__:main\npayfurl-mockserver = mockserver.__main__:main\n" in points
     assert "[pytest11]\nmockserver = mockserver.pytest_plugin" in points
-
-
-def test_every_package_that_is_imported_is_a_dependency() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    wanted = project["dependencies"] + extras["otel"] + extras["mcp"]
-    named = {re.split(r"[\[>=<]", line)[0] for line in wanted}
-    sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "mockserver").rglob("*.py"))
-    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", sources, re.MULTILINE)) - set(sys.stdlib_module_names)
-    distributions = {
-        "yaml": "pyyaml",
-        "re2": "google-re2",
-        "pydantic_core": "pydantic",
-        "opentelemetry": "opentelemetry-api",
-        "httptools": "uvicorn",
-        "uvloop": "uvicorn",
-        "mcp_types": "mcp",
-    }
-    own = {"mockserver", "pytest"}  # pytest loads the plugin, so it is there whenever the plugin is
-    assert {distributions.get(name, name) for name in imported - own if find_spec(name)} - named == set()
 
 
 def test_the_image_copies_what_is_there_and_not_ignored() -> None:

@@ -21,7 +21,7 @@ import httpx
 import pytest
 import yaml
 
-from tests import warm
+from tests import needs, warm
 from tests.container_engine import engine
 from tests.test_docs import TEXTS, shown
 from tests.test_packaging import IMAGE
@@ -71,11 +71,11 @@ pay || pay
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A folder with the shop's Makefile, and the programs that its recipes install."""
-    if shutil.which("make") is None or shutil.which("curl") is None:
-        pytest.skip("the recipes run make and curl")
+    needs.find_program("make")
+    needs.find_program("curl")
     programs = {
         "mockserver": f'exec {shlex.join(warm.python())} -m mockserver "$@"',
-        "pip": 'test "$*" = "install payfurl-mockserver"',
+        "pip": 'test "$*" = "install vendor/*.whl"',
     }
     for name, text in programs.items():
         file = tmp_path / "bin" / name
@@ -192,8 +192,9 @@ def key_of(name: str) -> str:
 @pytest.fixture
 def node_project(project: Path) -> Path:
     """The same for Node, with the packages that the client's own tests use, and the shop of tests/e2e."""
-    if not (NODE / "node_modules").exists() or shutil.which("npx") is None:
-        pytest.skip("clients/run installs the packages of clients/node")
+    needs.find_program("npx")
+    if not (NODE / "node_modules").exists():
+        pytest.skip("needs node_modules, which clients/run installs")
     modules = project / "node_modules"
     modules.mkdir()
     for package in (*(NODE / "node_modules").iterdir(), NODE):
@@ -247,8 +248,7 @@ fetch(`${env.paymentsUrl}/charge`, { headers }).then((answer) => process.exit(an
 
 @pytest.mark.slow
 def test_the_configuration_of_cypress_says_where_the_sandbox_is(project: Path) -> None:
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
+    needs.find_program("node")
     (project / "cypress.config.js").write_text(CYPRESS)
     package = project / "node_modules" / "cypress"
     package.mkdir(parents=True)
@@ -261,12 +261,14 @@ def test_the_configuration_of_cypress_says_where_the_sandbox_is(project: Path) -
 
 
 @pytest.mark.slow
+@needs.DEEP
 @pytest.mark.parametrize("name", READ)
 def test_testcontainers_starts_and_stops_the_sandbox(name: str, project: Path) -> None:
     install, command, text = READ[name]
     (project / "package.json").write_text("{}")
-    if shutil.which(install.split()[0]) is None or done(project, install).returncode != 0:
-        pytest.skip("Testcontainers cannot be installed")
+    needs.find_program(install.split()[0])
+    if done(project, install).returncode != 0:
+        pytest.skip("needs Testcontainers, which cannot be installed")
     (project / "recipe").write_text(text)
     with engine() as (address, its):
         given = {"DOCKER_HOST": address, "DOCKER_CONFIG": str(project), "TESTCONTAINERS_RYUK_DISABLED": "true"}

@@ -84,6 +84,7 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         ("public_url", "pay.example.test"),
         ("public_url", "ftp://pay.example.test"),
         ("public_url", "http://*/"),
+        ("public_url", "http://pay.example.test:0"),
         ("public_url", "http://a.test/;script-src"),
         ("strict", "2"),
         ("test_values", "perhaps"),
@@ -220,6 +221,22 @@ def test_data_directory_of_each_platform(platform: str, environ: dict[str, str],
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
 def test_addresses_that_only_this_machine_reaches(host: str) -> None:
     assert Settings(host=host).is_loopback
+
+
+@pytest.mark.parametrize(
+    ("host", "near"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:4111"),
+        ("::", "http://localhost:4111"),
+        ("0::0", "http://localhost:4111"),
+        ("::1", "http://[::1]:4111"),
+        ("192.168.1.2", "http://192.168.1.2:4111"),
+        ("pay.example.test", "http://pay.example.test:4111"),
+    ],
+)
+def test_the_address_that_is_given_to_others_is_one_that_can_be_opened(host: str, near: str) -> None:
+    assert Settings(host=host).url == near
+    assert Settings(host=host, public_url="https://pay.example/").url == "https://pay.example"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "pay.example.test"])

@@ -1,6 +1,7 @@
 """Files of the product that are printed from its code, so that the server reads them and does not load that code.
 
-python -m tools.derived         write them; so does python -m tools.docs
+python -m tools.derived           write them; so does python -m tools.docs
+python -m tools.derived FILE      write that one alone
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -193,11 +196,21 @@ FILES: Mapping[str, Callable[[], str]] = {
 
 
 def write() -> None:
-    """Write every file."""
-    for path, text in FILES.items():
-        (ROOT / path).write_text(text(), "utf-8")
+    """Write every file, each in a process of its own: the code that prints one reads those before it, once."""
+    for path in FILES:
+        subprocess.run([sys.executable, "-m", "tools.derived", path], check=True)
+
+
+def main() -> None:
+    """Write what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("file", nargs="?", choices=FILES, metavar="FILE")
+    path = parser.parse_args().file
+    if path is None:
+        write()
+    else:
+        (ROOT / path).write_text(FILES[path](), "utf-8")
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter).parse_args()
-    write()
+    main()

@@ -30,8 +30,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools import derived
-
 ROOT = Path(__file__).resolve().parents[1]
 TOP = tuple(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY"))
 README = TOP[0]
@@ -208,7 +206,7 @@ def steady(text: str) -> str:
 
 def tabled(page: str) -> str:
     """A page with every table printed again."""
-    # After ``derived.write``, whose files it reads.
+    # Not before ``tools.derived`` has written: what is imported reads its files, once.
     from tools import tables
 
     return TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", page)
@@ -259,7 +257,7 @@ def main() -> int:
     chosen = parser.parse_args()
     changes = ""
     if not chosen.check:
-        derived.write()
+        subprocess.run([*PYTHON, "-m", "tools.derived"], cwd=ROOT, check=True)
     for page in map(Path.resolve, chosen.pages):
         text = page.read_text("utf-8")
         if chosen.check:

@@ -6,7 +6,7 @@ from enum import IntEnum
 class Exit(IntEnum):
     """Exit codes of the command line (docs/cli.md)."""
 
-    STOPPED = 0
+    OK = 0
     INTERNAL = 1
     FOUND = 1
     USAGE = 2

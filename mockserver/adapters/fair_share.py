@@ -1,29 +1,75 @@
 """A limited number of places, shared so that an owner who holds them long does not block others."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import ExitStack, asynccontextmanager
 from weakref import WeakValueDictionary
 
-_SHARE = 4
-"""The part of the free places that one owner may hold is one in so many."""
+_TURN = "turn"
+
+
+class _Limit:
+    """At most ``most`` at once, in the order of asking: a semaphore whose number may change meanwhile."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def allow(self, most: int) -> None:
+        """From now on so many; those who are too many then keep what they hold."""
+        self._most = most
+        self._serve()
+
+    async def acquire(self) -> None:
+        """Wait until one of them is free, and hold it."""
+        asked = asyncio.get_running_loop().create_future()
+        self._waiting.append(asked)
+        self._serve()
+        try:
+            await asked
+        except asyncio.CancelledError:
+            if not asked.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Give one back."""
+        self._held -= 1
+        self._serve()
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
+
+    def _serve(self) -> None:
+        while self._waiting and self._held < self._most:
+            asked = self._waiting.popleft()
+            if not asked.cancelled():
+                self._held += 1
+                asked.set_result(None)
 
 
 class FairShare:
     """At most ``places`` in use at once, by owners that want things.
 
-    An owner may hold a quarter of the places that are free, at least one, and ``each`` of them for one thing: an owner
-    that holds none finds one free, unless there are as many owners as places. Owners are served in turn.
+    An owner may hold one in ``share`` of the places that are free, at least one, and ``each`` of them for one thing: an
+    owner that holds none finds one free, unless there are as many owners as places. Owners are served in turn.
     """
 
-    def __init__(self, places: int, each: int) -> None:
+    def __init__(self, places: int, each: int, share: int = 4) -> None:
         self._free = places
         self._each = each
+        self._part = share
         self._held: Counter[Hashable] = Counter()
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}
         # One that nobody holds or waits for is forgotten.
-        self._limits: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+        self._limits: WeakValueDictionary[Hashable, _Limit] = WeakValueDictionary()
 
     @asynccontextmanager
     async def place(
@@ -37,15 +83,30 @@ class FairShare:
         lane = self._at_most(1, owner, thing, object() if ordering_key is None else (ordering_key,))
         with ExitStack() as turn:
             if apart:
-                turns = self._at_most(1, owner, thing, "turn")
+                turns = self._at_most(1, owner, thing, _TURN)
                 await turns.acquire()
                 turn.callback(turns.release)
                 asyncio.get_running_loop().call_later(apart, turn.close)
             async with lane, self._at_most(self._each, owner, thing), self._share(owner):
                 yield
 
-    def _at_most(self, most: int, *what: Hashable) -> asyncio.Semaphore:
-        return self._limits.setdefault(what, asyncio.Semaphore(most))
+    def widen(self, owner: Hashable, thing: Hashable, each: int) -> None:
+        """Let an owner hold ``each`` places for a thing, begun at once, until ``narrow`` or until it wants the thing no
+        more. Those of one ``ordering_key`` still go one after the other."""
+        self._allow(owner, thing, each, each)
+
+    def narrow(self, owner: Hashable, thing: Hashable) -> None:
+        """Give places for a thing as before ``widen``."""
+        self._allow(owner, thing, self._each, 1)
+
+    def _allow(self, owner: Hashable, thing: Hashable, each: int, turns: int) -> None:
+        for what, most in (((owner, thing), each), ((owner, thing, _TURN), turns)):
+            limit = self._limits.get(what)
+            if limit is not None:
+                limit.allow(most)
+
+    def _at_most(self, most: int, *what: Hashable) -> _Limit:
+        return self._limits.setdefault(what, _Limit(most))
 
     @asynccontextmanager
     async def _share(self, owner: Hashable) -> AsyncIterator[None]:
@@ -77,4 +138,4 @@ class FairShare:
 
     def _may_hold_more(self, owner: Hashable) -> bool:
         held = self._held[owner]
-        return not held or held < self._free // _SHARE
+        return not held or held < self._free // self._part

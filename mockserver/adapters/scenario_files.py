@@ -33,7 +33,7 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
     problems: list[ScenarioProblem] = []
     for name in names_or_paths:
         try:
-            scenarios += [read_file(path) for path in _files(name) if path.stem != TEST_VALUES or not test_values]
+            scenarios += [read_file(path) for path in files_of(name) if path.stem != TEST_VALUES or not test_values]
         except ScenarioRefused as refused:
             problems += refused.problems
         except OSError as problem:
@@ -123,7 +123,7 @@ def _shipped_files() -> list[Path]:
     return sorted(_SHIPPED.glob("*.yaml"))
 
 
-def _files(name: str) -> Iterator[Path]:
+def files_of(name: str) -> Iterator[Path]:
     """The files that one argument means: a file, all files of a folder by name, or a shipped scenario."""
     path = Path(name)
     if path.is_dir():
@@ -145,7 +145,7 @@ def stamps(names_or_paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     seen: dict[str, tuple[int, int]] = {}
     for name in names_or_paths:
         try:
-            for path in _files(name):
+            for path in files_of(name):
                 status = path.stat()
                 seen[str(path)] = (status.st_mtime_ns, status.st_size)
         except (OSError, ScenarioRefused):

@@ -12,6 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from mockserver.adapters.extras import how_to_add
 from mockserver.adapters.server_log import LibraryMessages, ServerLog
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def open_export(log: ServerLog, version: str, protocol: str) -> TracerProvider:
         provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     except ImportError:
-        raise CannotTrace("OpenTelemetry is not installed: pip install 'payfurl-mockserver[otel]'") from None
+        raise CannotTrace(f"OpenTelemetry is not installed: {how_to_add('otel')}") from None
     except Exception as fault:
         # Whatever the SDK cannot read of the environment: it names the variable.
         raise CannotTrace(f"OpenTelemetry: {fault}") from None

@@ -11,7 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import sys
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
@@ -20,6 +22,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
 
 from mockserver.adapters.fair_share import FairShare
 from mockserver.domain.addresses import FORBIDDEN_WORDS, may_be_called, never_called
@@ -29,6 +32,9 @@ from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.scenario.webhook_plan import MOST_AT_ONCE
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     import httpx
@@ -95,7 +101,17 @@ class Resolver:
 LONGEST_ANSWER = 65_536
 """Bytes that are read of a receiver's answer; what comes after them is not waited for."""
 
-CONNECTIONS = 100
+CONNECTIONS = 400
+"""Webhooks that are sent at once. One sandbox gets as many as it leaves free: when it is alone, half of them."""
+
+
+def connections() -> int:
+    """``CONNECTIONS``, or a quarter of the files that this process may open: a try without one would fail for it."""
+    if sys.platform == "win32":
+        return CONNECTIONS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, max(files // 4, 1))
+
 
 CLOSING = 0.2
 """Seconds that receivers have to take leave; a server that stops waits for none of them."""
@@ -104,6 +120,10 @@ _LONGEST_PART = 3_600.0
 """Seconds that one part of a try may take: the whole of it is bounded by the caller, and always shorter."""
 
 _PORTS = {"http": 80, "https": 443}
+
+
+TIMED_OUT = "timeout"
+"""The error of a try that was not answered in time."""
 
 
 class _Refused(Exception):
@@ -131,7 +151,7 @@ class WebhookSender:
             async with asyncio.timeout(within / SECOND):
                 status = await self._post(client, url, headers, body, owner)
         except TimeoutError:
-            error = "timeout"
+            error = TIMED_OUT
         except _Refused as refused:
             error, final = str(refused), True
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as problem:
@@ -206,7 +226,7 @@ def _client() -> httpx.AsyncClient:
         follow_redirects=False,
         trust_env=False,
         timeout=_LONGEST_PART,
-        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 5),
+        limits=httpx.Limits(max_connections=connections(), max_keepalive_connections=CONNECTIONS // 20),
         headers={"User-Agent": "mockserver"},
     )
 
@@ -220,6 +240,10 @@ PATIENCE = 0.25
 """Seconds that a webhook waits for the one before it to the same receiver, where time stands still: a receiver that
 answers sooner gets everything in order."""
 
+_SILENT = MOST_AT_ONCE
+"""A receiver is silent when it has let so many tries in a row time out: as many as it was sent at once. To go on asking
+it in turn would take a long time-out for every few webhooks."""
+
 GRACE = 3.0
 """Seconds that webhooks under way may take when the server is asked to stop."""
 
@@ -227,6 +251,7 @@ LAST = 0.2
 """Seconds that those have which were begun after that."""
 
 _LOG = logging.getLogger("mockserver.webhooks")
+_NONE = Counter[str]()
 _ENDED = (DeliveryState.DELIVERED, DeliveryState.GIVEN_UP)
 
 
@@ -249,7 +274,9 @@ class WebhookDispatcher:
         self._is_live = is_live
         self._changed = changed
         self._tracing = tracing
-        self._share = FairShare(CONNECTIONS, each=MOST_AT_ONCE)
+        self._share = FairShare(connections(), each=MOST_AT_ONCE, share=1)
+        # How many tries in a row have timed out, of each receiver whose last one has.
+        self._timed_out: WeakKeyDictionary[Sandbox, Counter[str]] = WeakKeyDictionary()
         self._tries: dict[Sandbox, dict[str, asyncio.Task[None]]] = {}
         self._held: set[Sandbox] = set()
         self._next_ends: dict[Sandbox, asyncio.Future[None]] = {}
@@ -308,14 +335,35 @@ class WebhookDispatcher:
         sent = None
         try:
             async with self._share.place(sandbox, receiver, ordering_key, apart):
+                if self._is_silent(sandbox, receiver):
+                    # It may have come back: then it gets everything in order again.
+                    asyncio.get_running_loop().call_later(PATIENCE, self._hurry, sandbox, receiver)
                 if (self._kept is None or await self._kept(sandbox)) and self._is_live(sandbox):
                     sent = await self._send(sandbox, delivery)
         finally:
             if sent is not None:
                 made = Try(delivery.due, sent.status, sent.error, sent.latency)
                 deliveries.report(sandbox, delivery, made, final=sent.final)
+                self._note(sandbox, receiver, is_timed_out=sent.error == TIMED_OUT)
             self._end(sandbox, delivery)
         self._changed(sandbox)
+
+    def _note(self, sandbox: Sandbox, receiver: str, *, is_timed_out: bool) -> None:
+        """A receiver has let a try time out, or has answered."""
+        counts = self._timed_out.setdefault(sandbox, Counter())
+        if is_timed_out:
+            counts[receiver] += 1
+            self._hurry(sandbox, receiver)
+        elif counts.pop(receiver, 0) >= _SILENT:
+            self._share.narrow(sandbox, receiver)
+
+    def _is_silent(self, sandbox: Sandbox, receiver: str) -> bool:
+        return self._timed_out.get(sandbox, _NONE)[receiver] >= _SILENT
+
+    def _hurry(self, sandbox: Sandbox, receiver: str) -> None:
+        """Let everything for a silent receiver go out together, as far as there are places."""
+        if self._is_silent(sandbox, receiver):
+            self._share.widen(sandbox, receiver, CONNECTIONS)
 
     async def _send(self, sandbox: Sandbox, delivery: Delivery) -> Sent:
         within, headers = sandbox.assumed["webhook.timeout"], delivery.headers()

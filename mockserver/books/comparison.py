@@ -33,8 +33,8 @@ class Belief:
     """What all ``rows`` of one order and currency say together: several payments, partial shipments. Without rows the
     shop does not know the order; an amount is None where none of them gives it.
 
-    ``is_negative``: nothing was taken; ``is_positive``: money was; ``is_open``: it may still come, so an amount that
-    was paid claims nothing.
+    ``claims_no_money``: nothing was taken; ``is_positive``: money was; ``is_open``: it may still come,
+    so an amount that was paid claims nothing.
     """
 
     def __init__(self, order: str, rows: Sequence[ShopRow] = ()) -> None:
@@ -46,8 +46,10 @@ class Belief:
         says_none = self.paid == 0 and not self.refunded and not self.held
         is_silent = not self.claims and rows and not says_none
         self.is_open = bool(self.claims & {Claim.PENDING, Claim.HELD, Claim.UNKNOWN})
-        self.is_negative = self.claims <= {Claim.UNPAID, Claim.ENDED} and not is_silent
-        self.is_positive = Claim.TAKEN in self.claims or bool(self.paid and not self.is_negative and not self.is_open)
+        self.claims_no_money = self.claims <= {Claim.UNPAID, Claim.ENDED} and not is_silent
+        self.is_positive = Claim.TAKEN in self.claims or bool(
+            self.paid and not self.claims_no_money and not self.is_open
+        )
 
     def told(self, currency: str) -> str:
         said = {name: money_text(one, currency) for name, one in self.amounts.items() if one is not None}
@@ -66,21 +68,52 @@ def _added(amounts: Iterable[Decimal | None]) -> Decimal | None:
 
 
 def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
-    """Whether books and sandbox agree on an order; when ``is_settled``, money that has come is not pending."""
-    claims, paid, refunded = belief.claims, belief.paid, belief.refunded
-    nets = {truth.net, truth.net - truth.refunding}
-    if Claim.UNKNOWN in claims:
+    """Whether books and sandbox agree on an order; when ``is_settled``, money that has come is not pending.
+
+    What a shop writes about an order is read in the weakest sense that its words have. The first of
+    these that it claims is looked at: that it does not know; a hold of an amount; that no money was
+    taken; that money may still come; else that money was taken. The ``net`` of an order is what was
+    captured less what was given back. A refund that is on its way (``refunding``) may be booked already
+    or not yet, so each of the two nets is right.
+    """
+    if Claim.UNKNOWN in belief.claims:
         return True
     if belief.held not in (None, truth.held):
         return False
-    if belief.is_negative:
-        # An order that waits for its payment may well be called unpaid; one that was cancelled must not be paid later.
-        comes_late = Claim.ENDED in claims and truth.pending
-        return ZERO in nets and not comes_late and not (truth.held and belief.rows)
+    if belief.claims_no_money:
+        return _agrees_on_none(belief, truth)
     if belief.is_open:
-        if claims == {Claim.HELD}:
-            return bool(truth.held) and not truth.net
-        return not (is_settled and claims == {Claim.PENDING} and truth.net)
+        return _agrees_on_open(belief, truth, is_settled=is_settled)
+    return _agrees_on_taken(belief, truth)
+
+
+def _nets(truth: Figures) -> set[Decimal]:
+    """What books may call left of an order: with the refund that is on its way, or without."""
+    return {truth.net, truth.net - truth.refunding}
+
+
+def _agrees_on_none(belief: Belief, truth: Figures) -> bool:
+    """The shop says that it has no money of the order."""
+    if ZERO not in _nets(truth):
+        return False
+    # An order that waits for its payment may well be called unpaid; one that was cancelled must not be paid later.
+    if Claim.ENDED in belief.claims and truth.pending:
+        return False
+    # An order that the shop does not know may leave a hold: that runs out by itself.
+    return not (truth.held and belief.rows)
+
+
+def _agrees_on_open(belief: Belief, truth: Figures, *, is_settled: bool) -> bool:
+    """The shop says that money may still come."""
+    if belief.claims == {Claim.HELD}:
+        return bool(truth.held) and not truth.net
+    is_late = is_settled and belief.claims == {Claim.PENDING}
+    return not (is_late and truth.net)
+
+
+def _agrees_on_taken(belief: Belief, truth: Figures) -> bool:
+    """The shop says that money was taken, or given back, with the amounts where it gives them."""
+    claims, paid, refunded = belief.claims, belief.paid, belief.refunded
     if Claim.REFUNDED in claims and not (truth.refunded or truth.refunding):
         return False
     # What was paid by vouchers alone has no money here.
@@ -88,15 +121,18 @@ def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
         return False
     if paid is None:
         return refunded in (None, truth.refunded, truth.refunded + truth.refunding)
-    return paid in nets | {truth.captured} if refunded is None else belief.net in nets
+    if refunded is None:
+        # Books that keep no refunds give what was taken, or what is left of it.
+        return paid in _nets(truth) or paid == truth.captured
+    return belief.net in _nets(truth)
 
 
 def difference(belief: Belief, order: OrderMoney, *, is_settled: bool = False) -> tuple[str, str] | None:
     """The finding of an order on which books and sandbox differ, and what it cost, in words; None when they agree."""
-    # Until its provider has answered a capture, the order may well be called held.
+    # Until its provider has answered a capture, or a hold, the order may well be called held.
     moves = (one.status is ChargeState.PENDING and not one.capture for one in order.charges)
-    is_captured_soon = belief.claims == {Claim.HELD} and not order.figures.net and any(moves)
-    if is_captured_soon or agrees(belief, order.figures, is_settled=is_settled):
+    is_held_soon = belief.claims == {Claim.HELD} and not order.figures.net and any(moves)
+    if is_held_soon or agrees(belief, order.figures, is_settled=is_settled):
         return None
     return next(_Difference(belief, order).findings())
 
@@ -118,14 +154,14 @@ class _Difference:
         truth, belief = self.truth, self.belief
         yield from self._without_money()
         yield from self._of_other_sums()
-        if (belief.is_negative or belief.claims == {Claim.PENDING}) and truth.net > 0:
+        if (belief.claims_no_money or belief.claims == {Claim.PENDING}) and truth.net > 0:
             known = self.called if belief.rows else "does not know"
             yield (
                 "charged-but-unpaid",
                 f"customer paid {self.money(truth.net)} for {self.about}, which the shop {known}",
             )
         yield from self._of_refunds()
-        if belief.is_negative and truth.held and not truth.net and not truth.pending:
+        if belief.claims_no_money and truth.held and not truth.net and not truth.pending:
             held = f"{self.money(truth.held)} of {self.about}"
             yield "hold-left-open", f"{held} stay held, which the shop {self.called}"
         paying = sum(one.captured > 0 for one in self.order.each)

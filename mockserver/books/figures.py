@@ -14,7 +14,7 @@ from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.record import record
-from mockserver.domain.states import ChargeState, TransferState
+from mockserver.domain.states import ChargeState, Event, TransferState
 from mockserver.domain.transfer import Transfer
 
 TAKEN = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND, ChargeState.REFUND})
@@ -65,11 +65,11 @@ NAMES = tuple(one.name for one in fields(Figures))
 """The names of the figures, in the order in which they are shown."""
 
 
-def money_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> Iterator[tuple[str, Decimal]]:
+def money_of(charge: Charge, at: Micros, last: Event | None = None) -> Iterator[tuple[str, Decimal]]:
     """The figures of one charge at an instant, by their names, none of them twice; those that are missing are 0. A
-    refund counts once its provider has answered. ``state`` is the one that the charge was in then, where it has moved
-    on since; refunds that have failed since are not in it."""
-    status = charge.status if state is None else state
+    refund counts once its provider has answered. ``last`` is the last move of the charge by then, where it may have
+    moved on since; refunds that have failed since are not in it."""
+    status = charge.status if last is None else last.after
     if status in TAKEN:
         captured = charge.amount
         if charge.captures:
@@ -83,17 +83,19 @@ def money_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> It
             yield "refunded", refunded
             yield "refunding", sum((one.amount for one in asked), -refunded)
     elif status == ChargeState.AUTHORISED:
-        yield "held", charge.amount if state is None else charge.authorised or charge.amount
+        yield "held", charge.amount if last is None else charge.authorised or charge.amount
     elif status == ChargeState.PENDING:
-        yield "pending", charge.amount
+        # What was captured since of a hold that was pending then is less than was asked for.
+        is_past_hold = last is not None and last.before != ChargeState.AUTHORISED
+        yield "pending", (charge.authorised or charge.amount) if is_past_hold else charge.amount
     elif status == ChargeState.PENDING_CHECKOUT:
         yield "waiting", charge.amount
     elif status == ChargeState.FAILED and charge.returned is not None:
         yield "returned", charge.amount
 
 
-def figures_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> Figures:
-    return Figures(**dict(money_of(charge, at, state)))
+def figures_of(charge: Charge, at: Micros, last: Event | None = None) -> Figures:
+    return Figures(**dict(money_of(charge, at, last)))
 
 
 def transferred(transfer: Transfer) -> Iterator[tuple[str, Decimal]]:

@@ -66,7 +66,7 @@ def drift(
             page.write_text(_paged(page.read_text("utf-8"), reports), "utf-8")
     if any(one.recording.played.broken for one in reports):
         sys.exit(Exit.NOT_READY)
-    sys.exit(Exit.STOPPED if all(one.is_equal for one in reports) else Exit.FOUND)
+    sys.exit(Exit.OK if all(one.is_equal for one in reports) else Exit.FOUND)
 
 
 @contextmanager

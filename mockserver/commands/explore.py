@@ -114,10 +114,10 @@ def explore(
             before = Before.read(baseline or out / "report.json") if baseline is not None or fixed is not None else None
             if fixed is not None and before is not None:
                 with with_runner() as runner:
-                    sys.exit(Exit.STOPPED if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
+                    sys.exit(Exit.OK if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
             if replay is not None:
                 with with_runner() as runner:
-                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
+                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.OK)
             kept = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout), serve)
             with kept.claimed(), with_runner() as runner:
                 made = _explore(_lab(runner, plan), kept, resume=resume)
@@ -320,7 +320,7 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
-    page, data, file = report.page(made), report.as_json(made, scenarios), kept.folder / "report.html"
+    page, data, file = report.page(made), report.as_json(made, scenarios, options), kept.folder / "report.html"
     file.write_text(page, "utf-8")
     file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:

@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,31 +18,43 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.record import read_grouped, record
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
-from mockserver.settings import Settings
+from mockserver.settings import Settings, read_address
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
+    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it. The
+    text is kept too, so that the command can tell the user how to give it again."""
 
     def value(ctx: click.Context, param: click.Parameter, text: Any) -> Any:
-        ctx.meta[param.name or ""] = text
+        _texts_of(ctx)[param.name or ""] = text
+        if text is None:
+            return None
         try:
-            return None if text is None else read(text)
+            return read(text)
         except ValueError as fault:
             raise click.BadParameter(str(fault)) from None
 
     return value
 
 
+def _texts_of(ctx: click.Context) -> dict[str, Any]:
+    """The texts of the options of a command of which it has other values, by name."""
+    texts: dict[str, Any] = ctx.meta.setdefault("mockserver.texts", {})
+    return texts
+
+
 def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
     """The words by which the user has given some options of this command, to give them again."""
     for param in ctx.command.params:
         name = param.name or ""
-        if name in names and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            value = ctx.meta.get(name, ctx.params[name])
-            yield from (word for one in (value if param.multiple else [value]) for word in (param.opts[0], str(one)))
+        if name not in names or ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        value = _texts_of(ctx).get(name, ctx.params[name])
+        for text in value if param.multiple else [value]:
+            yield param.opts[0]
+            yield str(text)
 
 
 def _duration(text: str) -> Micros:
@@ -53,14 +64,24 @@ def _duration(text: str) -> Micros:
     return length
 
 
-def _address(text: str) -> str:
-    """The address of a server. Raises ``ValueError`` with the right spelling."""
-    with suppress(ValueError):
-        parts = urlsplit(text)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return text
-    near = text if "://" not in text and text[:1].isalnum() else "127.0.0.1:8080"
-    raise ValueError(f"got '{text}', wanted an address such as http://{near}")
+def _books(text: str) -> list[str]:
+    """What gives the shop's books: the words of a command, or an address alone. Raises ``ValueError``."""
+    scheme, mark, _ = text.partition("://")
+    if not mark or not scheme.isalpha():
+        return _words(text)
+    if scheme.lower() not in ("http", "https") or not _names_a_host(text):
+        raise ValueError(f"got '{mask_start(text, 200)}', wanted a command, or an http or https address")
+    return [text]
+
+
+def _names_a_host(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        # Raises for a part of the name that is empty or too long.
+        host = (parts.hostname or "").encode("idna")
+        return bool(host) and parts.port != 0 and not any(map(str.isspace, address))
+    except ValueError:
+        return False
 
 
 def _header_text(text: str) -> str:
@@ -124,13 +145,14 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "file": {"type": click.Path(exists=True, dir_okay=False, path_type=Path)},
     "folder": {"type": click.Path(file_okay=False, path_type=Path)},
     "folders": {"multiple": True, "type": click.Path(exists=True, file_okay=False, path_type=Path)},
-    "address": {"callback": _by(_address)},
+    "address": {"callback": _by(read_address)},
     "header text": {"callback": _by(_header_text)},
     "duration": {"callback": _by(_duration)},
     "seconds": {"callback": _by(lambda text: _duration(text) / SECOND)},
     "operations": {"callback": _by(_operations)},
     "faults": {"callback": _by(_faults)},
     "words": {"callback": _by(_words)},
+    "books": {"callback": _by(_books)},
     "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
     "stored values": {"multiple": True, "callback": _by(_stored)},
     "states": {"multiple": True, "callback": _by(mapping_of)},

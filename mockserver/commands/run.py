@@ -83,7 +83,7 @@ def run(
         out.write_text(made + "\n", "utf-8")
     elif form != "text" and made:
         click.echo(made)
-    sys.exit(code or (Exit.FOUND if is_wrong else Exit.STOPPED))
+    sys.exit(code or (Exit.FOUND if is_wrong else Exit.OK))
 
 
 def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:

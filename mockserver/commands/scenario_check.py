@@ -3,7 +3,7 @@
 import asyncio
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
 from itertools import groupby
@@ -16,6 +16,7 @@ from mockserver.adapters.scenario_files import Files, load
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.reading import snake
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.explain import told
@@ -34,6 +35,9 @@ OpenApp = Callable[[Sequence[Scenario]], Any]
 """
 
 EXAMPLE_KEY = "sk_example"
+TOGETHER = "together"
+"""Stands for the file in the report on several of them."""
+
 WAIT_STEPS = 20
 """Into how many moves of the clock the timeout of a ``wait`` is cut."""
 
@@ -108,10 +112,10 @@ class _Unexpected(Exception):
         self.line = line
 
 
-def checked(scenarios: Iterable[Scenario], *, tells_rules: bool = False) -> Iterator[Checked]:
-    """Each scenario with its warnings, and how its examples went before the built-in test values; with ``tells_rules``
-    also which rules those that fail have met. One application runs them all, its machine clock standing still; it
-    begins anew for each."""
+def checked(scenarios: Sequence[Scenario], *, tells_rules: bool = False) -> Iterator[Checked]:
+    """Each scenario with its warnings, and how its examples went before the built-in test values; then what the set-ups
+    of several do together. With ``tells_rules`` also which rules those examples that fail have met. One application
+    runs them all, its machine clock standing still; it begins anew for each."""
     behind, now = load([], test_values=True), machine_now()
     app = Application(Settings(), lambda: now, Files(list))
 
@@ -128,6 +132,31 @@ def checked(scenarios: Iterable[Scenario], *, tells_rules: bool = False) -> Iter
             except Refused as refused:
                 made = replace(made, refusal=str(refused))
             yield made
+        if len(scenarios) > 1 and any(one.said.setup for one in scenarios):
+            yield runner.run(together(scenarios, behind, open_app))
+
+
+async def together(scenarios: Sequence[Scenario], others: Sequence[Scenario], open_app: OpenApp) -> Checked:
+    """What the set-ups of several scenarios do in one sandbox, in which all of them are in force: how many calls they
+    make, and how many objects there are then. When one is refused this is a warning, as the files need not be meant for
+    one server."""
+    names = ", ".join(one.name for one in scenarios if one.said.setup)
+    try:
+        app = open_app([*others, *scenarios])
+        app.open(EXAMPLE_KEY)
+    except Refused as refused:
+        told = "; ".join(f"{name}: {words}" for name, words in (refused.details or {}).items()) or str(refused)
+        return Checked(TOGETHER, (f"{TOGETHER}:1: warning: the set-up of {names} is refused: {told}",))
+    calls = sum(len(one.said.setup) for one in scenarios)
+    _, said = await _Client(app).ask(CallMap(call="GET /__admin/sandbox"))
+    objects = ", ".join(f"{_spaced(kind)} {count}" for kind, count in said["objects"].items() if count)
+    report = ExampleReport(TOGETHER, 1, f"the set-up of {names} makes {calls} calls: {objects}", None)
+    return Checked(TOGETHER, (), (report,))
+
+
+def _spaced(kind: str) -> str:
+    """``paymentMethods`` as people write it."""
+    return snake(kind).replace("_", " ")
 
 
 async def check(

@@ -48,7 +48,7 @@ def shrink(
     read = _read(scenario)
     source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
     ids = seed if seed is not None else read.said.seed or Settings().seed
-    code = Exit.STOPPED.value
+    code = Exit.OK.value
     with stopping(url, command[0]):
         out.mkdir(parents=True, exist_ok=True)
         try:

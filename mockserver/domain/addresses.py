@@ -47,11 +47,13 @@ def never_called(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         name = parts.hostname or ""
-        user = parts.username
+        user, port = parts.username, parts.port
     except ValueError:
         return None
     if user is not None:
         return "got a user name; an address with a user name is never called"
+    if port == 0:
+        return "got port 0, on which nothing listens; wanted a port from 1 to 65535, or none for that of the scheme"
     if _leads_to_control(parts.path):
         return f"got a path with {_CONTROL}; {CONTROL_WORDS}"
     try:

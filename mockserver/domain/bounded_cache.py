@@ -1,7 +1,7 @@
 """Bounded memories: what was worked out before, and the newest keys with what is known of them."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import field, fields
+from dataclasses import field
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -53,12 +53,6 @@ class Recent(dict[K, V]):
             del self[next(iter(self))]
 
 
-def memory(most: int, *, is_pending: bool = False) -> Any:
-    """A field that begins as an empty memory. While one that ``is_pending`` holds anything, every call is judged."""
-    metadata = {"is_pending": is_pending}
-    return field(init=False, repr=False, default_factory=lambda: Recent(most), metadata=metadata)
-
-
-def pending(judge: Any) -> list[Recent[Any, Any]]:
-    """The memories of a judge that are empty while nothing that it saw asks for the calls that went well."""
-    return [getattr(judge, one.name) for one in fields(judge) if one.metadata.get("is_pending")]
+def memory(most: int) -> Any:
+    """A field that begins as an empty memory."""
+    return field(init=False, repr=False, default_factory=lambda: Recent(most))

@@ -104,6 +104,8 @@ class FailedAttempt:
 class Charge:
     """A charge as stored. Amounts are exact decimals of ``currency``; instants are microseconds.
 
+    ``authorised`` is what its provider has agreed to: None where it has declined, or still has to say whether it holds
+    the amount (``waits_for_hold``).
     ``returned`` is when its provider took a payment back that had succeeded; ``reserved`` are refunds that are not
     shown before their provider has answered (assumption ``charge.pending_refund``). ``captures`` are there where there
     may be several, ``kept`` is what is still held for more (assumption ``charge.capture_amount``).
@@ -163,6 +165,7 @@ class Charge:
         """The charge that begins by an event: ``money`` is what its provider took or declined, ``known`` are other
         fields. Raises ``WrongState`` for an event by which no charge begins."""
         charge_id, declined = ids.hex32("charge"), event is ChargeEvent.DECLINED
+        is_hold_asked = event is ChargeEvent.PENDING and not known["capture"]
         card, amount, currency = instrument.card, money.amount, money.currency
         return cls(
             charge_id,
@@ -173,13 +176,17 @@ class Charge:
             provider.summary,
             instrument=instrument,
             added=now,
-            authorised=None if declined else amount,
+            authorised=None if declined or is_hold_asked else amount,
             succeeded=now if event is ChargeEvent.PAID else None,
             estimated_cost=provider.cost_of(amount, currency, card.number if card else None),
             three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
             challenged=event is ChargeEvent.CHALLENGED,
             **known,
         )
+
+    def waits_for_hold(self) -> bool:
+        """Whether its provider still has to say whether it holds the amount for a capture."""
+        return self.status is ChargeState.PENDING and not self.capture and self.authorised is None
 
     @property
     def refundable(self) -> Decimal:
@@ -285,22 +292,26 @@ class Charge:
         return Refund(given, now, comment)
 
     def after_settlement(self, event: ChargeEvent, now: Micros) -> Charge:
-        """End a pending charge: ``SETTLED`` or ``RETURNED``; or take a payment back that had succeeded. Raises
-        ``WrongState`` (54)."""
+        """End a pending charge: ``SETTLED``, ``AUTHORISED`` (a hold) or ``RETURNED``; or take a payment back that had
+        succeeded. Raises ``WrongState`` (54)."""
         status = CHARGE.advance(self.status, event)
+        if status is ChargeState.AUTHORISED:
+            return replace(self, status=status, authorised=self.amount)
         if status is ChargeState.SUCCESS:
             return replace(self, status=status, succeeded=now)
         before = self._without_rest(now)
         return replace(before, status=status, returned=None if self.succeeded is None else now)
 
     def after_challenge(self, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Charge:
-        """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``. Raises
-        ``WrongState`` (54)."""
+        """End a 3-D Secure challenge: paid, authorised or pending when it was passed, else failed by ``attempt``.
+        Raises ``WrongState`` (54)."""
         status = CHARGE.advance(self.status, event)
         if attempt is not None:
             return replace(self, status=status, failed_attempts=(*self.failed_attempts, attempt), authorised=None)
         succeeded = now if status is ChargeState.SUCCESS else self.succeeded
-        return replace(self, status=status, three_ds_verified=True, succeeded=succeeded)
+        is_hold_asked = status is ChargeState.PENDING and not self.capture
+        authorised = None if is_hold_asked else self.authorised
+        return replace(self, status=status, three_ds_verified=True, succeeded=succeeded, authorised=authorised)
 
     def as_before(self, before: ChargeState) -> Charge:
         """The charge as it was in the state before its last move."""
@@ -309,6 +320,11 @@ class Charge:
         if before is self.status is ChargeState.SUCCESS and self.voided is None:
             captures = captures[:-1]
         waiting = before in (ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PENDING_CHECKOUT)
+        authorised = self.authorised
+        if before is ChargeState.PENDING_CHECKOUT:
+            authorised = self.amount
+        elif before is ChargeState.PENDING and self.status is ChargeState.AUTHORISED:
+            authorised = None
         return replace(
             self,
             status=before,
@@ -318,6 +334,7 @@ class Charge:
             captures=captures,
             refunds=refunds,
             refunded=sum((refund.amount for refund in refunds), ZERO),
+            authorised=authorised,
             succeeded=None if waiting else self.succeeded,
             voided=None,
             returned=None,

@@ -44,6 +44,20 @@ class Unauthorised(Refused):
     """No key, or one that opens no sandbox (assumption ``keys``)."""
 
 
+class UnsupportedMedia(Refused):
+    """The body is of a type or in a coding that is not read."""
+
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(Code.VALIDATION_ERROR, {field: text}, message="Unsupported Media Type")
+
+
+class UnknownPath(Refused):
+    """A path that no operation has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Code.UNKNOWN_ERROR, {"Path": text}, message="Not Found")
+
+
 class TryLater(Refused):
     """The server cannot do it now. ``wait`` is how many seconds the client is asked to wait before it tries again."""
 

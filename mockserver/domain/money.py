@@ -64,11 +64,12 @@ def currency(text: str) -> Currency:
 
 
 def exact(amount: Decimal, currency: Currency) -> Decimal:
-    """``amount`` without trailing zeros and never in exponent form; its sign is the caller's to judge. Raises
-    ``Invalid`` (2) when it is not finite, has more digits after the point than the currency has, or more than 15 before
-    it (assumption ``amount.minimum / amount.maximum``)."""
+    """``amount`` with the digits that it came with (assumption ``webhook.number_form``), zeros beyond those of the
+    currency left out, and never in exponent form; its sign is the caller's to judge. Raises ``Invalid`` (2) when it is
+    not finite, has more digits after the point than the currency has, or more than 15 before it (assumption
+    ``amount.minimum / amount.maximum``)."""
     whole, point, fraction = str(amount).partition(".")
-    is_plain = whole.isdecimal() and (not point or (fraction[-1] != "0" and fraction.isdecimal()))
+    is_plain = whole.isdecimal() and (not point or fraction.isdecimal())
     if is_plain and len(fraction) <= currency.digits and len(whole) <= MAX_INTEGER_DIGITS:
         return amount or ZERO
     if not amount.is_finite():
@@ -82,7 +83,18 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
         short = given + max(0, amount.adjusted()) < _SHOWN
         got = number_text(amount) if short else f"{given} digits after the point"
         raise _refused(f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point")
-    return Decimal(number_text(amount))
+    plain = Decimal(f"{amount:f}")
+    return plain if digits_of(plain) <= currency.digits else plain.quantize(currency.unit, context=_COSTS)
+
+
+def in_full(amount: Decimal, currency: Currency) -> Decimal:
+    """An amount with all digits after the point that its currency has, if it does not have more: 0.20 AUD, 5 JPY."""
+    return amount if digits_of(amount) >= currency.digits else amount.quantize(currency.unit, context=_COSTS)
+
+
+def digits_of(number: Decimal) -> int:
+    """Digits after the point of a finite number, zeros at the end included; less than 0 of one such as 1E+2."""
+    return -int(number.as_tuple().exponent)
 
 
 def positive(amount: Decimal, currency: Currency) -> Decimal:

@@ -181,14 +181,18 @@ def read_postman(path: Path) -> list[Exchange]:
             if "item" in one.value:
                 yield from exchanges(one.parts("item"))
                 continue
-            asked = one.part("request")
-            sent = asked.part("body", {"raw": ""}).take("raw", str, "")
+            is_address = isinstance(one.value.get("request"), str)
+            # The format has an address alone as short for a GET.
+            asked = _Part({"url": one.value["request"]}, one.place) if is_address else one.part("request")
+            given = asked.part("body", {"raw": ""})
+            sent, mode = given.take("raw", str, ""), given.take("mode", str, "raw")
             example = next(one.parts("response", []), _Part({}, one.place))
             answer, status = example.take("body", str, ""), example.take("code", int, 0)
             method, url = asked.take("method", str, "GET"), _filled(_address(asked), values)
             body = _filled(_without_comments(sent), values)
             made = _exchange(method, url, body, status, answer)
-            missing = _missing(made, body)
+            is_other = mode != "raw" and bool(given.value.get(mode))
+            missing = f"its body is not JSON, but {mask_start(mode, _LONGEST)}" if is_other else _missing(made, body)
             yield replace(made, lacks=missing) if missing else made
 
     return list(exchanges(file.parts("item")))
@@ -255,7 +259,7 @@ def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exc
     try:
         body = loads(sent.encode("utf-8", "replace")) if sent.strip() else None
     except MalformedJson as fault:
-        lacks = f"its body is not JSON: {fault}"
+        lacks = f"its body is not JSON: {str(fault).removeprefix('not JSON: ')}"
     return Exchange(method, f"{path}?{query}" if path and query else path, body, status, _json(answer), lacks)
 
 

@@ -69,13 +69,19 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
     kept, asked = {FIRST, OFFERED, *calls}, operations or ()
     for step in reversed(made):
         if isinstance(step, CallMap) and (step.id in kept or operation_of(step.method, step.path) in asked):
-            kept |= {str(step.id), *(name for name, _ in placeholders([step.call, step.body]))}
+            needed = placeholders([step.call, step.headers, step.body])
+            kept |= {str(step.id), *(name for name, _ in needed)}
     return [step for step in made if isinstance(step, AdvanceMap) or step.id in kept]
+
+
+def calls_of(walk: Sequence[Step]) -> list[CallMap]:
+    """The steps that call a server; at the others time passes."""
+    return [step for step in walk if isinstance(step, CallMap)]
 
 
 def printed(walk: Sequence[Step]) -> Iterator[str]:
     """The walk in words, a line each."""
-    calls = [step for step in walk if isinstance(step, CallMap)]
+    calls = calls_of(walk)
     for step in walk:
         yield f"wait {step.advance // SECOND} s" if isinstance(step, AdvanceMap) else f"{step.id}: {step.call}"
     charged = [step.body for step in calls if operation_of(step.method, step.path) == "charge.create"]
@@ -119,7 +125,14 @@ async def _play(
 ) -> None:
     """``made`` gets what is to be taken back: of a charge its reference, as it may be there when its answer is lost."""
     known: dict[str, object] = {}
-    run: dict[str, object] = {"id": name, "provider": DUMMY, "deep": loads(b"[" * _DEEP + b"]" * _DEEP, _DEEP)}
+    run: dict[str, object] = {
+        "id": name,
+        "capitals": name.upper(),
+        "begin": name[:-1],
+        "end": name[1:],
+        "provider": DUMMY,
+        "deep": loads(b"[" * _DEEP + b"]" * _DEEP, _DEEP),
+    }
     silences = 0
     for step in walk:
         if isinstance(step, AdvanceMap):

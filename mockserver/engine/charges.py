@@ -17,7 +17,7 @@ from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Faults, Refused, WrongState
 from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
-from mockserver.domain.record import made_of, record
+from mockserver.domain.record import made_of, record, updated
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
@@ -141,8 +141,12 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
 
 
 def settle(step: Step, charge: Charge, event: ChargeEvent) -> None:
-    """The provider of a charge has its answer: ``SETTLED`` or ``RETURNED``."""
-    move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
+    """The provider of a charge has its answer: ``SETTLED`` or ``RETURNED``. A hold is not paid by a good one, but
+    authorised, and lapses like any other, counted from now."""
+    if event is ChargeEvent.SETTLED and charge.waits_for_hold():
+        event = ChargeEvent.AUTHORISED
+    after = move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
+    _plan_end(step, after, event)
 
 
 def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> None:
@@ -257,7 +261,8 @@ def _store(step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, 
     if plan.token is not None:
         tokens.use(step, plan.token)
     given, stored = command.payer, plan.payer
-    payer = sources.payer_of(given, stored) if given and stored else given or stored
+    # The stored customer, under the names that the request gives.
+    payer = updated(stored, given) if given and stored else given or stored
     begin = partial(
         Charge.begun,
         step.sandbox.ids,
@@ -311,13 +316,16 @@ _ENDS = {
 
 def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) -> None:
     """Plan what time will do to a charge that has just begun or was just paid."""
-    sandbox = step.sandbox
     if event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
         _plan_settlement(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
-    elif event in _ENDS:
+    _plan_end(step, charge, event)
+
+
+def _plan_end(step: Step, charge: Charge, event: ChargeEvent) -> None:
+    if event in _ENDS:
         assumption, end = _ENDS[event]
-        sandbox.schedule.plan(sandbox.now + step.assume(assumption), end, charge.charge_id)
+        step.sandbox.schedule.plan(step.sandbox.now + step.assume(assumption), end, charge.charge_id)
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:

@@ -15,7 +15,7 @@ from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, value_at
-from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
+from mockserver.scenario.matching import TEXT, FieldTest, Kind, Patterns, compile_test, known_operators
 from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
 
 MOST_TESTS = 1_000
@@ -162,6 +162,7 @@ def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:
     """The tests of paths. Raises ``ValueError`` with what is wrong with some of them."""
     compiled: list[FieldTest] = []
     faults: list[str] = []
+    patterns = Patterns()
     for path, wanted in tests.items():
         if len(faults) >= _MOST_FAULTS:
             break
@@ -171,7 +172,7 @@ def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:
             # A test that no value can meet never holds.
             with suppress(ValueError):
                 wanted = read_as.wanted(wanted)
-            compiled.append(compile_test(path, wanted))
+            compiled.append(compile_test(path, wanted, patterns=patterns))
         except ValueError as fault:
             faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
     if faults:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, field, fields
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.delivery import Notice, WebhookMessage
 from mockserver.domain.provider import Cost, Provider, ProviderSummary
 from mockserver.domain.record import record, replace, updated
@@ -19,20 +19,22 @@ from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 @record
 class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
-    ``public_url`` has no trailing slash; ``render`` makes the body of a webhook of its id, type and content, as the
-    assumptions word it; ``counts`` are those of the server."""
+    ``started`` is the machine's time when the server started; ``public_url`` has no trailing slash; ``render`` makes
+    the body of a webhook of its id, type and content, and ``write`` its text, as the assumptions word them; ``counts``
+    are those of the server."""
 
     _: KW_ONLY
     seed: int
     assumed: Assumed
     clock: ClockPlan
+    started: Micros
     public_url: str = "http://127.0.0.1:4111"
     strict: bool = False
     test_cards_only: bool = False
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
     render: Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
-    write: Callable[[object], bytes]
+    write: Callable[[object, Assumed], bytes]
     findings: Policy | None = None
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
@@ -62,8 +64,11 @@ class SandboxConfig(ServerConfig):
     scenarios: tuple[Scenario, ...] = ()
 
     def start_clock(self, real: Micros) -> Clock:
+        """The clock of a sandbox that opens. One that stands has stood since the server started, so that it shows the
+        same to those who look before anything is asked of its sandbox."""
         plan = self.clock
-        return Clock(plan.mode, real if plan.start is None else plan.start, real, plan.rate)
+        begins = self.started if plan.mode is ClockMode.MANUAL else real
+        return Clock(plan.mode, begins if plan.start is None else plan.start, real, plan.rate)
 
     def providers(self, now: Micros, known: Callable[[str], Provider | None]) -> list[Provider]:
         """The providers that the scenarios describe, as they are when these come into force; of an id given twice the

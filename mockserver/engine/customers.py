@@ -83,11 +83,15 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
 
 
 def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
-    """The payment methods of a customer, newest first (assumption ``removed.in_customer_list``). Raises ``NotFound``
-    (52)."""
+    """The payment methods of a customer. Raises ``NotFound`` (52).
+
+    Assumptions ``removed.in_customer_list`` and ``paging.order`` say which, and in what order.
+    """
     get(step, customer_id)
     index = "customer" if step.assume("removed.in_customer_list") == "shown" else "in_use"
-    return list(step.sandbox.payment_methods.find(index, customer_id))[::-1]
+    oldest_first = list(step.sandbox.payment_methods.find(index, customer_id))
+    is_newest_first = step.assume("paging.order") == "newest_first"
+    return oldest_first[::-1] if is_newest_first else oldest_first
 
 
 def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None:

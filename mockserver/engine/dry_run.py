@@ -65,7 +65,8 @@ class DryRun:
         ruleset = Ruleset(scenarios)
         self._director = Director(ruleset, sandbox.config.seed, sandbox.key)
         self.rules = [DryRule(rule) for rule in ruleset.rules if rule.text in tried]
-        kept = tuple(sandbox.journal.entries)
+        # Rules of scenarios hear no set-up call.
+        kept = tuple(entry for entry in sandbox.journal.entries if not entry.asked.is_setup)
         self.entries = kept[-max(_MOST_TRIALS // max(len(self.rules), 1), 1) :]
 
     def ask(self, entry: JournalEntry) -> None:

@@ -92,7 +92,8 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     sent, left = len(outbox), SLICE
     while left > 0 and (entry := schedule.next_due(until)) is not None:
         sandbox.now = max(sandbox.now, entry.at)
-        step = carry_out(sandbox, Asked(f"clock.{entry.what}"), partial(WORK[entry.what], entry=entry))
+        asked = Asked(f"clock.{entry.what}", is_setup=sandbox.director.is_setting_up)
+        step = carry_out(sandbox, asked, partial(WORK[entry.what], entry=entry))
         left -= 1 + len(step.result.webhooks)
         is_over = entry.what in HEAVY or sandbox.holding.is_all
         if is_over or (len(outbox) > sent and not schedule.is_due(sandbox.now)):

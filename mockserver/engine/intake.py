@@ -14,7 +14,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.money import CURRENCIES, Currency, Money, check_length, currency, exact, number_text
 from mockserver.domain.sources import CardDetails, CheckoutTransfer, Instrument
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
 PROVIDERS_OWN = "provider"
@@ -24,8 +23,10 @@ _NO_TEST_NUMBER = (
     "accepted a card number that is not a published test number; never use a real one (--test-cards-only refuses them)"
 )
 _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
+_DOCUMENTED_EXPIRY = re.compile(r"(?:0[1-9]|1[0-2])/[0-9]{2}")
 _TRANS_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-_USUAL_EXPIRY = 20
+PARTED = "got blanks or hyphens between the digits, wanted digits alone"
+"""What to say of a card number that is written as on a card."""
 
 
 def check_amount(step: Step, amount: Decimal, given: str | Currency | None, faults: Faults) -> Money | None:
@@ -95,14 +96,18 @@ def check_card(
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
     dated = details.expiry or step.assume("card.required") == "number_and_expiry"
-    expiry = faults.attempt(check_expiry_date, sandbox, details.expiry, skip_expiry_check) if dated else None
+    expiry = None
+    if dated:
+        expiry = faults.attempt(check_expiry_date, step, details.expiry, skip_expiry_check)
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None
     found = sandbox.cards.entered(Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id))
-    if details.ccv and expiry is not None and len(details.expiry or "") <= _USUAL_EXPIRY and not faults:
+    # One in another form is checked anew each time: it is a finding, and assumptions may refuse it.
+    is_documented = details.number == clean(details.number or "") and details.expiry == expiry
+    if details.ccv and expiry is not None and is_documented and not faults:
         sandbox.cards.accept(given, (_end_of(expiry), found))
     return found
 
@@ -112,6 +117,8 @@ def check_number(step: Step, number: str | None) -> CardNumber:
     if not number:
         raise Invalid(Code.INVALID_PAYMENT_INFORMATION, {"CardNumber": "required"})
     digits = clean(number)
+    if digits and not takes_parts(step, number, digits):
+        raise Invalid(Code.INVALID_CARD_NUMBER, {"CardNumber": PARTED})
     facts = step.sandbox.cards.known(digits) if digits else None
     if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
         facts = step.sandbox.cards.meet(digits)
@@ -126,6 +133,15 @@ def check_number(step: Step, number: str | None) -> CardNumber:
     return facts
 
 
+def takes_parts(step: Step, number: str, digits: str) -> bool:
+    """Whether a card number may be written as it is: as its digits alone, or with blanks and hyphens
+    between them, where the assumption ``card.number_parts`` takes those."""
+    if number == digits:
+        return True
+    is_taken = step.assume("card.number_parts") == "taken"
+    return step.takes("CardNumber", PARTED, by_assumption=is_taken)
+
+
 def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None:
     """A fault (6) when a given ccv has not the digits that the brand wants."""
     if ccv is None:
@@ -136,16 +152,21 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
         faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")
 
 
-def check_expiry_date(sandbox: Sandbox, expiry: str | None, skip: bool = False) -> str:
+def check_expiry_date(step: Step, expiry: str | None, skip: bool = False) -> str:
     """``MM/YY``. A card is good to the end of its month, on the sandbox's clock. Raises ``Invalid`` (81, 9, 14)."""
     if not expiry:
         raise Invalid(Code.INVALID_PAYMENT_INFORMATION, {"ExpiryDate": "required"})
-    read = read_expiry(expiry)
+    read, words = read_expiry(expiry), f"got '{expiry[:7]}', wanted MM/YY"
+    is_documented = _DOCUMENTED_EXPIRY.fullmatch(expiry) is not None
+    if read is not None and not is_documented:
+        is_other_form_taken = step.assume("card.expiry_form") == "any"
+        if not step.takes("ExpiryDate", words, by_assumption=is_other_form_taken):
+            read = None
     if read is None:
-        raise Invalid(Code.INVALID_EXPIRY_DATE, {"ExpiryDate": f"got '{expiry[:7]}', wanted MM/YY"})
+        raise Invalid(Code.INVALID_EXPIRY_DATE, {"ExpiryDate": words})
     written, month = read
-    if not skip and month < _month_of(sandbox.now):
-        today = datetime_of(sandbox.now)
+    if not skip and month < _month_of(step.sandbox.now):
+        today = datetime_of(step.sandbox.now)
         raise Invalid(Code.EXPIRED_CARD, {"ExpiryDate": f"got {written}, today is {today:%Y-%m-%d}"})
     return written
 

@@ -105,7 +105,9 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             return [(DELETABLE.get(step.asked.op, ""), ())]
         case Move.EXPIRE:
             charge = step.result.about.get("charge")
-            is_held = isinstance(charge, Charge) and charge.status is states.ChargeState.AUTHORISED
+            is_held = isinstance(charge, Charge) and (
+                charge.status is states.ChargeState.AUTHORISED or charge.waits_for_hold()
+            )
             is_paid_with = step.asked.op == "charge.create" and bool(step.asked.request.get("token")) and not is_held
             return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:

@@ -15,7 +15,7 @@ from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record, replace
-from mockserver.domain.states import ChargeState, Event, Subject
+from mockserver.domain.states import Event, Subject
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
@@ -89,18 +89,18 @@ def parted(
     """The journal entry with which an order and what the shop believes of it parted for good; None when they never
     agreed, or the journal does not hold the whole story of the order."""
     known = {charge.charge_id: charge for charge in order.charges}
-    states: dict[str, ChargeState] = {}
+    last: dict[str, Event] = {}
     parting: JournalEntry | None = None
     agreed = agrees(belief, Figures(), is_settled=is_settled)
     for entry in entries:
-        moved = [event for event in _of_charges(entry) if event.subject_id in known]
-        states |= {event.subject_id: ChargeState(event.after) for event in moved if event.after is not None}
-        then = (figures_of(known[one], entry.at, state) for one, state in states.items())
+        moved = [event for event in _of_charges(entry) if event.subject_id in known and event.data is None]
+        last |= {event.subject_id: event for event in moved}
+        then = (figures_of(known[one], entry.at, event) for one, event in last.items())
         agrees_now = agrees(belief, sum(then, Figures()), is_settled=is_settled)
         if agreed and not agrees_now:
             parting = entry
         agreed = agrees_now
-    return parting if states.keys() == known.keys() and not agreed else None
+    return parting if last.keys() == known.keys() and not agreed else None
 
 
 @record

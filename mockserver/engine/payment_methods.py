@@ -113,7 +113,7 @@ def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToke
             provider=method.provider,
             card=card,
             added=sandbox.now,
-            scheme_data={"scheme": card.number.brand.value, "panLastFour": card.number.last4},
+            scheme_data=_scheme_data(card),
             payment_method_id=method.payment_method_id,
             customer_id=method.customer_id,
         )
@@ -138,7 +138,9 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
     number = faults.attempt(intake.check_number, step, wanted.number) if wanted.number else card.number
-    expiry = faults.attempt(intake.check_expiry_date, sandbox, wanted.expiry) if wanted.expiry else card.expiry
+    expiry = card.expiry
+    if wanted.expiry:
+        expiry = faults.attempt(intake.check_expiry_date, step, wanted.expiry)
     holder = or_kept(wanted.cardholder, card.cardholder)
     changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
     metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
@@ -148,7 +150,23 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
         vault_id = vault.store(step, changed.number, wanted.number, None, item.expires).vault_id
     _, instrument = sandbox.cards.entered(changed)
     after = replace(method, instrument=instrument, metadata=metadata, vault_id=vault_id)
+    _show_card_on_network_token(step, method, changed)
     return step.change(method, after, "updated")
+
+
+def _show_card_on_network_token(step: Step, method: PaymentMethod, card: Card) -> None:
+    """The network token of a payment method stands for its card as it is now.
+
+    A card scheme moves a token on to the card that replaces another.
+    """
+    token = step.sandbox.network_tokens.get(method.network_token_id or "")
+    if token is not None and token.card != card:
+        step.change(token, replace(token, card=card, scheme_data=_scheme_data(card)))
+
+
+def _scheme_data(card: Card) -> dict[str, str]:
+    """What the scheme tells of the card behind a network token."""
+    return {"scheme": card.number.brand.value, "panLastFour": card.number.last4}
 
 
 def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:

@@ -37,7 +37,7 @@ class Asked:
     request, whose answer a fault can spoil, from work that time causes. ``call`` is the number of the request among
     those of its operation, None for work that time causes and for set-up calls; ``connection`` the one on which it
     came, where rules look at that. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says
-    that the provider answers."""
+    that the provider answers. ``is_setup`` marks a part of a set-up, which rules of scenarios do not hear."""
 
     op: str
     answers: bool = False
@@ -48,6 +48,7 @@ class Asked:
     connection: str | None = None
     row: int | None = None
     scripted: ProviderOutcome | None = None
+    is_setup: bool = False
 
     @property
     def named(self) -> str:
@@ -59,15 +60,18 @@ class Asked:
 class Result:
     """What came of it: which rules decided, what happened, and how long the providers took (``latency``).
 
-    ``about`` holds the stored objects that the step is about, by kind; ``attempts`` what rules were asked with;
-    ``problem`` the error object that was answered; ``ignored`` the unknown fields of the request; ``webhooks`` the ids
-    of the deliveries that it caused; ``warnings`` what a person should know; ``assumed`` the assumptions that shaped
-    it. ``answered`` is False while an answer is still to be given, and webhooks wait for it; ``urgent`` when some must
-    go before it. ``is_repeat`` says that its idempotency key was used before: it was given the first answer again, or
-    refused. ``watched`` is the journal entry of a request whose answer is still on its way, for the findings; 0
-    otherwise. ``pause`` is how long the client is asked to wait before it asks again. ``ruled`` says that a rule has
-    fired: in most steps none has, and the decisions need not be searched. ``search_text`` is what searches of the
-    journal look into, with the wire profile that words it, once one has.
+    ``about`` holds the stored objects that the step is about, by kind; ``attempts`` what rules were
+    asked with; ``problem`` the error object that was answered; ``ignored`` the unknown fields of
+    the request; ``undocumented`` what in it has a form that the document does not show, by field,
+    in words; ``webhooks`` the ids of the deliveries that it caused; ``warnings`` what a person
+    should know; ``assumed`` the assumptions that shaped it. ``answered`` is False while an answer
+    is still to be given, and webhooks wait for it; ``urgent`` when some must go before it.
+    ``is_repeat`` says that its idempotency key was used before: it was given the first answer
+    again, or refused. ``watched`` is the journal entry of a request whose answer is still on its
+    way, for the findings; 0 otherwise. ``pause`` is how long the client is asked to wait before it
+    asks again. ``ruled`` says that a rule has fired: in most steps none has, and the decisions need
+    not be searched. ``search_text`` is what searches of the journal look into, with the wire
+    profile that words it, once one has.
     """
 
     about: dict[str, object] = field(default_factory=dict)
@@ -87,6 +91,7 @@ class Result:
     watched: int = 0
     pause: Micros = 0
     search_text: tuple[object, str] | None = None
+    undocumented: dict[str, str] = field(default_factory=dict)
 
     @property
     def lag(self) -> Micros:

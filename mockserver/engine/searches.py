@@ -3,7 +3,7 @@ parameter of its document and the fields that it sorts by.
 
 Sources: docs/spec/service.md, Charges, Customers, Payment methods and Batches; docs/spec/published-facts.md, 3;
 assumptions ``charge.search_card_number``, ``customer.search``, ``payment_method.search``, ``paging.*``, ``sort``,
-``search.bounds``.
+``search.*``.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -26,6 +26,7 @@ from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
+from mockserver.engine import intake
 from mockserver.engine.indexed_table import Holds, ListPage, Query, Table, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -84,6 +85,75 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
         query.where.append(Holds(read, contains, value.lower()))
 
     return add
+
+
+def words_of(*paths: str) -> Callable[[Any], tuple[str | None, ...]]:
+    """What reads the texts of a row at dotted paths."""
+    readers = [attrgetter(path) for path in paths]
+    return lambda row: tuple(read(row) for read in readers)
+
+
+def _cardholder(charge: Charge) -> tuple[str | None, ...]:
+    card = charge.instrument.card
+    return () if card is None else (card.cardholder,)
+
+
+def _in_small(words: Callable[[Any], Iterable[str | None]]) -> Callable[[Any], tuple[str, ...]]:
+    """The same words in small letters."""
+    return lambda row: tuple(word.lower() for word in words(row) if word is not None)
+
+
+def _begins(words: tuple[str, ...], value: str) -> bool:
+    return any(word.startswith(value) for word in words)
+
+
+def _is_one_of(words: tuple[str | None, ...], value: str) -> bool:
+    return value in words
+
+
+def text_parameter(
+    key: str,
+    words: Callable[[Any], Iterable[str | None]],
+    *,
+    exact: str | None = None,
+    any_case: str | None = None,
+) -> Parameter:
+    """Rows of whose words one fits the value, in the way that an assumption says.
+
+    ``exact``: it is the value; ``any_case``: it is, but for letter case; ``prefix``: it begins with the
+    value; ``contains``: it has the value in it; the last two in any letter case. The parameters
+    ``exact`` and ``any_case`` name the index that finds such rows at once, where there is one.
+    """
+    in_small, contained = _in_small(words), saying(words)
+
+    def add(step: Step, value: str, query: Query[Any], faults: Faults) -> None:
+        way = step.assume(key)
+        if way == "contains":
+            contained(step, value, query, faults)
+        elif way == "prefix":
+            query.where.append(Holds(in_small, _begins, value.lower()))
+        elif way == "exact" and exact is not None:
+            query.equal.append((exact, (value,)))
+        elif way == "exact":
+            query.where.append(Holds(words, _is_one_of, value))
+        elif any_case is not None:
+            query.equal.append((any_case, (value.lower(),)))
+        else:
+            query.where.append(Holds(in_small, _is_one_of, value.lower()))
+
+    return add
+
+
+_BY_CARD_TYPE: Mapping[str, str] = {
+    "scheme": "brand",
+    "card_type": "funding",
+    "either": "card_type",
+}
+"""The index that knows cards by what ``CardType`` means (assumption ``search.card_type``)."""
+
+
+def _card_type(step: Step, value: str, query: Query[Any], faults: Faults) -> None:
+    query.equal.append((_BY_CARD_TYPE[step.assume("search.card_type")], (value.upper(),)))
 
 
 _APART = "\udc00"
@@ -186,6 +256,9 @@ def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> N
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
         faults.wrong("CardNumber", f"wanted {allowed} leading digits, or the whole number")
         return
+    if not intake.takes_parts(step, given, digits):
+        faults.wrong("CardNumber", intake.PARTED)
+        return
     query.equal.append(("fingerprint", tuple(step.sandbox.cards.fingerprints(digits))))
 
 
@@ -206,9 +279,12 @@ CHARGES: Search[Charge] = Search(
         **sorts(0, successdate="succeeded", voiddate="voided", refundedamount="refunded"),
     },
     {
-        **by(reference="reference", provider_id="provider", customer_id="customer", payment_method_id="payment_method"),
-        **by(cardholder="cardholder", batch_id="batch", subscription_id="subscription"),
-        **by(str.upper, payment_type="payment_type", card_type="brand", currency="currency"),
+        **by(provider_id="provider", customer_id="customer", payment_method_id="payment_method"),
+        **by(batch_id="batch", subscription_id="subscription"),
+        **by(str.upper, payment_type="payment_type", currency="currency"),
+        "reference": text_parameter("search.reference", words_of("reference"), exact="reference"),
+        "cardholder": text_parameter("search.cardholder", _cardholder, exact="cardholder"),
+        "card_type": _card_type,
         "status": in_state(CHARGE_STATE_BY_WORD, ", ".join(sorted(ChargeState)), "status"),
         "card_number": _card_number,
         **_AMOUNTS,
@@ -235,8 +311,9 @@ CUSTOMERS: Search[Customer] = Search(
         **sorts(0, dateremoved="removed"),
     },
     {
-        **by(customer_id="id", reference="reference"),
-        **by(str.lower, email="email"),
+        **by(customer_id="id"),
+        "reference": text_parameter("search.reference", words_of("reference"), exact="reference"),
+        "email": text_parameter("search.email", words_of("email"), any_case="email"),
         "payment_method_id": _owner_of_method,
         "search": saying(_customer_words),
     },
@@ -267,7 +344,8 @@ PAYMENT_METHODS: Search[PaymentMethod] = Search(
     },
     {
         **by(provider_id="provider", customer_id="customer"),
-        **by(str.upper, payment_type="payment_type", card_type="brand"),
+        **by(str.upper, payment_type="payment_type"),
+        "card_type": _card_type,
         "search": saying(_method_words),
     },
     hides_removed=True,
@@ -314,7 +392,7 @@ BATCHES: Search[Batch] = Search(
         "progress": lambda batch: batch.progress,
     },
     {
-        "description": saying(lambda batch: (batch.description,)),
+        "description": text_parameter("search.description", words_of("description")),
         "status": in_state({state.value: state for state in BatchState}, ", ".join(BatchState), "status"),
     },
 )
@@ -327,7 +405,15 @@ TRANSFERS: Search[Transfer] = Search(
         **sorts(0, amount="amount"),
         **sorts("", reference="reference", status="status.value", currency="currency"),
     },
-    {**by(provider_id="provider", reference="references"), **by(str.upper, status="status")},
+    {
+        **by(provider_id="provider"),
+        **by(str.upper, status="status"),
+        "reference": text_parameter(
+            "search.reference",
+            words_of("reference", "group_reference"),
+            exact="references",
+        ),
+    },
 )
 
 WEBHOOK_SUBSCRIPTIONS: Search[WebhookSubscription] = Search(

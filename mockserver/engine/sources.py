@@ -19,7 +19,7 @@ from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import record, replace, updated
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import NetworkTokenState, Presence
 from mockserver.domain.token import Token
 from mockserver.engine import intake, payment_methods, providers, tokens
@@ -76,12 +76,6 @@ def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults)
     except Invalid as refused:
         faults.absorb(refused)
         return None
-
-
-def payer_of(given: Payer, stored: Payer) -> Payer:
-    """The payer of a charge: the stored customer, under the names that the request gives."""
-    reference = None if stored.customer_id else given.reference or None
-    return updated(stored, replace(given, reference=reference))
 
 
 def _card(

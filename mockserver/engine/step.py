@@ -193,6 +193,16 @@ class Step:
                 self.sandbox.config.counts.decided(one)
         return decision
 
+    def takes(self, field: str, words: str, *, by_assumption: bool) -> bool:
+        """Whether a field may have a form that the document does not show, as an assumption says.
+
+        What is taken is a finding, as the service may refuse it; ``--strict`` takes none.
+        """
+        if not by_assumption or self.sandbox.config.strict:
+            return False
+        self.result.undocumented[field] = words
+        return True
+
     def warn(self, text: str) -> None:
         """Warn, once in the life of the sandbox."""
         if text not in self.sandbox.warned:

@@ -36,6 +36,12 @@ def _by_card(**paths: str) -> list[Index[Any]]:
     return [index_by(name, of_card(attrgetter(path))) for name, path in paths.items()]
 
 
+def _card_types(row: Charge | PaymentMethod) -> tuple[str, ...]:
+    """Scheme and funding of the card, if there is one: clients call either the type of a card."""
+    card = row.instrument.card
+    return () if card is None else (card.number.brand, card.number.funding)
+
+
 def _references(transfer: Transfer) -> tuple[str, ...]:
     """That of a transfer and that of its group."""
     given = transfer.reference, transfer.group_reference
@@ -49,6 +55,8 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
         *_by(payment_method="instrument.payment_method_id", payment_type="instrument.type", currency="currency"),
         *_by(batch="batch_id", subscription="subscription_id", payment_link="payment_link_id"),
         *_by_card(brand="number.brand", fingerprint="number.fingerprint", cardholder="cardholder"),
+        *_by_card(funding="number.funding"),
+        Index("card_type", _card_types),
         Index("money_day", Charge.money_days),
     ],
     "customers": [
@@ -59,8 +67,10 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
         *_by(is_asked=True, customer="customer_id"),
         index_by("in_use", lambda row: row.customer_id if row.state is Presence.ACTIVE else None, is_asked=True),
         *_by(provider="provider.provider_id", payment_type="instrument.type", state="state"),
-        *_by(vault="vault_id", payto="payto_id"),
-        *_by_card(brand="number.brand"),
+        *_by(vault="vault_id"),
+        *_by(is_asked=True, payto="payto_id"),
+        *_by_card(brand="number.brand", funding="number.funding"),
+        Index("card_type", _card_types),
     ],
     "subscriptions": [
         *_by(status="status", currency="currency"),
@@ -68,8 +78,8 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
     ],
     "tokens": _by(provider="provider.provider_id", state="state"),
     "transfers": [
-        *_by(is_asked=True, group="group_reference", reference="reference"),
-        *_by(provider="provider_id", charge="charge_id", status="status"),
+        *_by(is_asked=True, group="group_reference", reference="reference", charge="charge_id"),
+        *_by(provider="provider_id", status="status"),
         Index("references", _references),
     ],
     "vault": [
@@ -79,7 +89,11 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
             is_asked=True,
         )
     ],
-    "webhook_subscriptions": [*_by(id="webhook_subscription_id", state="state"), Index("types", attrgetter("types"))],
+    "webhook_subscriptions": [
+        *_by(id="webhook_subscription_id"),
+        *_by(is_asked=True, state="state"),
+        Index("types", attrgetter("types")),
+    ],
 }
 """How the rows of each table are found, beside their ids. All sandboxes share it."""
 

@@ -99,7 +99,7 @@ def _body(step: Step, message_id: str, message: WebhookMessage, notice: Notice, 
         step.result.warnings = tuple(dict.fromkeys((*step.result.warnings, *lost)))
         payload = edited(payload, plan.edit or {}, plan.omit)
     if not plan.form:
-        return config.write(payload)
+        return config.write(payload, step.sandbox.assumed)
     pairs = _pairs("", payload)
     return "&".join(f"{quote(name, safe='[]')}={quote(_text(step.sandbox, value))}" for name, value in pairs).encode()
 
@@ -117,7 +117,7 @@ def _text(sandbox: Sandbox, value: object) -> str:
     """A value of a form: a number or a flag as JSON writes it, nothing for null."""
     if value is None or isinstance(value, str):
         return value or ""
-    return sandbox.config.write(value).decode()
+    return sandbox.config.write(value, sandbox.assumed).decode()
 
 
 def notice_of(sandbox: Sandbox, news: News, *, stale: bool) -> Notice:

@@ -50,7 +50,7 @@ class Aftermath:
     @property
     def url(self) -> str | None:
         """The address of the books, if they have one."""
-        return self.books[0] if self.books and self.books[0].startswith(("http://", "https://")) else None
+        return self.books[0] if self.books and self.books[0].lower().startswith(("http://", "https://")) else None
 
 
 def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:

@@ -74,22 +74,26 @@ class NoReport(Exception):
 
 @record
 class Before:
-    """The cells of an earlier report, by name, as it has them; ``file`` is where it stands."""
+    """The cells of an earlier report, by name, as it has them; ``file`` is where it stands. ``command`` and ``options``
+    are what was explored, masked as the report has it; earlier versions kept no options."""
 
     file: Path
     cells: Mapping[str, Mapping[str, Any]]
+    command: Sequence[str] = ()
+    options: Sequence[str] = ()
 
     @classmethod
     def read(cls, file: Path) -> Before:
         """The report in a file. Raises ``NoReport``, and ``OSError``."""
         try:
-            rows = json.loads(file.read_text("utf-8"))["cells"]
-            cells = {str(row.get("name") or f"{row['point']}/{row['fault']}"): row for row in rows}
+            report = json.loads(file.read_text("utf-8"))
+            cells = {str(row.get("name") or f"{row['point']}/{row['fault']}"): row for row in report["cells"]}
             for row in cells.values():
                 Verdict(row["verdict"])
+            command, options = [[str(word) for word in report.get(kept, ())] for kept in ("command", "options")]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise NoReport(f"{file} is no report.json of an exploration") from None
-        return cls(file, cells)
+        return cls(file, cells, command, options)
 
     def verdict(self, name: str) -> Verdict | None:
         """What a cell was; None for one that was not tried."""

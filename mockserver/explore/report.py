@@ -57,22 +57,42 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
     """For people: the tables, then what did harm or needs a look, with findings, and how to see the worst of it alone,
     under the same ``options``. A single fault under which the command failed itself stands in the tables only: it
     noticed."""
-    shown = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
-    lines = tables(list(map(str, made.baseline.points)), shown)
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
-    listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
-    for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
-        drawn = [" and ".join(f"{by} at {at}" for at, by in cell.injections)] if cell.is_drawn else []
-        lines += [line, *(f"    {told}" for told in (*drawn, *cell.money))]
-    for name, cells in warnings(made).items():
-        lines.append(f"warning   {name} in {len(cells)} of {len(made.cells)} runs: {cells[0]}")
-    for words, cells in excused(made).items():
-        lines.append(f"note      {words} in {len(cells)} of {len(made.cells)} runs: {cells[0]} (--invariant)")
-    lines += [""] if lines and lines[-1] else []
+    lines = [*_matrix(made), *_listed(worst), *_repeated(made)]
+    if lines and lines[-1]:
+        lines.append("")
     if worst:
         words = mask_text(shlex.join([*options, "--", *made.command]))
         lines += [f"To see one alone: mockserver explore --replay {worst[0].name} {words}", ""]
     return "\n".join([*lines, *_untried(made), *summary(made)])
+
+
+def _matrix(made: Exploration) -> list[str]:
+    """The tables of the runs with one fault."""
+    words = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
+    return tables(list(map(str, made.baseline.points)), words)
+
+
+def _listed(cells: Sequence[Cell]) -> Iterator[str]:
+    """A line for each cell, with those faults below that were drawn for it, and what it did with money."""
+    if not cells:
+        return
+    columns = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in cells]
+    for cell, line in zip(cells, _aligned(columns), strict=True):
+        yield line
+        if cell.is_drawn:
+            drawn = " and ".join(f"{fault} at {point}" for point, fault in cell.injections)
+            yield f"    {drawn}"
+        yield from (f"    {words}" for words in cell.money)
+
+
+def _repeated(made: Exploration) -> Iterator[str]:
+    """What many runs have in common, once, with the first of them: warnings, and what the books excuse."""
+    runs = len(made.cells)
+    for name, cells in warnings(made).items():
+        yield f"warning   {name} in {len(cells)} of {runs} runs: {cells[0]}"
+    for words, cells in excused(made).items():
+        yield f"note      {words} in {len(cells)} of {runs} runs: {cells[0]} (--invariant)"
 
 
 def _untried(made: Exploration) -> list[str]:
@@ -211,10 +231,11 @@ def coverage(made: Exploration) -> Coverage:
     return Coverage.of({point.op for point in made.baseline.points}, struck)
 
 
-def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
-    """The JSON report."""
+def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[str] = ()) -> str:
+    """The JSON report; ``options`` are those under which a cell comes again."""
     report = {
         "command": list(map(mask_text, made.command)),
+        "options": list(map(mask_text, options)),
         "seed": made.seed,
         "baseline": {
             "calls": [{"point": str(point), "status": status} for point, status in made.baseline.calls],

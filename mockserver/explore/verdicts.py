@@ -311,51 +311,112 @@ def judged(
 ) -> Judged:
     """The verdict on a run with this exit code (None: not in time), with what it says in money; without the shop's
     books its money is compared with that of the run without a fault. ``has_fired``: the fault has struck.
+    ``is_ours``: the fault takes or withholds money itself.
 
-    Money that moved wrongly counts whatever else is true; but where the fault takes or withholds money itself
-    (``is_ours``), only the shop's books or an invariant can say whether the client has done wrong. A fault that never
-    struck says nothing of the command.
+    The first rule that has something to say decides. Money that moved wrongly counts whatever else is true, so it comes
+    first. Then comes whether the run can say anything at all; and only of one that went to its end the money is looked
+    at more closely: beside the shop's books where there are any, else beside the run without a fault.
     """
-    worst = Verdict.DOUBTFUL if is_ours and not has_books and not after.broken else Verdict.UNSAFE
-    told = _lines(after.differing)
-    findings = after.differing if reference.of_two else after.findings
-    if after.broken or any(row["severity"] == "error" for row in findings):
-        return Judged(worst, [*after.broken, *told])
-    if not has_fired:
-        return Judged(Verdict.NOT_REACHED)
-    if code is None:
-        return Judged(Verdict.HUNG)
-    if code != 0 or after.failed:
-        return Judged(Verdict.FAILED, [after.failed] if after.failed else ())
-    if not has_books:
-        return _by_money(after, reference, worst)
-    known, early = None if is_ours else reference.money, _lines(after.differed)
-    beside = [] if known is None else beside_books(known, after, reference.shared)
-    told += [one.words for one in beside]
+    case = _Case(code, after, reference, has_books, has_fired, is_ours)
+    for rule in (_did_wrong, _was_not_reached, _hung, _failed):
+        found = rule(case)
+        if found is not None:
+            return found
+    return _by_books(case) if has_books else _by_money(case)
+
+
+@record
+class _Case:
+    """A run that is judged, as ``judged`` is told of it."""
+
+    code: int | None
+    after: RunEnd
+    reference: Reference
+    has_books: bool
+    has_fired: bool
+    is_ours: bool
+
+    @property
+    def harm(self) -> Verdict:
+        """The verdict on money that moved wrongly. Where the fault moved it, only the shop's books or an invariant can
+        say whether the client has done wrong."""
+        can_blame_client = self.has_books or self.after.broken
+        if self.is_ours and not can_blame_client:
+            return Verdict.DOUBTFUL
+        return Verdict.UNSAFE
+
+
+def _did_wrong(case: _Case) -> Judged | None:
+    """An invariant does not hold, or a finding is an error."""
+    after = case.after
+    # Findings judge one client: of two that ran at once, only those of the books are asked.
+    findings = after.differing if case.reference.of_two else after.findings
+    has_error = any(row["severity"] == "error" for row in findings)
+    if not after.broken and not has_error:
+        return None
+    return Judged(case.harm, [*after.broken, *_lines(after.differing)])
+
+
+def _was_not_reached(case: _Case) -> Judged | None:
+    """A fault that never struck says nothing of the command."""
+    return None if case.has_fired else Judged(Verdict.NOT_REACHED)
+
+
+def _hung(case: _Case) -> Judged | None:
+    """A command that does not end says nothing more."""
+    return Judged(Verdict.HUNG) if case.code is None else None
+
+
+def _failed(case: _Case) -> Judged | None:
+    """A command that says itself that it failed has done no harm, as the rules before this one know."""
+    if case.after.failed:
+        return Judged(Verdict.FAILED, [case.after.failed])
+    return None if case.code == 0 else Judged(Verdict.FAILED)
+
+
+def _by_books(case: _Case) -> Judged:
+    """The shop's books beside the sandbox: those of the end decide, those of the moment at which the command ended tell
+    whether the shop has healed since."""
+    after, reference = case.after, case.reference
+    # Where the fault itself moved money, the run without it is no measure.
+    usual = None if case.is_ours else reference.money
+    beside = [] if usual is None else beside_books(usual, after, reference.shared)
+    differing = [*_lines(after.differing), *(one.words for one in beside)]
     if any(one.is_harm for one in beside):
-        return Judged(Verdict.UNSAFE, told)
-    if told or early or known is None:
-        return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
-    # Where the books agree, more may be right, as a fee for a late payment is. Who knows better writes an invariant.
+        return Judged(Verdict.UNSAFE, differing)
+    if differing:
+        return Judged(Verdict.DOUBTFUL, differing)
+    healed = _lines(after.differed)
+    if healed:
+        return Judged(Verdict.HEALED, healed)
+    return Judged(Verdict.SURVIVED, [] if usual is None else _agreed(usual, case))
+
+
+def _agreed(usual: RunMoney, case: _Case) -> list[str]:
+    """What would be harm if the books did not agree. More may be right, as a fee for a late payment
+    is; who knows better writes an invariant."""
+    after, shared = case.after, case.reference.shared
     ended = {order["reference"] for order, claims in after.concluded() if Claim.HELD not in claims}
-    more = money_differences(known, after.money, ended & set(reference.shared), totals=False)
-    return Judged(Verdict.SURVIVED, [f"the books agree: {one.words}" for one in more if one.is_harm])
+    more = money_differences(usual, after.money, ended & set(shared), totals=False)
+    return [f"the books agree: {one.words}" for one in more if one.is_harm]
+
+
+def _by_money(case: _Case) -> Judged:
+    """Without the shop's books: what the shop did with the money, beside the run without a fault."""
+    after, reference = case.after, case.reference
+    found: Sequence[MoneyDifference] = ()
+    if reference.money is not None:
+        # Of two clients at once only orders of the same reference are compared.
+        found = money_differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
+    harm = [one.words for one in found if one.is_harm]
+    if not reference.of_two:
+        open_ends = (row for row in after.findings if row["finding"] == _UNKNOWN_END)
+        harm += [f"customer paid, and nobody has looked: {line}" for line in _lines(open_ends)]
+    if harm:
+        return Judged(case.harm, harm)
+    return Judged(Verdict.DOUBTFUL if found else Verdict.SURVIVED, [one.words for one in found])
 
 
 def _lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     """What findings say first."""
     return [str(row["evidence"][0]["line"]) for row in findings]
-
-
-def _by_money(after: RunEnd, reference: Reference, worst: Verdict) -> Judged:
-    """Without the shop's books: what the shop did with the money, beside the run without a fault; harm is ``worst``."""
-    found: Sequence[MoneyDifference] = ()
-    if reference.money is not None:
-        found = money_differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
-    harm = [one.words for one in found if one.is_harm]
-    ends = () if reference.of_two else after.findings
-    unknown = _lines(row for row in ends if row["finding"] == _UNKNOWN_END)
-    harm += [f"customer paid, and nobody has looked: {line}" for line in unknown]
-    if harm:
-        return Judged(worst, harm)
-    return Judged(Verdict.DOUBTFUL if found else Verdict.SURVIVED, [one.words for one in found])

@@ -42,6 +42,9 @@ _TECHNICAL = frozenset(
 
 
 _SENT = frozenset({"batch.create", "subscription.create"})
+_HANDING_OVER = _SENT | {"subscription.status"}
+"""Operations that hand a batch or subscription over to the service, or may let one go on."""
+
 _SHOW_ONE = frozenset({"batch.get", "charge.get", "subscription.get"})
 _SHOW_MANY = {"charge.search": "charge_id", "subscription.search": "asked_by"}
 """Operations whose answers show declines, and what searches show them by."""
@@ -94,16 +97,23 @@ class Declines:
     wrong where another one may; ``_unseen`` those of them that the client does not know yet."""
 
     _ledger: Ledger
-    _hard: Recent[str, _Final] = memory(_MOST, is_pending=True)
+    _hard: Recent[str, _Final] = memory(_MOST)
     _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
     _sent: Recent[str, _Sent] = memory(_MOST)
-    _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN, is_pending=True)
+    _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN)
 
     def called(self, call: Call) -> None:
-        """A charge was created, or refused by its provider."""
+        """A call was decided: judge what it has charged, and note what its answer shows and what it hands over."""
         charge = call.charge if call.op == "charge.create" else None
-        if charge is None or not (charge.status is ChargeState.FAILED or self._hard or self._unseen):
-            return
+        if charge is not None and (charge.status is ChargeState.FAILED or self._hard or self._unseen):
+            self._charged(call, charge)
+        if self._unseen:
+            self._answered(call)
+        if call.op in _HANDING_OVER:
+            self._handed_over(call)
+
+    def _charged(self, call: Call, charge: Charge) -> None:
+        """A charge was created, or refused by its provider, while declines are known or as one."""
         instrument = instrument_of(charge.instrument) or wallet_of(call.request)
         if instrument is None:
             return
@@ -122,7 +132,7 @@ class Declines:
                 self._hard.put(declined, final)
             self._tried(instrument, charge, call.at, evidence, call)
 
-    def sent(self, call: Call) -> None:
+    def _handed_over(self, call: Call) -> None:
         """A call was decided that may hand something over to the service, or let it go on."""
         is_sent = call.op in _SENT or any(event.what == SubscriptionEvent.RESUMED for event in call.events)
         if is_sent and call.subject is not None and call.code is None:
@@ -159,7 +169,7 @@ class Declines:
         """The client has learnt of a charge, batch or subscription, at a journal entry."""
         self._note((name for name, one in self._unseen.items() if subject in (one.charge_id, one.asked_by)), entry)
 
-    def answered(self, call: Call) -> None:
+    def _answered(self, call: Call) -> None:
         """The client learns what the whole answer of a call shows."""
         is_read = call.doubt is None and call.is_ours and call.code is None and not call.is_open
         # What is still tried again by itself is not final.
@@ -167,7 +177,7 @@ class Declines:
             return
         if call.op in _SHOW_ONE:
             self.seen(call.subject, call.entry)
-        elif self._unseen and (shown_by := _SHOW_MANY.get(call.op)) is not None:
+        elif (shown_by := _SHOW_MANY.get(call.op)) is not None:
             shown = ((name, getattr(one, shown_by)) for name, one in self._unseen.items())
             self._note((name for name, one in shown if one.encode() in call.answer), call.entry)
 

@@ -80,10 +80,10 @@ class Doubts:
     _charge_of: Callable[[str], Charge | None]
     _payments_of: Callable[[str], Iterable[Charge]]
     _arrivals: int = field(init=False, default=0)
-    _calls: Recent[int, _Doubtful] = memory(_MOST, is_pending=True)
+    _calls: Recent[int, _Doubtful] = memory(_MOST)
     _looks: Recent[int, tuple[int, ...]] = memory(_MOST)
-    _misled: Recent[str, None] = memory(_MOST, is_pending=True)
-    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST, is_pending=True)
+    _misled: Recent[str, None] = memory(_MOST)
+    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST)
 
     def open(self) -> list[tuple[str | None, Evidence]]:
         """The calls whose end the client does not know yet, each with the id of what it is about or has made."""

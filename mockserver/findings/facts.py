@@ -37,7 +37,8 @@ class Call:
     ``charge`` is the charge that it is about or has made, as it now is; ``instrument`` what it wanted to charge where
     it has made none, as far as that is stored; ``subject`` the id of what it is about or has made.
     ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that the
-    service ignores, each with a hint. ``pace`` is the instant by which reads are counted, None where they are
+    service ignores, each with a hint; ``undocumented`` what it took in a form that its document does
+    not show, by field, in words. ``pace`` is the instant by which reads are counted, None where they are
     not. ``is_open`` says that its answer is still on the way and that ``Watch.ended`` follows; ``waited_as`` is what
     ``Watch.arrived`` gave it, 0 when it was acted on at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
@@ -65,6 +66,7 @@ class Call:
     events: Sequence[Event] = ()
     currency: str | None = None
     unknown: Mapping[str, str] | None = None
+    undocumented: Mapping[str, str] = field(default_factory=dict)
     pace: Micros | None = None
     is_open: bool = False
     waited_as: int = 0

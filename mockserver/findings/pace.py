@@ -24,7 +24,7 @@ class Pace:
     """The pace of one sandbox's client, in real time."""
 
     _ledger: Ledger
-    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST, is_pending=True)
+    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST)
     _hanging: Recent[int, _Wait] = memory(_MOST)
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 

@@ -25,7 +25,7 @@ _SHORTEST = 13
 _LONG_RUN = b"0" * _SHORTEST
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _PARTING = PARTS.encode() + b"\\"
-_HIDDEN = re.compile(
+_ESCAPED_DIGIT_OR_GAP = re.compile(
     rb"(?<!\\[nrtf])(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
     rb"|\\u[0-9A-Fa-f]{4}|%(?:25)*+[0-9A-Fa-f]{2}|[\xc2-\xf4][\x80-\xbf]++"
 )
@@ -33,7 +33,7 @@ _HIDDEN = re.compile(
 begins with more than digits, as rows do with an id."""
 
 _BACKSLASH, _PERCENT = b"\\%"
-_MOST_HIDDEN = 80_000
+_MOST_ESCAPED = 80_000
 """Bytes of a body in which that is looked for: as many as ``_MOST_READ`` characters may take."""
 
 _AROUND_VALUE = PARTS.encode() + b':"'
@@ -62,8 +62,10 @@ class RequestChecks:
 
     def called(self, call: Call) -> None:
         """A call was decided."""
-        for name, hint in (call.unknown or {}).items():
-            self._raise("unknown-field", call, f"unknown field {name}" + (f", {hint}" if hint else ""), field=name)
+        if call.unknown:
+            self._unknown(call, call.unknown)
+        for name, words in call.undocumented.items():
+            self._raise("undocumented-form", call, f"{name}: {words}", field=name)
         may_be_inexact = call.code is not None or call.op in ALSO_TAKEN
         if may_be_inexact and (where := inexact(call)) is not None:
             self._raise("amount-not-exact", call, f"{where} is not exact")
@@ -79,6 +81,10 @@ class RequestChecks:
                 return
             line = f"charge.create {charge.amount} {charge.currency} {charge.charge_id}: no reference"
             self._ledger.add("no-reference", call.at, (Evidence(line, entry=call.entry),), operation=call.op)
+
+    def _unknown(self, call: Call, hints: Mapping[str, str]) -> None:
+        for name, hint in hints.items():
+            self._raise("unknown-field", call, f"unknown field {name}" + (f", {hint}" if hint else ""), field=name)
 
     def lost(self, entry: int, at: int, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist."""
@@ -102,7 +108,7 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
 
 def _is_clean_body(text: bytes) -> bool:
     if _BACKSLASH in text or _PERCENT in text or not text.isascii():
-        text = _HIDDEN.sub(b"0", text[:_MOST_HIDDEN]) + text[_MOST_HIDDEN:]
+        text = _ESCAPED_DIGIT_OR_GAP.sub(b"0", text[:_MOST_ESCAPED]) + text[_MOST_ESCAPED:]
     runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
     if runs == 1 and (own := _OWN_NUMBER.search(text)) is not None:
         # The one run must begin the value of the card number.

@@ -41,12 +41,19 @@ class UnfinishedPayments:
     _authorised: Recent[str, Evidence] = memory(_MOST)
     _challenged: Recent[str, Evidence] = memory(_MOST)
     _visited: Recent[str, Evidence] = memory(_MOST)
-    _short: Recent[str, _Short] = memory(_MOST_SHORT, is_pending=True)
-    _to_cancel: Recent[str, Evidence] = memory(_MOST_SHORT, is_pending=True)
+    _short: Recent[str, _Short] = memory(_MOST_SHORT)
+    _to_cancel: Recent[str, Evidence] = memory(_MOST_SHORT)
 
     def called(self, call: Call) -> None:
-        if call.charge is not None and (call.events or call.code is not None):
-            self._changed(call, call.charge)
+        """A call was decided: judge what it did to charges that were left open, and note what it leaves open."""
+        charge = call.charge
+        if call.op == "charge.create" and charge is not None and charge.status is ChargeState.SUCCESS:
+            is_anything_open = self._authorised or self._challenged or self._visited or self._short or self._to_cancel
+            # A new charge that is paid in full leaves nothing open.
+            if not (is_anything_open or call.is_partial):
+                return
+        if charge is not None and (call.events or call.code is not None):
+            self._changed(call, charge)
         if call.op in ("charge.void", "charge.refund"):
             self._cancelled(call, call.path.get("charge_id", ""))
         elif self._to_cancel and call.events and call.charge is not None and call.charge.status in HOLDING:
@@ -72,7 +79,8 @@ class UnfinishedPayments:
         if event.after == ChargeState.AUTHORISED:
             self.visited(event.subject_id)
             made = self._visited.pop(event.subject_id, None)
-            self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by the payer"))
+            who = "its provider" if event.before == ChargeState.PENDING else "the payer"
+            self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by {who}"))
             return
         evidence = self._authorised.get(event.subject_id)
         if event.what == ChargeEvent.EXPIRED and evidence is not None:

@@ -6,7 +6,6 @@ same order. Source: docs/findings.md.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from mockserver.domain.bounded_cache import pending
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.states import BatchEvent, Event, Subject
@@ -15,7 +14,7 @@ from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import Call, Policy, UncertainResult, WebhookTry
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.pace import Pace
-from mockserver.findings.request_checks import RequestChecks, is_clean
+from mockserver.findings.request_checks import RequestChecks
 from mockserver.findings.unfinished_payments import UnfinishedPayments
 from mockserver.findings.webhooks import Webhooks
 
@@ -48,29 +47,14 @@ class Watch:
         self.loose_ends = UnfinishedPayments(ledger, self.doubts, charge_of)
         self.checks = RequestChecks(ledger)
         self.judges: Mapping[str, object] = {name: getattr(self, name) for name in _REMEMBERING}
-        self._pending = tuple(memory for judge in self.judges.values() for memory in pending(judge))
-
-    def passes(self, text: bytes, where: str, headers: Mapping[str, str]) -> bool:
-        """Whether a call that goes well raises nothing: nothing before makes it worth judging, and no card number
-        stands in it outside its field."""
-        return not any(self._pending) and is_clean(text, where, headers)
-
-    def read(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
-        """A call went well that read one object; all are as of ``Call``."""
-        if pace is not None:
-            self.pace.read(op, entry, at, pace, subject)
-        self.webhooks.read(subject, entry)
 
     def called(self, call: Call) -> None:
-        """A call of the client was decided; ``ended`` follows when it is open. One that went well and
-        ``passes`` raises nothing, unless what stands in it does, and need not be told."""
+        """A call of the client was decided; ``ended`` follows when it is open."""
         self.checks.called(call)
         # A repeat did nothing, so only what the client can know of the first call has changed.
         if not call.is_repeat:
             self.loose_ends.called(call)
             self.declines.called(call)
-            self.declines.answered(call)
-            self.declines.sent(call)
             self.webhooks.called(call)
         self.doubts.called(call)
         self.pace.called(call)

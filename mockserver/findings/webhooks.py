@@ -61,16 +61,18 @@ class Webhooks:
 
     _ledger: Ledger
     _doubts: Doubts
-    _taken: Recent[str, _Copies] = memory(_MOST, is_pending=True)
+    _taken: Recent[str, _Copies] = memory(_MOST)
     _repeated: Recent[str, _Copies] = memory(_MOST)
     _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
-    _sent: Recent[str, int] = memory(_MOST, is_pending=True)
+    _sent: Recent[str, int] = memory(_MOST)
     _seen: Recent[str, int] = memory(_MOST)
     _refused: Recent[str, _Refusal] = memory(_MOST)
     _moves: Recent[int, _Move] = memory(_MOST)
 
     def called(self, call: Call) -> None:
-        """The client asked for a money operation."""
+        """A call was decided: judge what it does about webhooks that came, or are under way."""
+        if call.code is None and not (self._sent or self._taken):
+            return
         subject, is_refused = call.subject or "", call.code == Code.INVALID_CHARGE_STATUS
         if is_refused and call.op in _EVENTS and not self._doubts.is_about(subject):
             self._refused.put(subject, _Refusal(call.entry, self._seen.get(subject, 0), call.op, evidence_of(call)))

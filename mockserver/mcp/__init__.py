@@ -8,8 +8,10 @@ from importlib.util import find_spec
 
 import click
 
+from mockserver.adapters.extras import how_to_add
+
 
 def require() -> None:
     """Raise ``click.UsageError`` where the package ``mcp`` is missing, or older than 2."""
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
-        raise click.UsageError("the package mcp is not installed: pip install 'payfurl-mockserver[mcp]'")
+        raise click.UsageError(f"the package mcp is not installed: {how_to_add('mcp')}")

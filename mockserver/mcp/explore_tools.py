@@ -10,16 +10,19 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.local_server import child_environment
+from mockserver.adapters.scenario_files import files_of
 from mockserver.commands.explore import explore
 from mockserver.domain.masking import mask_start
 from mockserver.domain.record import record
+from mockserver.explore.kept import Before, NoReport
 from mockserver.mcp.tools import Arguments, Schema, Tool, ToolRefused, argument, listed, masked
 
 OUT = "explored"
@@ -32,29 +35,44 @@ _OPTIONS = {one.opts[0].removeprefix("--"): one for one in explore.params if one
 _COMMANDS = ("books", "restart", "reconcile")
 """Options that are commands too."""
 
+_MASKED = "***"
+"""What stands in a report where a word held a card number or a key."""
+
 _OF_A_CELL = {"replay": "--replay", "check_fix": "--fixed"}
 _CELL = re.compile(r"seed-\d{1,10}|[\w.]+#\d+[\w.#+]*/\w[\w.+]*")
 
 
 @record
 class Folders:
-    """The folders of ``--allow``, resolved: no tool reads, writes or runs anything elsewhere."""
+    """The folders of ``--allow``, resolved: no tool reads, writes or runs anything elsewhere.
+
+    Every text that a tool is given goes through ``check_text``, whatever its argument means: one that names no file
+    today may name one tomorrow."""
 
     allowed: Sequence[Path]
 
     def folder(self, given: str) -> Path:
         """Where a command runs, read from the first folder on. Raises ``ToolRefused``."""
-        folder = _real(self.allowed[0] / given.replace("\0", ""))
-        if not self._holds(folder) or not os.path.isdir(folder):
+        self.check_text(given, self.allowed[0], "folder")
+        folder = _real(self.allowed[0] / given)
+        if not os.path.isdir(folder):
             raise self._outside("folder", given)
         out = folder / OUT
         if out.is_symlink() or (out.is_dir() and any(path.is_symlink() for path in out.iterdir())):
             raise ToolRefused(f"folder: {out} is or holds a symbolic link; remove it: reports are written there")
         return folder
 
-    def check(self, words: Sequence[str], folder: Path, name: str) -> None:
+    def check_text(self, text: str, folder: Path, name: str) -> None:
+        """Raise ``ToolRefused`` for a text that names a file elsewhere, read from ``folder`` on; ``name`` is that of
+        its argument."""
+        if not _is_encodable(text):
+            raise ToolRefused(f"{name}: got a text with a character that no path and no command may have")
+        if any(self._leaves(reading, folder) for reading in _readings(text)):
+            raise self._outside(name, text)
+
+    def check_command(self, words: Sequence[str], folder: Path, name: str) -> None:
         """Raise ``ToolRefused`` for a command whose program or files are elsewhere."""
-        if not words or not all("\0" not in word for word in words):
+        if not words or not all(map(_is_encodable, words)):
             raise ToolRefused(f"{name}: wanted the words of a command, such as ['python', 'pay.py']")
         program, *others = words
         is_of_path = os.path.basename(program) == program
@@ -62,13 +80,28 @@ class Folders:
         if found is None or not os.path.isfile(found) or not (is_of_path or self._may_run(Path(found))):
             raise self._outside(name, program, "a program of the PATH, or ")
         for word in others:
-            self.check_word(word, folder, name)
+            self.check_text(word, folder, name)
 
-    def check_word(self, word: str, folder: Path, name: str) -> None:
-        """Raise ``ToolRefused`` for a word that names a file elsewhere, also behind an option: --in=FILE, -iFILE."""
-        behind = word[2:] if word.startswith("-") and not word.startswith("--") else word.partition("=")[2]
-        if self._leaves(word, folder) or self._leaves(behind, folder):
-            raise self._outside(name, word)
+    def check_argument(self, text: str, folder: Path, name: str) -> None:
+        """Raise ``ToolRefused`` for an argument that names a file elsewhere, or a folder in which the reader of
+        scenarios would find one. The name of a shipped scenario names nothing elsewhere. A text may be a list, which
+        the server parts at its commas and strips of blanks."""
+        for one in dict.fromkeys([text, *(part.strip() for part in text.split(","))]):
+            self._check_name(one, folder, name)
+
+    def _check_name(self, text: str, folder: Path, name: str) -> None:
+        """Raise ``ToolRefused`` for a name of a file or a folder as ``check_argument`` does."""
+        self.check_text(text, folder, name)
+        if not os.path.isdir(folder / text):
+            return
+        try:
+            files = [*files_of(str(folder / text))]
+        except OSError as fault:
+            raise ToolRefused(
+                f"{name}: the folder '{mask_start(text, 200)}' cannot be read: {fault.strerror}"
+            ) from None
+        for file in files:
+            self.check_text(str(file), folder, name)
 
     def _may_run(self, program: Path) -> bool:
         """Whether a program is inside, or inside a link to one of the PATH, as the Python of a virtual environment."""
@@ -90,6 +123,23 @@ class Folders:
         )
 
 
+def _readings(text: str) -> Iterator[str]:
+    """The paths that a text may mean: itself, and what stands behind an option (--in=FILE, -iFILE, -i=FILE)."""
+    yield text
+    yield text.partition("=")[2]
+    if text.startswith("-"):
+        yield text[2:]
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether a text can be handed to the operating system."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        # Half of a character, as JSON can hold.
+        return False
+
+
 def _real(path: Path) -> Path:
     """Where a path leads to, whether something is there or not."""
     return Path(os.path.realpath(path))
@@ -102,6 +152,8 @@ def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Se
     def made(name: str) -> Tool:
         async def run(given: Arguments) -> str:
             folder = folders.folder(str(given.get("folder", "")))
+            if "command" not in given:
+                given = {**_explored_before(folder), **given}
             return await _explored(_asked(name, given, folder, folders), folder, joined)
 
         return listed(name, run, offered, reads=False)
@@ -109,23 +161,59 @@ def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Se
     return [made(name) for name in ("explore", *_OF_A_CELL)]
 
 
+def _explored_before(folder: Path) -> Arguments:
+    """The command of the last exploration of a folder, with the options on which it depends what a cell does, as a tool
+    is given them: they are checked as if the agent had given them. Raises ``ToolRefused``."""
+    try:
+        report = Before.read(folder / OUT / "report.json")
+    except (OSError, NoReport):
+        raise ToolRefused(
+            f"command is missing: {folder / OUT} holds no report of an exploration to take it from"
+        ) from None
+    if any(_MASKED in word for word in [*report.command, *report.options]):
+        raise ToolRefused(
+            "command is missing: the report masks a card number or a key in it, so give the command again"
+        )
+    found: dict[str, Any] = {"command": report.command}
+    for option, value in zip(report.options[::2], report.options[1::2], strict=False):
+        name = option.removeprefix("--")
+        # The server is that of the tools.
+        if name in _OPTIONS:
+            found[name] = [*found.get(name, ()), value] if _OPTIONS[name].multiple else value
+    return found
+
+
 def _asked(name: str, given: Arguments, folder: Path, folders: Folders) -> list[str]:
     """The options and the command that the arguments of a tool mean. Raises ``ToolRefused``."""
-    command = [str(word) for word in given["command"]]
-    folders.check(command, folder, "command")
+    _check(given, folder, folders)
     asked = [f"--out={OUT}"]
     if "cell" in given:
         cell = str(given["cell"])
         if not _CELL.fullmatch(cell):
             raise ToolRefused(f"cell: got '{mask_start(cell, 100)}', wanted such as charge.create#1/lost_answer")
-        folders.check_word(cell, folder, "cell")
         asked.append(f"{_OF_A_CELL[name]}={cell}")
     for one in [one for one in _OPTIONS if one in given]:
-        if one in _COMMANDS:
-            folders.check(_words(str(given[one]), one), folder, one)
-        values = given[one] if isinstance(given[one], list) else [given[one]]
-        asked += [f"--{one}" if value is True else f"--{one}={value}" for value in values if value is not False]
-    return [*asked, "--", *command]
+        asked += [
+            f"--{one}" if value is True else f"--{one}={value}" for value in _values(given[one]) if value is not False
+        ]
+    return [*asked, "--", *map(str, given["command"])]
+
+
+def _check(given: Arguments, folder: Path, folders: Folders) -> None:
+    """The one check of all that a tool is given. Raises ``ToolRefused`` for the first that leads out of the folders."""
+    for name, value in given.items():
+        if name == "command":
+            folders.check_command([str(word) for word in value], folder, name)
+        elif name in _COMMANDS:
+            folders.check_command(_words(str(value), name), folder, name)
+        elif name != "folder":
+            for text in _values(value):
+                folders.check_argument(str(text), folder, name)
+
+
+def _values(value: Any) -> Sequence[Any]:
+    """The values of an argument, which may be given once or, as a list, more than once."""
+    return value if isinstance(value, list) else [value]
 
 
 def _schema(option: click.Option) -> Schema:
@@ -159,6 +247,6 @@ async def _explored(words: Sequence[str], folder: Path, joined: tuple[str, str |
             # It ends what it runs and then itself, as when somebody presses Ctrl-C.
             process.terminate()
     said = f"{masked(printed.decode('utf-8', 'replace'))}\nexit code {process.returncode}"
-    if process.returncode not in (Exit.STOPPED, Exit.FOUND):
+    if process.returncode not in (Exit.OK, Exit.FOUND):
         raise ToolRefused(said)
     return said

@@ -11,7 +11,6 @@ from mockserver.mcp.server_tools import Line, server_tools
 from mockserver.web.access import STATUS
 from mockserver.web.app import Application
 from mockserver.web.request import Message, Receive, Scope, Send
-from mockserver.web.unrouted import starlette_routes
 
 PATH = "/mcp"
 
@@ -45,4 +44,4 @@ class _Endpoint:
 def mount(app: Application) -> None:
     """Let an application answer at the path."""
     rows: list[Any] = [(PATH, ["POST"], _Endpoint(app))]
-    app.router.routes[:0] = starlette_routes(rows, app.world)[0]
+    app.add_paths(rows)

@@ -20,7 +20,7 @@ from mockserver.mcp import require
 def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> None:
     """Serve a coding agent over standard input and output (Model Context Protocol), with a sandbox server of its own.
 
-    Needs the extra mcp: pip install 'payfurl-mockserver[mcp]'. Exit codes: 2 without it, 5 when no server starts.
+    Needs the extra mcp, and says how to add it where it is missing. Exit codes: 2 without it, 5 when no server starts.
     """
     require()
     from mockserver.mcp.explore_tools import Folders, explore_tools

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, PlainValidator
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, only_one
-from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, Patterns, compile_test, known_operators, shown
 from mockserver.scenario.provider_outcome import Approve, DeclineWord, Down, Pending, ProviderOutcome, TimedOut
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
@@ -44,14 +44,14 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
         return None
     if not isinstance(value, dict):
         raise ValueError(f"got {shown(value)}, wanted a map of keys and values")
-    tests = []
+    tests, patterns = [], Patterns()
     for name, wanted in value.items():
         if name not in ROW_FIELDS:
             hint = nearest(str(name), ROW_FIELDS) or f", allowed: {', '.join(ROW_FIELDS)}"
             raise ValueError(f"unknown column '{str(name)[:60]}'{hint}")
         known_operators(wanted)
         kind = NUMBER if name == "amount" else TEXT
-        tests.append(compile_test(name, kind.wanted(wanted)))
+        tests.append(compile_test(name, kind.wanted(wanted), patterns=patterns))
     return tuple(tests)
 
 

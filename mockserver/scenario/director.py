@@ -9,6 +9,7 @@ keys arrive in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Reversible
+from contextlib import contextmanager
 from dataclasses import field
 from itertools import count, takewhile
 from operator import itemgetter
@@ -92,7 +93,8 @@ class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
 
 class Ruleset:
     """The rules of scenarios in the order in which they were given: later files before earlier ones, built-in test
-    values last, each file in its order. A rule id used twice is distinguished by its file's name.
+    values last, each file in its order. A rule id used twice is distinguished by its file's name; rules of a built-in
+    scenario are built in.
 
     ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
     ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again,
@@ -105,7 +107,8 @@ class Ruleset:
         for scenario in asked:
             for rule in scenario.rules:
                 name = next(name for name in _names_of(rule, scenario) if name not in self.by_id)
-                self.by_id[name] = rule if name == rule.id else replace(rule, id=name)
+                is_same = name == rule.id and rule.builtin is scenario.builtin
+                self.by_id[name] = rule if is_same else replace(rule, id=name, builtin=scenario.builtin)
         self.rules = list(self.by_id.values())
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         self.stages = {rule.stage for rule in self.rules}
@@ -192,16 +195,30 @@ _MOST_WAITED = 5
 
 class Director:
     """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and of each rule
-    whose keys begin anew (None)."""
+    whose keys begin anew (None). ``is_setting_up`` says that what is asked belongs to a set-up."""
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
         self._worlds = {RandomScope.SANDBOX: (seed, sandbox), RandomScope.SEED: (seed, "")}
         self.tallies = Tallies()
         self.on_count: Callable[[str, str | None], None] | None = None
+        self.is_setting_up = False
 
-    def count(self, op: str) -> int:
-        """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests."""
+    @contextmanager
+    def during_set_up(self) -> Iterator[None]:
+        """Inside of it a sandbox is set up: the built-in test values alone hear what is asked, and calls have no
+        number."""
+        self.is_setting_up = True
+        try:
+            yield
+        finally:
+            self.is_setting_up = False
+
+    def count(self, op: str) -> int | None:
+        """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests. None
+        for one of a set-up."""
+        if self.is_setting_up:
+            return None
         calls = self.tallies.calls
         number = calls[op] = calls.get(op, 0) + 1
         return number
@@ -211,12 +228,12 @@ class Director:
         bucket = self._rules.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
             return SILENCE[stage]
-        if self.tallies.first is None:
+        if self.tallies.first is None and not self.is_setting_up:
             self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
         passing: tuple[Decision, ...] = ()
         for rule in bucket.candidates(attempt):
-            found = _kept_out(rule, passing) or self._ask(rule, attempt)
+            found = self._unheard(rule) or _kept_out(rule, passing) or self._ask(rule, attempt)
             if isinstance(found, Difference):
                 passed.append((rule.id, found))
                 continue
@@ -226,6 +243,12 @@ class Director:
                 return decision
             passing += (decision,)
         return passing[-1] if passing else Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
+
+    def _unheard(self, rule: Rule) -> Difference | None:
+        """Why a rule is not asked during a set-up."""
+        if self.is_setting_up and not rule.builtin:
+            return Difference("setup", "what is not part of a set-up", "a part of one")
+        return None
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""

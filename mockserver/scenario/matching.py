@@ -73,6 +73,15 @@ _LONGEST_SEARCHED = 1_000
 """Characters of a text, and items of a list, that are searched."""
 
 _LONGEST_PATTERN = 200
+MOST_OF_PATTERNS = 500_000
+"""Instructions of RE2 to which the patterns of one file or call may compile: a second's work. ``\\p{L}`` takes 500."""
+
+_MOST_OF_PATTERN = 1 << 20
+"""Bytes that one may take: some 60,000 instructions."""
+
+_OF_REFUSED = MOST_OF_PATTERNS // 10
+"""Instructions that count for a pattern that is refused: it may have been nearly as much work."""
+
 _BEYOND = " of RE2 (no look-around, back-references, atomic groups, or repetition of more than 1000)"
 
 
@@ -176,6 +185,26 @@ def _contains(got: object, wanted: tuple[str, Value]) -> bool:
     return text in as_text(got)[:_LONGEST_SEARCHED]
 
 
+@mutable
+class Patterns:
+    """Compiles the patterns of one file or call, as many as may be: others wait meanwhile. ``size`` counts their
+    instructions."""
+
+    size: int = 0
+
+    def compile(self, wanted: object) -> Any:
+        """What matches a pattern. Raises ``ValueError``."""
+        if self.size >= MOST_OF_PATTERNS:
+            raise ValueError(
+                f"the patterns before this one are as large as all together may be ({MOST_OF_PATTERNS:,} instructions "
+                "of RE2): write fewer classes such as \\p{L} and fewer repetitions such as {1,200}"
+            )
+        self.size += _OF_REFUSED
+        made = _pattern(wanted)
+        self.size += made.programsize - _OF_REFUSED
+        return made
+
+
 def _pattern(wanted: object) -> Any:
     text = _text(wanted)
     if len(text) > _LONGEST_PATTERN:
@@ -186,10 +215,13 @@ def _pattern(wanted: object) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
+    options.max_mem = _MOST_OF_PATTERN
     try:
         return re2.compile(text, options)
     except re2.error as problem:
         why = problem.args[0].decode(errors="replace")
+        if "too large" in why:
+            raise ValueError(f"got {shown(text)}, which is too large a regular expression: repeat less in it") from None
         raise ValueError(f"got {shown(text)}, which is not a regular expression{_BEYOND}: {why}") from None
 
 
@@ -298,13 +330,16 @@ class FieldTest:
         return all(check(got) for check in self.checks)
 
 
-def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None) -> FieldTest:
-    """A test from the file: a plain value, or a map of operators; ``read`` is of those that are asked about attempts.
-    Raises ``ValueError`` when it makes no sense."""
+def compile_test(
+    name: str, wanted: object, read: Reader = lambda attempt: None, patterns: Patterns | None = None
+) -> FieldTest:
+    """A test from the file: a plain value, or a map of operators; ``read`` is of those that are asked about attempts,
+    ``patterns`` compiles those of all tests of the file or call. Raises ``ValueError`` when it makes no sense."""
     operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
-    operands = {word: OPERATORS[word].operand(operand) for word, operand in operators.items()}
+    made = {word: OPERATORS[word].operand for word in operators} | {"matches": (patterns or Patterns()).compile}
+    operands = {word: made[word](operand) for word, operand in operators.items()}
     checks = tuple(OPERATORS[word].check(operand) for word, operand in operands.items())
     said = tuple((word, _operand(operand)) for word, operand in operators.items())
     equals = None

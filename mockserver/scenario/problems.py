@@ -11,6 +11,7 @@ from typing import TypeAlias
 from mockserver.domain.errors import MOST_FAULTS, MockserverError, Refused
 from mockserver.domain.masking import mask_text, printable
 from mockserver.domain.record import mutable, record, replace
+from mockserver.scenario.matching import Patterns
 
 Path: TypeAlias = tuple[str | int, ...]
 Positions: TypeAlias = Mapping[Path, tuple[int, int]]
@@ -67,11 +68,12 @@ def more_follow(file: str, line: int, column: int) -> ScenarioProblem:
 
 @mutable
 class Problems:
-    """Faults found so far in one file."""
+    """Faults found so far in one file; ``patterns`` compiles those of its tests."""
 
     file: str
     positions: Positions
     found: list[ScenarioProblem] = field(default_factory=list)
+    patterns: Patterns = field(default_factory=Patterns)
     base: Path = ()
 
     def below(self, *path: str | int) -> Problems:

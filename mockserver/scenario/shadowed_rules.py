@@ -38,6 +38,7 @@ _LEAST: Mapping[str, int] = {"gt": 1, "above": 1, "gte": 0}
 _MOST: Mapping[str, int] = {"lt": -1, "below": -1, "lte": 0}
 """Words that bound a number, with 1 or -1 where the number itself does not pass."""
 
+_ORDER = frozenset(ORDER)
 _FRAME = attrgetter("daily", "for_", "days", "month_days", "zone")
 """What spans of time of one kind have in common."""
 
@@ -71,43 +72,103 @@ def warnings(scenario: Scenario) -> list[Warned]:
         words = next(_alone(scenario, rule), None)
         if words is not None:
             found[rule.id] = Warned(rule, words)
-    tests = {rule.id: {test.path: test for test in rule.when.tests} for rule in scenario.rules}
-    deciding = [(place, rule) for place, rule in enumerate(scenario.rules) if _always_decides(rule)]
-    pairs = ((first, later) for place, first in deciding for later in scenario.rules[place + 1 :])
+    seen = [_Seen.of(rule) for rule in scenario.rules]
+    deciding = [(place, one) for place, one in enumerate(seen) if _always_decides(one.rule)]
+    pairs = ((first, later) for place, first in deciding for later in seen[place + 1 :])
     for first, later in islice(pairs, _MOST_PAIRS):
-        own, others = tests[first.id], tests[later.id]
-        is_apart = any(_excludes(own[path], others[path]) for path in own.keys() & others.keys())
-        if first.stage is later.stage and not is_apart:
-            words = _shadowed(first, own, later, others)
-            if words is not None and not found.keys() & {first.id, later.id}:
-                found[later.id] = Warned(later, words)
+        if first.rule.stage is not later.rule.stage or _are_apart(first.tests, later.tests):
+            continue
+        words = _shadowed(first, later)
+        if words is not None and not found.keys() & {first.rule.id, later.rule.id}:
+            found[later.rule.id] = Warned(later.rule, words)
     return list(found.values())
+
+
+@record
+class _Seen:
+    """A rule with what is asked of it in every pair. ``levels`` are what its outcomes say anything of."""
+
+    rule: Rule
+    tests: _Tests
+    levels: frozenset[str]
+
+    @staticmethod
+    def of(rule: Rule) -> "_Seen":
+        levels = frozenset[str]().union(*(_levels(outcome) for outcome in rule.plan.outcomes))
+        return _Seen(rule, {test.path: test for test in rule.when.tests}, levels)
+
+    @property
+    def quiet(self) -> str:
+        """What it sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
+        return " and ".join(sorted(self.levels)) if self.levels <= _QUIET else ""
+
+
+def _are_apart(own: _Tests, others: _Tests) -> bool:
+    """Whether nothing passes the tests of both rules, as far as that can be known."""
+    return any(_excludes(test, others[path]) for path, test in own.items() if path in others)
 
 
 def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
     """Why a rule never fires, whatever the others do."""
     for test in (*rule.when.tests, *filter(None, (rule.when.nth, rule.when.idle))):
-        lowest, highest = _range({"gte": 1, **test.operands} if test.path in _COUNTED else test.operands)
-        if lowest > highest:
-            yield f"never fires: no value passes its test of {test.path}"
+        yield from _of_no_value(test)
         yield from _not_there_yet(test, rule.operations)
         yield from _in_small_letters(test)
-        if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
-            yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
-        known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
-        if test.path in _PROVIDER_PATHS and test.equals and not test.equals & known:
-            wanted = " or ".join(sorted(map(shown, test.equals)))
-            there = ", ".join(sorted(known))
-            yield f"fires only for a provider created later: {wanted} is not in this file, which has {there}"
-    if isinstance(rule.plan, Always) and (word := _without_effect(rule.plan.outcomes[0])):
+        yield from _of_no_source(rule, test)
+        yield from _of_no_provider(scenario, test)
+    yield from _of_no_effect(rule)
+    yield from _of_no_time(scenario, rule)
+    yield from _of_too_few(rule)
+
+
+def _of_no_value(test: FieldTest) -> Iterator[str]:
+    """Its bounds exclude each other; calls are counted from 1."""
+    operands = {"gte": 1, **test.operands} if test.path in _COUNTED else test.operands
+    lowest, highest = _range(operands)
+    if lowest > highest:
+        yield f"never fires: no value passes its test of {test.path}"
+
+
+def _of_no_source(rule: Rule, test: FieldTest) -> Iterator[str]:
+    """What acts on a charge has the source ``charge``, whatever the charge was made of."""
+    if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
+        yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
+
+
+def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
+    """It names none of the providers that there are when the file's sandbox opens."""
+    if test.path not in _PROVIDER_PATHS or not test.equals:
+        return
+    known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
+    if test.equals.isdisjoint(known):
+        wanted = " or ".join(sorted(map(shown, test.equals)))
+        there = ", ".join(sorted(known))
+        yield f"fires only for a provider created later: {wanted} is not in this file, which has {there}"
+
+
+def _of_no_effect(rule: Rule) -> Iterator[str]:
+    """Its one outcome is the default."""
+    word = _without_effect(rule.plan.outcomes[0]) if isinstance(rule.plan, Always) else None
+    if word is not None:
         yield f"changes nothing by its {word}, which only says what is the default"
-    window, start = rule.when.window, scenario.clock.start if scenario.clock is not None else None
-    end = window.end if window is not None and not window.daily else None
-    if start is not None and end is not None and end <= start:
-        yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
-    most = rule.limit if rule.per is None else None
-    if rule.expect is not None and most is not None and rule.expect.least > most:
-        yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
+
+
+def _of_no_time(scenario: Scenario, rule: Rule) -> Iterator[str]:
+    """Its time is over when the file's clock starts; one of each day never is."""
+    window, clock = rule.when.window, scenario.clock
+    if window is None or window.daily or window.end is None or clock is None or clock.start is None:
+        return
+    if window.end <= clock.start:
+        yield f"never fires: its time ends at {iso(window.end)}, and the clock starts at {iso(clock.start)}"
+
+
+def _of_too_few(rule: Rule) -> Iterator[str]:
+    """It is expected more often than its limit lets it fire; a limit for each key says nothing of all."""
+    if rule.expect is None or rule.limit is None or rule.per is not None:
+        return
+    least = rule.expect.least
+    if least > rule.limit:
+        yield f"cannot fire as often as it is expected to: {least} times, with a limit of {rule.limit}"
 
 
 def _not_there_yet(test: FieldTest, operations: frozenset[str]) -> Iterator[str]:
@@ -156,21 +217,26 @@ def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
     return max([(low, 0), *least]), min([(high, 0), *most])
 
 
-def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
+def _shadowed(first: _Seen, later: _Seen) -> str | None:
     """Why a rule is not asked where it seems to be: an earlier one decides there."""
-    both = first.operations & later.operations
+    rule, other = first.rule, later.rule
+    both = rule.operations & other.operations
     if not both:
         return None
-    quiet = _quiet_words(first)
-    advice = f", which only sets {quiet}: say both in one rule" if quiet else ""
-    before = f"rule '{first.id}' (line {first.line}) decides first{advice}"
-    is_within = _is_within(later.when.window, first.when.window)
-    if is_within and all(path in others and _implies(others[path], test) for path, test in own.items()):
-        where = "" if both == later.operations else f" in {_named(both)}"
-        return f"never fires{where}: {before}"
-    if quiet and first.when.window is None and any(not _levels(outcome) <= _QUIET for outcome in later.plan.outcomes):
-        return f"is not asked wherever both match: {before}"
+    is_within = _is_within(other.when.window, rule.when.window)
+    if is_within and all(
+        path in later.tests and _implies(later.tests[path], test) for path, test in first.tests.items()
+    ):
+        where = "" if both == other.operations else f" in {_named(both)}"
+        return f"never fires{where}: {_decides(first)}"
+    if first.quiet and rule.when.window is None and not later.levels <= _QUIET:
+        return f"is not asked wherever both match: {_decides(first)}"
     return None
+
+
+def _decides(first: _Seen) -> str:
+    advice = f", which only sets {first.quiet}: say both in one rule" if first.quiet else ""
+    return f"rule '{first.rule.id}' (line {first.rule.line}) decides first{advice}"
 
 
 def _always_decides(rule: Rule) -> bool:
@@ -216,17 +282,20 @@ def _follows(given: Mapping[str, Any], word: str, wanted: Any) -> bool:
         return str(given.get(word, "")).startswith(wanted)
     if word == "ends_with":
         return str(given.get(word, "")).endswith(wanted)
+    if word not in ORDER:
+        return False
     (least, most), (lowest, highest) = _range(given), _range({word: wanted})
-    return word in ORDER and least >= lowest and most <= highest
+    return least >= lowest and most <= highest
 
 
 def _excludes(one: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
     if one.equals is not None and other.equals is not None:
         return one.equals.isdisjoint(other.equals)
-    least, most = zip(_range(one.operands), _range(other.operands), strict=True)
-    if max(least) > min(most):
-        return True
+    if not (_ORDER.isdisjoint(one.operands) and _ORDER.isdisjoint(other.operands)):
+        least, most = zip(_range(one.operands), _range(other.operands), strict=True)
+        if max(least) > min(most):
+            return True
     if one.equals is None:
         one, other = other, one
     return one.equals is not None and not any(other.holds(value) for value in one.equals)
@@ -234,12 +303,6 @@ def _excludes(one: FieldTest, other: FieldTest) -> bool:
 
 def _levels(outcome: Outcome) -> set[str]:
     return {one.name for one in fields(outcome) if getattr(outcome, one.name) != getattr(NOTHING, one.name)}
-
-
-def _quiet_words(rule: Rule) -> str:
-    """What a rule sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
-    levels = set().union(*(_levels(outcome) for outcome in rule.plan.outcomes))
-    return " and ".join(sorted(levels)) if levels <= _QUIET else ""
 
 
 def _named(operations: frozenset[str]) -> str:

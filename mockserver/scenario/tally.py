@@ -27,8 +27,12 @@ KEYS = dict[str, Times]
 
 @mutable
 class Tally:
-    """Counters of one rule: calls that met its tests, firings, calls after its sequence ended, the first firing; and
-    those of each key. Of a rule that counts ``per`` period: the one that ``keys`` and ``fired`` count in."""
+    """Counters of one rule: ``calls`` that met its tests, ``hits``, which are all firings that there ever were, calls
+    after its sequence ended, the ``first`` firing, and counters of each key.
+
+    Of a rule that counts ``per`` period ``fired`` are the firings of this ``period`` alone, and so are those of the
+    keys. State documents have these names.
+    """
 
     text: str
     calls: NonNegative

@@ -20,7 +20,16 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, read_part
-from mockserver.scenario.matching import LENGTH, Attempt, Difference, FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.matching import (
+    LENGTH,
+    Attempt,
+    Difference,
+    FieldTest,
+    Patterns,
+    compile_test,
+    known_operators,
+    shown,
+)
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, meaning_of, operations_like, unspaced
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
@@ -126,11 +135,13 @@ def _tests(
             if key == "card":
                 tests += _card_tests(wanted, problems.below(key))
             elif key not in _NOT_TESTS:
-                tests.append(_test_of(key, wanted, operations, declared))
+                tests.append(_test_of(key, wanted, operations, declared, problems.patterns))
     return tuple(tests)
 
 
-def _test_of(key: str, wanted: object, operations: frozenset[str], declared: frozenset[str]) -> FieldTest:
+def _test_of(
+    key: str, wanted: object, operations: frozenset[str], declared: frozenset[str], patterns: Patterns
+) -> FieldTest:
     if not is_test(key):
         keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
         meant = "card" if key.startswith("card.") else f"request.{key}" if key in fields_of(operations) else ""
@@ -141,14 +152,14 @@ def _test_of(key: str, wanted: object, operations: frozenset[str], declared: fro
         return compile_test(key, wanted, overlap(str(wanted)))
     if key == "provider" and declared:
         _declared(wanted, declared)
-    return _test(key, wanted, operations)
+    return _test(key, wanted, patterns, operations)
 
 
-def _test(path: str, wanted: object, operations: frozenset[str] = ALL_OPERATIONS) -> FieldTest:
+def _test(path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS) -> FieldTest:
     known_operators(wanted)
     wanted = _OPERANDS[path](wanted) if path in _OPERANDS else wanted
     known = known_path(path, operations)
-    return compile_test(path, known.kind.wanted(wanted), known.read)
+    return compile_test(path, known.kind.wanted(wanted), known.read, patterns)
 
 
 def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
@@ -160,7 +171,7 @@ def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
             if fact not in CARD_FACTS:
                 hint = nearest(fact, CARD_FACTS) or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
                 raise ValueError(f"unknown key '{fact[:60]}'{hint}")
-            tests.append(_test(f"card.{fact}", value))
+            tests.append(_test(f"card.{fact}", value, problems.patterns))
     return tests
 
 

@@ -117,6 +117,14 @@ HEAD_TOO_LARGE = (
     f"wanted a request line and headers of at most {MOST_HEAD} bytes",
 )
 TIMED_OUT = HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner"
+TLS_REFUSED = (
+    HTTPStatus.BAD_REQUEST,
+    "got a TLS handshake, and this port speaks plain HTTP: call it with http://, or the port of --tls-port with https://",
+)
+"""In the clear: most TLS clients then name what they got (a wrong version number, an HTTP response)."""
+
+_TLS_HANDSHAKE = b"\x16\x03"
+
 CONNECT_REFUSED = HTTPStatus.NOT_IMPLEMENTED, "CONNECT is not served: this server is not a proxy"
 """Of this one, because what follows on its connection is not HTTP."""
 
@@ -322,8 +330,10 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
-                self.logger.warning("Invalid HTTP request received.")
-                self._refuse(*malformed(fault))
+                is_tls = self.scheme == "http" and bytes(piece[:2]) == _TLS_HANDSHAKE
+                refusal = TLS_REFUSED if is_tls else malformed(fault)
+                self.logger.warning(refusal[1] if is_tls else "Invalid HTTP request received.")
+                self._refuse(*refusal)
                 return
 
     def _should_upgrade(self) -> bool:

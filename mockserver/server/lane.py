@@ -1,25 +1,23 @@
 """The fast lane: every speed trick of serving HTTP, in one class over the guarded protocol. ``--no-fast-lane`` serves
-without it: requests then go through uvicorn's parser, a task each, and Starlette's routes.
+without it: requests then go through uvicorn's parser, and a task each.
 
 Nearly every request comes whole, in one packet, with an ordinary head, and is answered without waiting for anything.
 Such a request is read by two regular expressions instead of a parser that calls back for each line, served at once
-without a task of its own, and its answer is written in one go. Its endpoint is looked up in dictionaries made of
-Starlette's routes, right behind the guard. Whatever is not ordinary goes the other way from the first byte that is not.
+without a task of its own, and its answer is written in one go. Whatever is not ordinary goes the other way from the
+first byte that is not.
 """
 
 import asyncio
 import re
-from collections.abc import Awaitable, Coroutine, Generator, Iterable
+from collections.abc import Awaitable, Coroutine, Generator
 from functools import partial
 from typing import Any, TypeAlias
 
-from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.record import entity
 from mockserver.server.guards import GuardedProtocol
-from mockserver.web.app import Application
 from mockserver.web.request import TRANSPORT, Send
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
@@ -92,54 +90,6 @@ def _fields(lines: bytes) -> tuple[Headers, int] | None:
 
 _fields_of = BoundedCache(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
 """Most clients send the same ones with every request."""
-
-
-Endpoints: TypeAlias = dict[str | None, Any]
-"""The endpoints of a path by method, under None the one for all others."""
-
-
-class RouteLookup:
-    """Finds the endpoint of a request as Starlette does, in a time that does not grow with the number of routes: exact
-    paths in one dictionary, paths with placeholders by their length and first segment. ``default`` serves paths that
-    no route has; all routes of a path come before those of another that it matches, so the first path that fits counts.
-    """
-
-    def __init__(self, routes: Iterable[BaseRoute], default: Any) -> None:
-        self._default = default
-        self._exact: dict[str, Endpoints] = {}
-        self._templates: dict[tuple[int, str], dict[re.Pattern[str], Endpoints]] = {}
-        for route in routes:
-            if isinstance(route, Route):
-                table: Any = self._exact if "{" not in route.path else self._templates.setdefault(_key(route.path), {})
-                endpoints = table.setdefault(route.path if table is self._exact else route.path_regex, {})
-                for method in route.methods or (None,):
-                    endpoints.setdefault(method, route.endpoint)
-
-    def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
-        """Serve a request."""
-        endpoint, scope["path_params"] = self.find(scope["method"], scope["path"])
-        return endpoint(scope, receive, send)
-
-    def find(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
-        """The endpoint of an operation, by its tidy path, and the values of its placeholders."""
-        endpoints, parameters = self._exact.get(path), {}
-        if endpoints is None:
-            for pattern, found in self._templates.get(_key(path), {}).items():
-                if (match := pattern.fullmatch(path)) is not None:
-                    endpoints, parameters = found, match.groupdict()
-                    break
-            else:
-                return self._default, parameters
-        return endpoints.get(method) or endpoints[None], parameters
-
-
-def _key(path: str) -> tuple[int, str]:
-    return path.count("/"), path[1:].partition("/")[0]
-
-
-def fast_app(app: Application) -> Any:
-    """The application without Starlette's own router, for requests of HTTP."""
-    return app.guarded(RouteLookup(app.routes, app.router.default))
 
 
 class FastCycle(RequestResponseCycle):
@@ -229,12 +179,7 @@ class StartedCoroutine(Coroutine[Any, Any, None]):
 
 
 class LaneProtocol(GuardedProtocol):
-    """One connection whose ordinary requests take the lane. ``fast_app`` is the application as :func:`fast_app` gives
-    it; without it, that of the configuration."""
-
-    def __init__(self, *args: Any, fast_app: Any = None, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.app = fast_app or self.app
+    """One connection whose ordinary requests take the lane."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""

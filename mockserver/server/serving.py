@@ -27,11 +27,12 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import write_whole
 from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
+from mockserver.adapters.webhook_sender import CONNECTIONS
 from mockserver.domain.record import record, replace
 from mockserver.scenario.scenario import TlsMap
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
-from mockserver.server.lane import LaneProtocol, fast_app
+from mockserver.server.lane import LaneProtocol
 from mockserver.settings import Settings, bracketed
 from mockserver.web.app import Application
 from mockserver.web.request import TRANSPORT
@@ -49,7 +50,7 @@ GRACE_SECONDS = 4
 MOST_CONNECTIONS = 10_000
 """Connections that may be open at a time."""
 
-RESERVE = 128
+RESERVE = CONNECTIONS + 48
 """Open files that are kept for webhooks, for the server's own and for asking whether it lives: half of a few."""
 
 
@@ -71,7 +72,9 @@ class Listeners:
 
     @property
     def tls_address(self) -> str:
-        name = "localhost" if self.settings.host == "127.0.0.1" else bracketed(self.settings.host)
+        near = self.settings.near_host
+        # The name that the published client libraries know.
+        name = "localhost" if near == "127.0.0.1" else bracketed(near)
         return f"https://{name}:{self.settings.tls_port}"
 
     def close(self) -> None:
@@ -80,7 +83,11 @@ class Listeners:
 
 
 def listen(settings: Settings) -> Listeners:
-    """Bind the configured addresses. Raises :class:`CannotListen`."""
+    """Bind the configured addresses. Raises :class:`CannotListen`.
+
+    The plain port is bound once: a client whose connection to ``localhost`` a scenario resets would turn to the other
+    address of the name, and never see the fault.
+    """
     with contextlib.ExitStack() as closing:
         plain = closing.enter_context(_bind(settings.host, settings.port, "--port"))
         settings, tls = replace(settings, port=plain.getsockname()[1]), list[socket.socket]()
@@ -96,7 +103,7 @@ def listen(settings: Settings) -> Listeners:
         return Listeners(settings, plain, tuple(tls))
 
 
-def allow_connections() -> int:
+def raise_open_file_limit() -> int:
     """Raise the limit of open files as far as is useful and allowed; how many connections may be open under it."""
     if sys.platform == "win32":
         return MOST_CONNECTIONS
@@ -125,6 +132,9 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
         if os.name == "posix":
             # Without this a restart has to wait for the last run's closed connections.
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if where[0] == "::":
+            # Every address of the machine, on systems too that would take those of IPv6 alone.
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         bound.bind(where)
         bound.setblocking(False)
     except OSError as problem:
@@ -287,12 +297,12 @@ async def _run(
     finally:
         await server.shutdown(sockets=[bound.plain])
         requests.close()
-    return Exit.STOPPED
+    return Exit.OK
 
 
 def _config(app: Application, *, fast_lane: bool) -> Config:
-    kind = partial(LaneProtocol, fast_app=fast_app(app)) if fast_lane else GuardedProtocol
-    protocol: Any = partial(kind, most=allow_connections(), refuses=app.world.directory.refuses_connection)
+    kind = LaneProtocol if fast_lane else GuardedProtocol
+    protocol: Any = partial(kind, most=raise_open_file_limit(), refuses=app.world.directory.refuses_connection)
     config = Config(
         app,
         http=protocol,

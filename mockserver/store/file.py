@@ -15,6 +15,7 @@ Source: the published format of SQLite's files (database header, write-ahead log
 """
 
 import contextlib
+import errno
 import os
 import sqlite3
 import stat
@@ -26,6 +27,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from secrets import randbelow
+from tempfile import TemporaryFile
 from threading import RLock
 from typing import BinaryIO
 from weakref import WeakSet
@@ -71,6 +73,8 @@ _PUT = """INSERT INTO rows VALUES (?, ?, ?, ?, ?)
 _MAGIC = b"SQLite format 3\x00"
 PAGE = 8_192
 """Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
+_BESIDE = 32_768
+"""Bytes that the database needs beside a file to open it."""
 _LEAST_PAGES = 4
 _MOST_PAGES = 2_000
 """Pages of the log, roughly, at which it is put into the file."""
@@ -207,6 +211,13 @@ class StoreFile:
                 self._into_file()
             self._db.close()
         _OPEN.discard(self)
+
+    def probe(self) -> None:
+        """Write a page that changes nothing. Raises ``NotWritten`` while nothing can be written."""
+        with self._transaction():
+            [version] = self._db.execute("PRAGMA user_version").fetchone()
+            self._db.execute(f"PRAGMA user_version = {version}")
+        self._in_log += 1
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -364,8 +375,19 @@ def _named_failures(path: Path) -> Iterator[None]:
         if code.startswith(_TAKEN):
             raise _in_use(path) from None
         if code.startswith(_UNUSABLE):
-            raise StoreRefused(f"{path} cannot be used: {problem}; it was not changed") from None
+            raise StoreRefused(f"{path} cannot be used: {_full(path) or problem}; it was not changed") from None
         raise StoreDamaged(f"{path} is damaged: {_words(problem)}; it was not changed") from None
+
+
+def _full(path: Path) -> str | None:
+    """That the disk of a file is full; None when it is not. The database says so only of some of its files."""
+    try:
+        with TemporaryFile(dir=path.resolve().parent, buffering=0) as file:
+            file.write(bytes(_BESIDE))
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            return f"the disk is full ({problem.strerror}): make room, and start again"
+    return None
 
 
 def _words(problem: Exception) -> str:
@@ -560,11 +582,26 @@ def fault_of_log(path: Path, file: BinaryIO, version: int) -> str | None:
     whole = _whole_frames(path)
     with log.open("rb") as opened:
         fault = _fault_of_frames(opened, whole)
+        # SQLite puts the pages of a log into the file in their order: one that could not end with that, on a full disk
+        # or as the process ended, has the beginning that the log has.
+        is_begun = fault is None and _has_beginning_of(opened, whole, file)
     if fault is not None:
         return f"{log.name} beside it is damaged: {fault}"
-    is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (not alone & IN_LOG and whole > 1)
+    is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (not alone & IN_LOG and whole > 1 and not is_begun)
     # All of a new file is in its log at first.
     return f"{log.name} beside it is the log of another file" if application and is_other else None
+
+
+def _has_beginning_of(log: BinaryIO, whole: int, file: BinaryIO) -> bool:
+    """Whether the first page of a store is the one that its log had last, with the same counter of changes."""
+    log.seek(0)
+    page, last = _HEADER.unpack(log.read(_HEADER.size))[2], b""
+    for number in range(whole):
+        log.seek(_HEADER.size + number * (_FRAME.size + page))
+        if _FRAME.unpack(log.read(_FRAME.size))[0] == 1:
+            last = log.read(page)
+    file.seek(0)
+    return bool(last) and file.read(len(last)) == last
 
 
 def _whole_frames(path: Path) -> int:

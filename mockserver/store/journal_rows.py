@@ -37,7 +37,13 @@ _DECLINE = Record.of(Decline)
 _PASSED = form_of(tuple[tuple[str, Difference], ...])
 _ASKED = Record(Asked, {"request"})
 _ATTEMPT = Record(Attempt, {"request", "headers", "state", "under_way"})
-_RESULT = Record(Result, {"about", "attempts", "decisions", "ruled", "problem", "answered", "watched", "search_text"})
+_UNKEPT = {
+    *("about", "attempts", "decisions", "ruled", "problem", "answered", "watched", "search_text"),
+    "undocumented",
+}
+"""What is written beside a result, follows from something else, or has been judged by then."""
+
+_RESULT = Record(Result, _UNKEPT)
 
 
 class PersistenceContext(Protocol):
@@ -59,7 +65,7 @@ class PersistenceContext(Protocol):
         """The fields of a request as plain data, without the text that the journal keeps anyway where the name of the
         operation says how to read it: an entry that cannot be sent again has none."""
 
-    def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
+    def read(self, stored: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
         """The same fields again."""
 
     def place_of(self, scenario: Scenario) -> str:

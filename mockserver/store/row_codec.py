@@ -3,7 +3,7 @@ order; one of a union begins with its name.
 
 What is written follows from the type of each value, what is read from annotations. Rows are checked by their sums, so
 their values are taken as they are. A record may gain fields with defaults at its end without another format of the
-file (``file.FORMAT``); any other change of its fields needs one.
+file (``file.FORMAT``); any other change of its fields needs one, and ``tests/store/test_record_order.py`` asks for it.
 
 A number of a card stands for its facts, which a sandbox has once. Amounts are texts, instants whole microseconds, those
 with tenths of one texts.
@@ -203,25 +203,34 @@ def _read_one_of(members: Sequence[type]) -> Read | None:
 
 
 class Record:
-    """The form of a dataclass without some of its fields, which must have defaults. The place of a row in its table is
-    not written either: it follows from the number of the row."""
+    """The form of a dataclass without some of its fields, which must have defaults: the list of those
+    with the ``names``, in this order. The place of a row in its table is not written either: it
+    follows from the number of the row.
+
+    Nothing in a row says which field a value is of. A field that is put between others would take the
+    value of the next one in every file that there is; ``tests/store/record_fields.txt`` keeps the
+    order.
+    """
 
     def __init__(self, cls: type, left_out: Collection[str] = ()) -> None:
         names = [one.name for one in fields(cls) if one.init and one.name != "seq"]
-        self._names = [name for name in names if name not in left_out]
-        self._cls, self._begin = cls, int(cls in _UNITED)
-        self._is_whole = self._names == names
-        get = attrgetter(*self._names)
-        self._values = get if len(self._names) > 1 else lambda value: (get(value),)
+        self.cls = cls
+        self.names = [name for name in names if name not in left_out]
+        self._begin = int(cls in _UNITED)
+        self._is_whole = self.names == names
+        get = attrgetter(*self.names)
+        self._values = get if len(self.names) > 1 else lambda value: (get(value),)
         hints = get_type_hints(cls)
-        self._any = [place for place, name in enumerate(self._names) if _is_any(hints[name])]
+        self._any = [place for place, name in enumerate(self.names) if _is_any(hints[name])]
         self.write: Write = self._write if self._any or self._begin else self._values
 
     @staticmethod
-    @by_type
     def of(cls: type) -> Record:
         """The form of all fields of a dataclass."""
-        return Record(cls)
+        known = RECORDS.get(cls)
+        if known is None:
+            known = RECORDS[cls] = Record(cls)
+        return known
 
     def _write(self, value: Any) -> object:
         values = [*self._values(value)]
@@ -232,21 +241,21 @@ class Record:
     @cached_property
     def _reads(self) -> Sequence[tuple[int, Read]]:
         # Not before it is asked for: a type may hold values of itself.
-        hints = get_type_hints(self._cls)
-        reads = ((place, _read_of(hints[name])) for place, name in enumerate(self._names))
+        hints = get_type_hints(self.cls)
+        reads = ((place, _read_of(hints[name])) for place, name in enumerate(self.names))
         return [(place, read) for place, read in reads if read is not None]
 
     def read(self, raw: Any, cards: CardRegistry) -> Any:
         """The value of such a list. Raises ``ValueError``, ``LookupError``, ``TypeError`` or ``ArithmeticError`` for
         anything else."""
         if type(raw) is not list:
-            raise ValueError(f"wanted the fields of a {self._cls.__name__}")
-        if self._cls in _SHARED:
+            raise ValueError(f"wanted the fields of a {self.cls.__name__}")
+        if self.cls in _SHARED:
             return self._alike(raw, cards)
         return self._made(raw, cards)
 
     def _alike(self, raw: Any, cards: CardRegistry) -> Any:
-        key = self._cls, json_text(raw)
+        key = self.cls, json_text(raw)
         known = cards.alike.get(key)
         if known is None:
             if len(cards.alike) >= _MOST_ALIKE:
@@ -255,8 +264,12 @@ class Record:
         return known
 
     def _made(self, raw: Any, cards: CardRegistry) -> Any:
-        values = raw[self._begin : self._begin + len(self._names)]
+        values = raw[self._begin : self._begin + len(self.names)]
         for place, read in self._reads:
             if place < len(values) and (held := values[place]) is not None:
                 values[place] = read(held, cards)
-        return self._cls(*values) if self._is_whole else self._cls(**dict(zip(self._names, values, strict=False)))
+        return self.cls(*values) if self._is_whole else self.cls(**dict(zip(self.names, values, strict=False)))
+
+
+RECORDS: dict[type, Record] = {}
+"""The forms of all fields that were asked for, by class: as many as there are classes."""

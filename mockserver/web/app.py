@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -23,9 +24,10 @@ from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PageEndpoint
 from mockserver.web.pages import PAGE_ROUTES
+from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.routes import ROUTES
 from mockserver.web.runner import Ticker
-from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
+from mockserver.web.unrouted import PathRow, starlette_routes
 from mockserver.web.upkeep import Freeing, drop_idle
 from mockserver.web.world import World
 
@@ -59,8 +61,9 @@ class Application(Starlette):
         super().__init__(routes=routes, lifespan=lambda _: self.lifespan())
         self.router.redirect_slashes = False
         self.router.default = unrouted
-        world.prepare = lambda sandbox: prepare(sandbox, routes)
-        world.set_up = lambda sandbox, scenario, by: set_up(sandbox, routes, scenario, by)
+        self.lookup = lookup = RouteLookup(routes, self.router)
+        world.prepare = partial(prepare, world, lookup)
+        world.set_up = partial(set_up, world, lookup)
         if settings.store is not None:
             world.store = store = self._opened(settings.store, settings.store_sync)
             world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()
@@ -74,24 +77,26 @@ class Application(Starlette):
         context = self.store_references(file.rows(SERVER))
         return Store(file, world.sandboxes, context, world.real_clock, world.runner.changed)
 
+    def add_paths(self, rows: Iterable[PathRow]) -> None:
+        """Serve further paths, each of which refuses all methods but its own."""
+        routes, _ = starlette_routes(rows, self.world)
+        self.routes.extend(routes)
+        self.lookup.add(routes)
+
     def build_middleware_stack(self) -> ASGIApp:
         """The routes behind the guard alone, which answers errors too: where a scenario cuts an answer, nobody may."""
-        return self.guarded(self.router)
-
-    def guarded(self, app: ASGIApp) -> ASGIApp:
-        """An application behind the guard of this one."""
-        return Guard(app, self.world, self.public_methods)
+        return Guard(self.lookup, self.world, self.public_methods)
 
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""
-        routes, _ = routes_at(self.routes, path)
-        public = [one for one in routes if isinstance(one.endpoint, OperationEndpoint) and one.endpoint.route.is_public]
-        return [method for route in public for method in sorted(route.methods or ())]
+        found = self.lookup.at(path)
+        by_method = found[0].by_method if found is not None else {}
+        return [method for method, endpoint in by_method.items() if _is_public(endpoint)]
 
     def path_of(self, method: str, path: str) -> str | None:
         """The path of an operation as its table has it, with placeholders; None where there is no operation."""
-        routes, _ = routes_at(self.routes, path)
-        return next((route.path for route in routes if method in (route.methods or ())), None)
+        found = self.lookup.at(path)
+        return found[0].path if found is not None and method in found[0].by_method else None
 
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
@@ -138,6 +143,10 @@ class Application(Starlette):
             world.sandboxes.on_leave = lambda sandbox: None
             if store is not None:
                 await store.close()
+
+
+def _is_public(endpoint: object) -> bool:
+    return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 def webhook_dispatcher(world: World) -> WebhookDispatcher:

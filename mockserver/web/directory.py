@@ -23,8 +23,7 @@ from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario, ScenarioReader
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
-from mockserver.wire.jsonio import dumps
-from mockserver.wire.webhooks import webhook_body
+from mockserver.wire.webhooks import webhook_body, webhook_text
 
 Headers = Mapping[str, str]
 
@@ -53,7 +52,7 @@ class Directory:
         self.ready_problems: list[str] = []
         self.has_upload_rules = False
         self._cuts_connections = True
-        self.server_config = _server_config(settings)
+        self.server_config = _server_config(settings, real_clock())
         self.config = self.config_of(reader.load())
         self.connections = Director(self.config.rules, self.config.seed, CONNECTION)
         self.config.counts.name(self.config.rules.by_id)
@@ -133,6 +132,9 @@ class Directory:
             real = self._real_clock()
             if not any(scenario.clock for scenario in scenarios):
                 config = _keeping_time(config, sandbox, real)
+            elif config.clock == ClockPlan(mode=ClockMode.MANUAL):
+                # It says that time stands, not when: it stands where it is.
+                config = replace(config, clock=ClockPlan(sandbox.clock.read(real), ClockMode.MANUAL))
             return self.sandboxes.reopen(sandbox.key, replace(sandbox.beginning, config=config), real)
         _check_clock(sandbox, scenarios)
         sandbox.apply_config(config)
@@ -232,16 +234,17 @@ def _prepared(config: SandboxConfig) -> SandboxConfig:
     return config
 
 
-def _server_config(settings: Settings) -> ServerConfig:
-    """The settings of the same names, and what others of them amount to."""
+def _server_config(settings: Settings, started: Micros) -> ServerConfig:
+    """The settings of the same names, and what others of them amount to; the server ``started`` at that instant."""
     return made_of(
         ServerConfig,
         settings,
         assumed=Assumed(Profile(settings.profile)),
         clock=_plan_of(settings.clock),
+        started=started,
         public_url=settings.url,
         render=webhook_body,
-        write=dumps,
+        write=webhook_text,
         findings=Policy() if settings.findings == "on" else None,
     )
 
@@ -278,7 +281,8 @@ def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
 
 
 def _plan_of(clock: str) -> ClockPlan:
-    """The clock of ``--clock``: real, manual (standing still at the opening), or standing still at a given instant."""
+    """The clock of ``--clock``: real, manual (standing still since the server started), or standing still at a given
+    instant."""
     if clock in (ClockMode.REAL, ClockMode.MANUAL):
         return ClockPlan(mode=ClockMode(clock))
     return ClockPlan(start=parse_instant(clock), mode=ClockMode.MANUAL)

@@ -25,6 +25,7 @@ from mockserver.web.access import OPERATION, QUIET_PATHS, REFUSED, STATUS, Acces
 from mockserver.web.request import ASKED_PATH, RawHeader, are_usual, is_foreign, send_json, tidied
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
+from mockserver.wire.content import coding_fault
 
 _CONTROL, _INBOX = "__admin", "__inbox"
 _WEBHOOK = b"x-payfurl-signature"
@@ -174,6 +175,9 @@ class Guard:
             return refusal
         if _WEBHOOK in headers:
             return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "XPayfurlSignature", CONTROL_WORDS
+        fault = coding_fault(headers.get(b"content-encoding", b"").decode("latin-1"))
+        if fault is not None:
+            return 415, Code.VALIDATION_ERROR, "Unsupported Media Type", "ContentEncoding", fault
         length = headers.get(b"content-length", b"0")
         given = headers.get(b"content-type", b"").split(b";")[0].strip().lower().decode("latin-1")
         if given not in _TYPES and (given or length != b"0" or b"transfer-encoding" in headers):

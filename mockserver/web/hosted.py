@@ -23,7 +23,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.money import MAX_INTEGER_DIGITS, Currency, currency, places
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
-from mockserver.domain.record import mutable
+from mockserver.domain.record import mutable, record
 from mockserver.domain.sources import ChallengeAnswer, Instrument
 from mockserver.domain.states import ChargeState
 from mockserver.domain.token import Token
@@ -38,6 +38,24 @@ from mockserver.wire.profile import profile_of
 
 _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
 _VIEW = re.compile(r"[0-9a-f]{24}")
+
+
+@record
+class Bounds:
+    """The smallest and the largest amount of a currency that a payer may choose; 0 is no largest."""
+
+    currency: Currency
+    least: Decimal
+    most: Decimal
+
+    @property
+    def words(self) -> str:
+        at_least = f"at least {self.least:f}"
+        return f"{at_least} and at most {self.most:f}" if self.most else at_least
+
+    def has(self, amount: Decimal) -> bool:
+        """Whether an amount is within them."""
+        return amount >= self.least and (not self.most or amount <= self.most)
 
 
 @mutable
@@ -149,10 +167,18 @@ def _faults_of_form(view: _View, kind: str) -> dict[str, str]:
     """What is wrong with the form as it was typed: all of it, where the service names one kind of fault at a time."""
     faults = {}
     if view.link.amount is None:
-        faults = amount_faults(amount_typed(view.form.get("amount", "")), currency(_currency(view)))
+        amount = amount_typed(view.form.get("amount", ""))
+        faults = amount_faults(amount, _bounds(view))
     if kind == LinkPaymentType.CARD.value:
         faults |= card_faults(*_card(view.form).values())
     return faults
+
+
+def _bounds(view: _View) -> Bounds:
+    """Between which amounts a payer may choose (assumptions ``amount.minimum``, ``amount.maximum``)."""
+    assumed, money = view.sandbox.assumed, currency(_currency(view))
+    least = assumed["amount.minimum"]
+    return Bounds(money, money.unit if least is None else least, assumed["amount.maximum"])
 
 
 def _currency(view: _View) -> str:
@@ -382,8 +408,10 @@ _DECLINES: Mapping[int, str] = {
 }
 """What a payer may know of a decline: not that a card is reported stolen, nor that a payment looks like fraud."""
 
-_FIELDS = {"CardNumber": "This card is not taken here.", "ExpiryDate": "This card has expired."}
+_REFUSED = {"CardNumber": "This card is not taken here.", "ExpiryDate": "This card has expired."}
+"""Why a field is refused that is well typed: only the service knows its cards and the day."""
 
+CHECK = "This is not taken. Please check it."
 MISSING = "Please fill this in."
 _DATE = re.compile(r"(\d{1,2})[^\d]?(\d{2}|20\d{2})")
 _COMMA_FOR_POINT = re.compile(r"(\d+),(\d{1,2})")
@@ -437,18 +465,19 @@ def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str
     return {name: words if typed else MISSING for name, typed, is_sound, words in fields if not (typed and is_sound)}
 
 
-def amount_faults(amount: str, currency: Currency) -> dict[str, str]:
-    words = ""
+def amount_faults(amount: str, bounds: Bounds) -> dict[str, str]:
+    """What is wrong with the amount that a payer has chosen."""
+    money, words = bounds.currency, ""
     if not amount:
         words = MISSING
     elif not _PLAIN.fullmatch(amount):
         words = "Please write an amount in plain digits, such as 12.50."
     elif len(amount.partition(".")[0]) > MAX_INTEGER_DIGITS:
         words = "This amount is too large."
-    elif places(Decimal(amount)) > currency.digits:
-        words = f"{currency.code} has {currency.digits or 'no'} digits after the point."
-    elif not Decimal(amount):
-        words = f"Please pay at least {currency.unit}."
+    elif places(Decimal(amount)) > money.digits:
+        words = f"{money.code} has {money.digits or 'no'} digits after the point."
+    elif not bounds.has(Decimal(amount)):
+        words = f"Please pay {bounds.words}."
     return {"Amount": words} if words else {}
 
 
@@ -479,21 +508,13 @@ def refusal_of(body: Any) -> str:
 
 
 def faults_of(body: Any) -> dict[str, str]:
-    """What the service finds wrong with the fields of a form that is well typed, by the last part of their names;
-    ``body`` is the error's."""
+    """The fields that the service refuses, each with what a payer may hear of it, by the last part of their names:
+    what it says itself is for those who write programs. ``body`` is the error's. What the form shows by itself
+    (``_faults_of_form``) is told better there."""
     if not isinstance(body, dict):
         return {}
-    if body.get("code") == Code.INVALID_CARD_NUMBER and not body.get("details"):
-        return {"CardNumber": _field_words("CardNumber", "")}
-    faults = ((name.rpartition(".")[2], text) for name, text in (body.get("details") or {}).items())
-    return {name: _field_words(name, text) for name, text in faults}
-
-
-def _field_words(name: str, text: str) -> str:
-    if text == "wanted a text that is not empty" or text.startswith("required"):
-        return MISSING
-    if name in _FIELDS:
-        return _FIELDS[name]
-    wanted = text.partition(", ")[2] if text.startswith("got ") else text
-    wanted = wanted.replace("wanted at least", "please pay at least").replace("wanted ", "please write ")
-    return f"{wanted[:1].upper()}{wanted[1:]}."
+    refused = list(body.get("details") or ())
+    if body.get("code") == Code.INVALID_CARD_NUMBER and not refused:
+        refused = ["CardNumber"]
+    names = (name.rpartition(".")[2] for name in refused)
+    return {name: _REFUSED.get(name, CHECK) for name in names}

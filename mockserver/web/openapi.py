@@ -14,6 +14,7 @@ from typing import Any
 from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
 from mockserver.domain.record import read_table, record
+from mockserver.web.operations.charges import charge_wallet
 from mockserver.web.operations.route import Route
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
@@ -101,10 +102,20 @@ def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
         "responses": _responses(row, schemas, assumed),
     }
     if row.is_public:
-        shown["security"] = [{"publicKey": []}, {"secretKey": []}]
+        shown["security"] = _security(row, assumed)
     if row.body is not None:
         shown["requestBody"] = schemas.request(row.body, schemas.example(schemas.body(row.body)), [JSON])
     return shown
+
+
+def _security(row: Route[Any, Any], assumed: Assumed) -> list[dict[str, list[str]]]:
+    """The keys that open an operation of browsers, each alone.
+
+    Those of a wallet follow the assumption ``charge.wallet_key``.
+    """
+    public, secret = {"publicKey": list[str]()}, {"secretKey": list[str]()}
+    is_public_alone = row.handle is charge_wallet and assumed["charge.wallet_key"] == "public_key"
+    return [public] if is_public_alone else [public, secret]
 
 
 def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
@@ -138,7 +149,7 @@ def _links(row: Route[Any, Any]) -> dict[str, Any]:
 def _refusals(row: Route[Any, Any], assumed: Assumed) -> set[int]:
     found = {400, 401, 405}
     if row.body is not None:
-        found.add(413)
+        found |= {413, 415}
     if "{" in row.path:
         found.add(assumed["error.not_found"])
         if row.method != "GET":

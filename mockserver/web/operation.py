@@ -7,17 +7,24 @@ the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from starlette.routing import BaseRoute
-
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
+from mockserver.domain.errors import (
+    Invalid,
+    Problem,
+    ProviderRefused,
+    Refused,
+    UnknownPath,
+    UnsupportedMedia,
+    invalid,
+    problem,
+)
 from mockserver.domain.record import replace
 from mockserver.engine import due, idempotency, later, step_effects
 from mockserver.engine.result import Asked, Unreached
@@ -31,13 +38,22 @@ from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
 from mockserver.web.operations.route import OperationCall, Route
-from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
+from mockserver.web.request import (
+    JSON_TYPE,
+    NOSNIFF,
+    Reply,
+    Request,
+    Unanswerable,
+    asked,
+    refusal,
+    tidied,
+)
+from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
-from mockserver.web.unrouted import routes_at
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
-from mockserver.wire import refusals
+from mockserver.wire import content, refusals
 from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal, stray_fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
@@ -167,34 +183,39 @@ class OperationEndpoint(Endpoint):
     def _begin(
         self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
-        call = sandbox.director.count(self.op) if is_counted else None
-        asked = Asked(self.op, True, request.headers, request.path, fields, call)
+        director = sandbox.director
+        call = director.count(self.op) if is_counted else None
+        asked = Asked(self.op, True, request.headers, request.path, fields, call, is_setup=director.is_setting_up)
         if sandbox.config.rules.connections and request.client is not None:
             asked = replace(asked, connection=f"{request.client[0]}:{request.client[1]}")
         request.step = step = Step(sandbox, asked)
-        if sandbox.config.rules.overlaps and is_counted:
+        if sandbox.config.rules.overlaps and call is not None:
             sandbox.holding.in_flight[id(step)] = step
         if request.decided is not None:
             step.result.note(request.decided)
         return step
 
-    def arrive(
-        self, request: Request, sandbox: Sandbox, *, is_setup: bool = False
-    ) -> tuple[Step, Transport | Reply | None]:
-        """Read the request and ask the rules of arrival: its step, and what holds it up or what it is answered already.
-        A set-up call suffers no fault and has no number among the calls of its operation."""
+    def arrive(self, request: Request, sandbox: Sandbox) -> tuple[Step, Transport | Reply | None]:
+        """Read the request and ask the rules of arrival: its step, and what holds it up or what it is answered
+        already."""
         try:
-            step = self._begin(request, sandbox, self._read(request, sandbox), is_counted=not is_setup)
+            _check_coding(request)
+            if _is_as_documented(request):
+                step = self._begin(request, sandbox, self._read(request, sandbox))
+            else:
+                step = self._begin(request, sandbox)
+                _check_form(request, step)
+                step.learn(self._read(request, sandbox))
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
                 return step, None
             # Before anything happens.
             fault = step.ask(Stage.ARRIVAL, step.attempt(self.op, subject=step.asked.named)).outcome.transport
         except Unanswerable as refused:
-            step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
+            step = request.step or self._begin(request, sandbox)
             self._note_ignored(step, request)
             return step, self._refused(request, step, refused)
-        if fault is None or fault.at is not At.RECEIVE or is_setup:
+        if fault is None or fault.at is not At.RECEIVE:
             return step, None
         self._note_ignored(step, request)
         return step, fault if fault.goes_on else Reply(None, b"", step, fault)
@@ -317,6 +338,39 @@ class OperationEndpoint(Endpoint):
             return None
 
 
+def _check_coding(request: Request) -> None:
+    """Raises ``UnsupportedMedia`` for a body that is compressed, which is never read."""
+    coding = request.headers.get("content-encoding")
+    fault = content.coding_fault(coding) if coding is not None and request.raw else None
+    if fault is not None:
+        raise UnsupportedMedia("ContentEncoding", fault)
+
+
+def _is_as_documented(request: Request) -> bool:
+    """Whether path and body are sent in the form of the document, as most are."""
+    if "//" in request.resource:
+        return False
+    return not request.raw or content.is_json(request.headers.get("content-type", ""))
+
+
+def _check_form(request: Request, step: Step) -> None:
+    """Take what is sent in another form than the document's, or refuse it, as the assumptions say.
+
+    Raises ``UnknownPath``, ``UnsupportedMedia``.
+    """
+    if "//" in request.resource:
+        words = f"got doubled slashes, wanted {tidied(request.resource)}"
+        is_merged = step.assume("request.doubled_slashes") == "merged"
+        if not step.takes("Path", words, by_assumption=is_merged):
+            raise UnknownPath(words)
+    media = request.headers.get("content-type", "")
+    if request.raw.strip() and not content.is_json(media):
+        words = content.media_words(media)
+        is_ignored = step.assume("request.content_type") == "ignored"
+        if not step.takes("ContentType", words, by_assumption=is_ignored):
+            raise UnsupportedMedia("ContentType", words)
+
+
 def _fault_of_answer(step: Step) -> Transport | None:
     """The fault that strikes the answer of a step that has happened."""
     for decision in step.result.decisions:
@@ -337,31 +391,37 @@ def _again(step: Step, status: int, text: str, fault: Transport | None = None) -
 _ANSWERED = {"content-type": "application/json; charset=utf-8"}
 _SUCCESS = ReplyMap()
 _NO_OPERATION = "a set-up call must be an operation of the payments API"
+_HINT = "no rule of a scenario hears a set-up call: a test value makes one fail, such as metadata.mock: expired_card"
 
 
-def prepare(sandbox: Sandbox, routes: Sequence[BaseRoute]) -> None:
+def prepare(world: World, lookup: RouteLookup, sandbox: Sandbox) -> None:
     """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
     call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
         answers: dict[str, object] = {}
-        for name, wanted in _calls(scenario, answers):
-            status, answer = _run(sandbox, routes, wanted)
-            _take(name, wanted, status, answer, answers)
+        with sandbox.director.during_set_up():
+            for name, wanted in _calls(scenario, answers):
+                due.run_due(sandbox, sandbox.clock.read(world.real_clock()))
+                _take(name, wanted, *_made(sandbox, lookup, wanted), scenario, answers)
         if answers:
             sandbox.setup[scenario.name] = answers
 
 
-async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenario, by: str) -> list[dict[str, object]]:
-    """Ask the set-up calls of a scenario now, as requests that the journal says were sent ``by`` something, under the
-    rules in force: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
+async def set_up(
+    world: World, lookup: RouteLookup, sandbox: Sandbox, scenario: Scenario, by: str
+) -> list[dict[str, object]]:
+    """Make the set-up calls of a scenario now, at one instant, as requests that the journal says were sent ``by``
+    something: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
     answers, made = dict[str, object](), list[dict[str, object]]()
-    for name, wanted in _calls(scenario, answers):
-        found = _request(sandbox, routes, wanted)
-        if found is None:
-            raise invalid({name: _NO_OPERATION})
-        status, raw = await found[0].send(found[1], by)
-        _take(name, wanted, status or 0, loads(raw) if status else None, answers)
-        made.append({"call": str(wanted), "status": status})
+    # What others have made due is no part of it.
+    await world.runner.catch_up(sandbox)
+    present = world.sandboxes.present(sandbox)
+    with present.director.during_set_up():
+        for name, wanted in _calls(scenario, answers):
+            status, answer = _made(present, lookup, wanted, by)
+            _take(name, wanted, status, answer, scenario, answers)
+            made.append({"call": str(wanted), "status": status})
+    await world.runner.catch_up(present)
     return made
 
 
@@ -372,44 +432,51 @@ def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[
         try:
             yield name, ready(call, answers)
         except LookupError as missing:
-            raise invalid({name: str(missing)}) from None
+            raise invalid({name: f"{missing}{_of(scenario)}"}) from None
 
 
-def _take(name: str, wanted: CallMap, status: int, answer: object, answers: dict[str, object]) -> None:
+def _of(scenario: Scenario) -> str:
+    """Whose set-up it is, as several scenarios may have one."""
+    return f" (set-up of {scenario.name})"
+
+
+def _take(
+    name: str, wanted: CallMap, status: int, answer: object, scenario: Scenario, answers: dict[str, object]
+) -> None:
     """Keep an answer that is as expected, else refuse it."""
-    faults = unexpected(wanted.expect or _SUCCESS, status, _ANSWERED, answer)
+    expected = wanted.expect or _SUCCESS
+    faults = unexpected(expected, status, _ANSWERED, answer)
     if faults and wanted.expect is None and isinstance(answer, dict):
         reason = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
-        raise invalid({name: f"{wanted} answered {status}: {reason}"})
+        raise invalid({name: f"{wanted} answered {status}: {reason}{_of(scenario)}"})
     if faults:
-        raise invalid({name: f"{wanted}: {'; '.join(faults)}"})
+        # Most likely a rule was meant to refuse it.
+        should_fail = status < 400 <= (expected.status or 0)
+        told = [*faults, _HINT] if should_fail else faults
+        raise invalid({name: f"{wanted}: {'; '.join(told)}{_of(scenario)}"})
     if wanted.id is not None:
         answers[wanted.id] = answer
 
 
-def _request(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[OperationEndpoint, Request] | None:
-    """The operation of a call and the request for it; None for what is no operation."""
+def _made(sandbox: Sandbox, lookup: RouteLookup, call: CallMap, by: str | None = None) -> tuple[int, object]:
+    """Make a set-up call, and what is due at once because of it: status and body of the answer, read as a client reads
+    them. The journal keeps one that was sent ``by`` something."""
     target = urlsplit(call.path)
     path = unquote(target.path)
-    found, parameters = routes_at(routes, path)
-    endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
+    endpoints, parameters = lookup.at(path) or (None, {})
+    endpoint = None if endpoints is None else endpoints.by_method.get(call.method)
     if not isinstance(endpoint, OperationEndpoint):
-        return None
-    headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
-    query = target.query.encode()
-    return endpoint, Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
-
-
-def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[int, object]:
-    """Status and body of the answer, read as a client reads them."""
-    found = _request(sandbox, routes, call)
-    if found is None:
         return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION})
-    endpoint, request = found
-    due.run_due(sandbox, sandbox.clock.read(endpoint.world.real_clock()))
-    step, arrived = endpoint.arrive(request, sandbox, is_setup=True)
+    headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
+    if by is not None:
+        headers[SENT_BY] = by
+    query = target.query.encode()
+    request = Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
+    step, arrived = endpoint.arrive(request, sandbox)
     reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, step)
-    if reply.status is None:
-        reason = {"Rule": "a rule of a scenario stops it before anything happens"}
-        return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, call.path, reason)
-    return reply.status, loads(reply.text())
+    text = reply.text()
+    if by is not None:
+        endpoint.note(request, step, reply, text)
+    due.run_due(sandbox, sandbox.now)
+    # Built-in test values spoil no answer: there is always one.
+    return cast(int, reply.status), loads(text)

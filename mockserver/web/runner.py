@@ -175,6 +175,11 @@ class Runner:
         self.turn: Callable[[Sandbox], Awaitable[None]] = lambda _: asyncio.sleep(0)
         self._report = report
 
+    async def aside(self, make: Callable[[], T]) -> T:
+        """What takes half a second to make when it is first asked for: in a thread while the application is served, as
+        others must not wait so long."""
+        return await asyncio.to_thread(make) if self.dispatcher is not None else make()
+
     def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
         """Run a slice of the work that is due, by now or when the machine's time is ``real``; send what is to be
         sent."""

@@ -52,14 +52,20 @@ class StoreReferences:
             return [request.is_body, request.commas] if is_named else write_plain(dict(request))
         return write_plain(request)
 
-    def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
-        if isinstance(kept, dict):
-            plain: Mapping[str, object] = read_plain(kept)
+    def read(self, stored: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
+        """The fields of a request again. ``write`` has stored them all as plain data, or only how
+        the text that the journal has is read: as a body or a query, with decimal commas or without."""
+        if isinstance(stored, dict):
+            plain: Mapping[str, object] = read_plain(stored)
             return plain
-        [is_body, commas] = kept if isinstance(kept, list) else (True, False)
+        # ``write`` stores nothing else; whatever it is, it is read as a body.
+        is_body, decimal_commas = stored if isinstance(stored, list) else (True, False)
         route = endpoint.route if isinstance(endpoint, OperationEndpoint) else None
-        model = (route.body if is_body else route.query) if route is not None else None
-        return Fields(model or Body, raw if is_body else query, is_body=is_body, commas=commas)
+        if is_body:
+            model = route.body if route is not None else None
+            return Fields(model or Body, raw, is_body=True, commas=decimal_commas)
+        model = route.query if route is not None else None
+        return Fields(model or Body, query, is_body=False, commas=decimal_commas)
 
     def place_of(self, scenario: Scenario) -> str:
         """The place of a scenario in the store; the next commit writes a new one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import BaseRoute, Route
 from starlette.websockets import WebSocketClose
 
 from mockserver.domain.codes import Code
@@ -18,7 +18,7 @@ from mockserver.domain.masking import mask_start, star_key
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.request import JSON_TYPE, NO_STORE, NOSNIFF, Receive, Reply, Request, Scope, Send, decoded, tidied
+from mockserver.web.request import JSON_TYPE, NO_STORE, NOSNIFF, Receive, Reply, Request, Scope, Send
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 
@@ -40,17 +40,6 @@ def starlette_routes(rows: Iterable[PathRow], world: World) -> tuple[list[BaseRo
         routes.append(Route(path, Unrouted(world, templates, methods), name=NO_OPERATION))
     in_order = sorted(paths, key=lambda path: path.count("{"))
     return [route for path in in_order for route in paths[path]], Unrouted(world, templates)
-
-
-def routes_at(routes: Iterable[BaseRoute], path: str) -> tuple[list[Route], dict[str, str]]:
-    """The routes of the first path that fits, without the one that refuses, and the values of its placeholders."""
-    scope, found, parameters = {"type": "http", "method": "", "path": tidied(path)}, list[Route](), dict[str, str]()
-    for route in routes:
-        match, said = route.matches(scope)
-        if isinstance(route, Route) and match is Match.PARTIAL and (not found or found[0].path == route.path):
-            found.append(route)
-            parameters = decoded(said["path_params"])
-    return found, parameters
 
 
 NO_OPERATION = "none"

@@ -14,7 +14,6 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
-from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
 from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.step import KINDS, Step
@@ -22,7 +21,7 @@ from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.intents import MOVES
 from mockserver.findings.ledger import Finding
 from mockserver.findings.request_checks import ALSO_TAKEN
-from mockserver.findings.watch import READS, Watch
+from mockserver.findings.watch import Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
@@ -47,32 +46,13 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
     if asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
         _asked_by_others(step, watch)
         return
-    entry, headers = sandbox.journal.last, asked.headers
-    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    # While the clock stands, a week of reads takes no time.
-    pace = None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
-    where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
-    if not is_browser and _went_well(step, reply) and watch.passes(request.raw, where, headers):
-        if asked.op in READS and (subject := _subject_of(step)) is not None:
-            watch.read(asked.op, subject, entry, sandbox.now, pace)
-        return
-    call = Call(
-        entry=entry,
-        at=sandbox.now,
-        real=real_clock(),
-        op=asked.op,
-        request=asked.request,
-        path=asked.path,
-        text=request.raw,
-        where=where,
-        headers=headers,
-        answer=answer,
-        unknown=request.unknown,
-        pace=pace,
-        is_browser=is_browser and not is_own_page(headers),
-        is_late=sandbox.past is not None and step.result.lag != 0,
-    )
-    watch.called(_answered(_done(call, step), step, reply.fault))
+    call = _call_of(request, step, answer, real_clock())
+    if not _is_plainly_answered(step, reply.fault):
+        call = _answered(call, step, reply.fault)
+    if call.is_open:
+        # Whoever ends the answer tells so by ``ended``.
+        step.result.watched = call.entry
+    watch.called(call)
 
 
 def _asked_by_others(step: Step, watch: Watch) -> None:
@@ -83,53 +63,62 @@ def _asked_by_others(step: Step, watch: Watch) -> None:
             watch.moved(event, step.sandbox.journal.last)
 
 
-def _done(call: Call, step: Step) -> Call:
-    """A call with what it has done."""
-    result = step.result
+def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
+    """A call with what it has done; of its answer as of one that goes out plainly."""
+    sandbox, asked, result, headers = step.sandbox, step.asked, step.result, step.asked.headers
+    op = asked.op
     charge, batch = result.about.get("charge"), result.about.get("batch")
     code = result.problem["code"] if result.problem is not None else None
-    return replace(
-        call,
+    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
+    return Call(
+        sandbox.journal.last,
+        sandbox.now,
+        real,
+        op,
+        asked.request,
+        asked.path,
+        text=request.raw,
+        where=f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource,
+        headers=headers,
+        answer=answer,
         code=code,
         charge=charge if isinstance(charge, Charge) else None,
-        instrument=_instrument_of(step) if charge is None and call.op == "charge.create" else None,
+        instrument=_instrument_of(step) if charge is None and op == "charge.create" else None,
         subject=_subject_of(step),
         events=result.events,
-        currency=_currency_of(step) if code is not None or call.op in ALSO_TAKEN else None,
+        currency=_currency_of(step) if code is not None or op in ALSO_TAKEN else None,
+        unknown=request.unknown,
+        undocumented=step.result.undocumented,
+        # While the clock stands, a week of reads takes no time.
+        pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
         is_repeat=result.is_repeat,
         is_partial=result.ruled and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
-        rows=batch.meaning if call.op == "batch.create" and isinstance(batch, Batch) else None,
+        is_browser=is_browser and not is_own_page(headers),
+        rows=batch.meaning if op == "batch.create" and isinstance(batch, Batch) else None,
     )
+
+
+def _is_plainly_answered(step: Step, fault: Transport | None) -> bool:
+    """Whether an answer is ours, goes out whole and at once, shows the present and asks for no pause."""
+    result = step.result
+    is_kept_waiting = result.watched or result.latency or result.urgent
+    return fault is None and not is_kept_waiting and not result.pause and step.sandbox.past is None
 
 
 def _answered(call: Call, step: Step, fault: Transport | None) -> Call:
-    """A call with what a fault makes of its answer, and whether that is still on the way."""
+    """A call with what becomes of its answer: a ``fault`` may spoil it, and it may be late in two ways."""
     result, waited_as = step.result, min(step.result.watched, 0)
-    is_open = waited_as < 0 or result.latency > 0 or result.urgent or (fault is not None and fault.is_slow)
-    if is_open:
-        result.watched = call.entry
+    is_late = step.sandbox.past is not None and result.lag != 0
     return replace(
         call,
         doubt=fault.doubt if fault is not None else None,
-        is_open=is_open,
+        is_open=waited_as < 0 or result.latency > 0 or result.urgent or (fault is not None and fault.is_slow),
         waited_as=waited_as,
-        is_ours=not call.is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
+        is_late=is_late,
+        is_ours=not is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
         may_retry=fault is not None and fault.may_retry,
         retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
     )
-
-
-def _went_well(step: Step, reply: Reply) -> bool:
-    """Whether a call paid a charge with a reference in full or moved nothing, and got its present answer at once."""
-    result, asked = step.result, step.asked
-    if reply.fault or result.ruled or result.problem or result.ignored or result.pause or result.is_repeat:
-        return False
-    if result.watched or result.latency or result.urgent or step.sandbox.past is not None:
-        return False
-    if asked.op == "charge.create":
-        charge = result.about.get("charge")
-        return isinstance(charge, Charge) and charge.status is ChargeState.SUCCESS and bool(charge.reference)
-    return not result.events and asked.op not in ALSO_TAKEN
 
 
 def arrived(step: Step, real: Micros) -> None:

@@ -94,13 +94,14 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
     return value
 
 
-def dumps(value: object) -> bytes:
-    """The JSON text in UTF-8, without blanks. Every ``Decimal`` keeps its digits; enums go as their values.
+def dumps(value: object, *, zeros: bool = False) -> bytes:
+    """The JSON text in UTF-8, without blanks. Every ``Decimal`` keeps its digits, with ``zeros`` also those that end it
+    (``0.20``); enums go as their values.
 
     Raises ``TypeError`` for anything else that JSON does not know, dataclasses and date-times included: their form is a
     decision of the caller.
     """
-    return orjson.dumps(value, _number_written, _OPTIONS)
+    return orjson.dumps(value, _number_in_full if zeros else _number_written, _OPTIONS)
 
 
 def kept_text(value: object) -> bytes:
@@ -114,6 +115,13 @@ def _number_written(value: object) -> Encoded:
     Raises ``TypeError`` for anything else."""
     if isinstance(value, Decimal):
         return Encoded(number_text(value))
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _number_in_full(value: object) -> Encoded:
+    """The text of a number with every digit that it came with. Raises ``TypeError`` for anything else."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return Encoded(f"{value:f}")
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -363,7 +371,7 @@ class _Reader:
         self.text = text
         self._is_unique = unique
         self._known = known
-        self._begun = 0
+        self._scalar_start = 0
         self._decode = (_UNIQUE_DECODER if unique else _DECODER).raw_decode
 
     def character(self) -> Cooperative[str]:
@@ -421,7 +429,7 @@ class _Reader:
                 text.at = fault.pos if isinstance(fault, json.JSONDecodeError) else text.at
                 words = f"not JSON: {fault.msg}" if isinstance(fault, json.JSONDecodeError) else str(fault)
                 raise text.malformed(words) from None
-            self._begun = text.at
+            self._scalar_start = text.at
             self._refuse_half_pair(text.at, end)
             text.at = end
             return value
@@ -466,7 +474,7 @@ class _Reader:
             raise text.malformed("not JSON: Expecting property name enclosed in double quotes")
         key: str = yield from self._scalar('"')
         if self._is_unique and key in into:
-            text.at = self._begun
+            text.at = self._scalar_start
             raise text.malformed(_given_twice(key))
         if (yield from self.character()) != ":":
             raise text.malformed("not JSON: Expecting ':' delimiter")

@@ -14,6 +14,8 @@ from mockserver.domain.errors import (
     Refused,
     TryLater,
     Unauthorised,
+    UnknownPath,
+    UnsupportedMedia,
     WrongState,
     problem,
 )
@@ -36,7 +38,13 @@ def shaped_by(refused: Refused) -> list[str]:
 
 
 _ASSUMED: Mapping[type[Refused], str] = {NotFound: "error.not_found", WrongState: "error.wrong_state"}
-_FIXED: Mapping[type[Refused], int] = {Unauthorised: 401, KeyInUse: 409, TryLater: 503}
+_FIXED: Mapping[type[Refused], int] = {
+    Unauthorised: 401,
+    UnknownPath: 404,
+    KeyInUse: 409,
+    UnsupportedMedia: 415,
+    TryLater: 503,
+}
 
 
 def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Problem]:

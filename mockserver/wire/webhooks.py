@@ -9,7 +9,9 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import iso
 from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
+from mockserver.domain.money import CURRENCIES, in_full
 from mockserver.domain.states import Subject
+from mockserver.wire.jsonio import Encoded, dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
@@ -21,6 +23,11 @@ def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assum
     at, data = iso(notice.at), _data(notice, profile_of(assumed))
     meta = {"messageId": message_id, "timestamp": at, "type": message.type, "eventType": message.event_type}
     return {"meta": meta, "data": data}
+
+
+def webhook_text(value: object, assumed: Assumed) -> bytes:
+    """The JSON text of a webhook, or of a part of one (assumption ``webhook.number_form``)."""
+    return dumps(value, zeros=assumed["webhook.number_form"] == "published")
 
 
 def _data(notice: Notice, profile: WireProfile) -> object:
@@ -40,18 +47,21 @@ def _data(notice: Notice, profile: WireProfile) -> object:
 
 
 def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
-    """A charge as webhooks report it: cut down, and without members that are null."""
+    """A charge as webhooks report it: cut down, and without members that are null. Amounts have the digits that they
+    came with, and a cost, which is worked out, all those of its currency."""
     instrument = charge.instrument
     card: Any = card_reply(instrument.card, profile)
     shown_card = card and {name: card[name] for name in reply_type("TransactionCardReply").fields}
     information = {"paymentMethodId": instrument.payment_method_id, "type": instrument.type.value, "card": shown_card}
+    cost = charge.estimated_cost
     whole = reply_of(
         "TransactionReply",
         charge,
         paymentInformation=information,
         status=profile.status[charge.status],
         refundedAmount=charge.refunded if charge.refunds else None,
-        estimatedCostCurrency=charge.currency if charge.estimated_cost is not None else None,
+        estimatedCost=None if cost is None else in_full(cost, CURRENCIES[charge.currency]),
+        estimatedCostCurrency=None if cost is None else charge.currency,
     )
     present: dict[str, object] = _present(whole)
     return present
@@ -67,8 +77,13 @@ def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, obje
         delivery,
         authorization=delivery.authorization is not None,
         next=iso(delivery.due) if under_way else None,
-        body=mask_body(delivery.content.body) if bodies else None,
+        body=as_sent(mask_body(delivery.content.body)) if bodies else None,
     )
+
+
+def as_sent(body: object) -> Encoded:
+    """A body that is shown with every digit of its numbers, by which its signature can be worked out again."""
+    return Encoded(dumps(body, zeros=True))
 
 
 def _present(value: Any) -> Any:

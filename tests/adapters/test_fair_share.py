@@ -119,6 +119,54 @@ async def test_apart_no_longer_than_told() -> None:
         await asyncio.sleep(0.001)
 
 
+async def test_widened_all_go_at_once_but_those_of_one_lane() -> None:
+    holders = Holders(FairShare(100, each=2, share=1))
+    for number in range(6):
+        await holders.want(str(number), "a", "x", ordering_key=number // 2, apart=3600)
+    await holders.want("y0", "a", "y", apart=3600)
+    await holders.want("y1", "a", "y", apart=3600)
+    assert holders.begun == ["0", "y0"]
+    holders.share.widen("a", "x", 50)
+    await settled()
+    assert holders.begun == ["0", "y0", "2", "4"]
+    await holders.end("2")
+    assert holders.begun[-1] == "3"
+
+
+async def test_narrowed_again_the_next_one_waits_for_its_turn() -> None:
+    holders = Holders(FairShare(100, each=2, share=1))
+    for number in range(4):
+        await holders.want(str(number), "a", "x", apart=3600)
+    holders.share.widen("a", "x", 3)
+    await settled()
+    assert holders.begun == ["0", "1", "2"]
+    holders.share.narrow("a", "x")
+    await holders.end("0", "1")
+    assert holders.begun == ["0", "1", "2"]
+    await holders.end("2")
+    assert holders.begun[-1] == "3"
+
+
+async def test_who_wants_a_thing_again_begins_as_usual() -> None:
+    holders = Holders(FairShare(100, each=2, share=1))
+    await holders.want("first", "a", "x", apart=3600)
+    holders.share.widen("a", "x", 50)
+    await holders.end("first")
+    await asyncio.gather(*holders.tasks.values())
+    for name in ("second", "third"):
+        await holders.want(name, "a", "x", apart=3600)
+    assert holders.begun == ["first", "second"]
+
+
+async def test_an_owner_may_have_a_greater_share() -> None:
+    holders = Holders(FairShare(20, each=20, share=1))
+    for number in range(20):
+        await holders.want(f"a{number}", "a", "x")
+    assert len(holders.begun) == 10
+    await holders.want("b0", "b", "x")
+    assert holders.begun[-1] == "b0"
+
+
 async def test_who_leaves_while_waiting_takes_no_place() -> None:
     holders = Holders(FairShare(1, each=1))
     for name in ("a", "b", "c", "d"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.adapters import webhook_sender
 from mockserver.domain.clock import MILLISECOND, SECOND
 from mockserver.web import runner
 from tests.adapters.test_webhook_sender import CARD, Receiver, charge, listening, lived
@@ -209,6 +210,84 @@ def test_a_receiver_that_says_nothing_is_left_at_the_time_out_and_time_goes_on(a
                 ("01T01:00:00", None, "timeout"),
                 ("02T01:00:00", None, "timeout"),
             ]
+
+    lived(api, story)
+
+
+class Crowded(Receiver):
+    """Says nothing, or answers once ``speaks`` is set; ``most`` counts those who waited at once."""
+
+    def __init__(self, speaks: asyncio.Event) -> None:
+        super().__init__(answer=self.wait)
+        self.speaks = speaks
+        self.here = self.most = 0
+
+    async def wait(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.here += 1
+        self.most = max(self.most, self.here)
+        leaving = asyncio.create_task(reader.read())
+        speaking = asyncio.create_task(self.speaks.wait())
+        await asyncio.wait({leaving, speaking}, return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        speaking.cancel()
+        self.here -= 1
+        if self.speaks.is_set():
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+
+
+def test_a_silent_receiver_is_sent_many_webhooks_at_once_and_in_order_once_it_answers(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook_sender, "PATIENCE", 0.005)
+
+    async def story() -> None:
+        speaks = asyncio.Event()
+        async with listening(Crowded(speaks)) as receiver:
+            await call(api, "PUT", "/__admin/assumptions", {"webhook.timeout": "300ms", "webhook.retry": "1h 1d"})
+            for _ in range(120):
+                await call(api, "POST", "/charge/card", charge(receiver.url))
+            moved = await advance(api, "10m")
+            assert (moved["waiting"], moved["pending"], len(receiver.got)) == (0, 120, 120)
+            assert 60 <= receiver.most <= webhook_sender.CONNECTIONS
+            asked = [json.loads(body)["meta"]["messageId"] for _, body in receiver.got]
+            speaks.set()
+            monkeypatch.setattr(webhook_sender, "PATIENCE", 10)
+            receiver.got.clear()
+            receiver.most = 0
+            assert (await advance(api, "1h"))["waiting"] == 0
+            assert [json.loads(body)["meta"]["messageId"] for _, body in receiver.got] == asked
+            assert receiver.most == 1
+
+    lived(api, story)
+
+
+def test_a_receiver_that_is_slow_is_sent_ten_at_once_at_most(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook_sender, "PATIENCE", 0.001)
+
+    async def story() -> None:
+        alone, served = asyncio.Lock(), 0
+
+        async def one_after_the_other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal served
+            receiver.here += 1
+            receiver.most = max(receiver.most, receiver.here)
+            async with alone:
+                await asyncio.sleep(0.01)
+                served += 1
+            # One in three comes too late.
+            if served % 3 == 0:
+                await reader.read()
+            receiver.here -= 1
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+
+        receiver = Crowded(asyncio.Event())
+        receiver.answer = one_after_the_other
+        async with listening(receiver):
+            await call(api, "PUT", "/__admin/assumptions", {"webhook.timeout": "400ms"})
+            for _ in range(60):
+                await call(api, "POST", "/charge/card", charge(receiver.url))
+            assert (await advance(api, "1s"))["waiting"] == 0
+            assert receiver.most <= 10
 
     lived(api, story)
 

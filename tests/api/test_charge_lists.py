@@ -60,6 +60,8 @@ def found(api: Api, **query: object) -> str:
         ({"PaymentType": "bank_account"}, "e"),
         ({"CardType": "VISA"}, "cba"),
         ({"CardType": "mastercard"}, "d"),
+        ({"CardType": "credit"}, "dcba"),
+        ({"CardType": "DEBIT"}, ""),
         ({"Currency": "usd"}, "c"),
         ({"CardNumber": "411111"}, "cba"),
         ({"CardNumber": "4111"}, "cba"),

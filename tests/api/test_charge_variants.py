@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.fake_lookups import bank_name
-from tests.driving import DUMMY, Api, card, problem_of, without
+from tests.driving import DUMMY, PUBLIC, Api, Reply, card, problem_of, without
 
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
 WALLET = {
@@ -43,6 +43,12 @@ def sources(api: Api) -> dict[str, dict[str, object]]:
     }
 
 
+def charged(api: Api, variant: str, body: object) -> Reply:
+    """The answer to a charge of any variant; that of a wallet is sent with the public key."""
+    headers = PUBLIC if variant == "token/apple" else None
+    return api.call("POST", f"/charge/{variant}", body, headers=headers)
+
+
 VARIANTS = ["customer", "token", "network_token", "token/apple", "checkout"]
 
 
@@ -55,7 +61,7 @@ def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
         "Address": {"Line1": "1 Main St"}, "Order": {"OrderNumber": "7", "Items": [{"Quantity": "1.0000"}]},
         "Webhook": {"Url": "https://example.com/hook"},
     }  # fmt: skip
-    reply = api.post(f"/charge/{variant}", {**fields, **sources(api)[variant]})
+    reply = charged(api, variant, {**fields, **sources(api)[variant]})
     assert reply.status == 201, reply.raw
     charge = reply.body
     assert (charge["amount"], charge["currency"], charge["status"]) == (12.5, "AUD", "Authorised")
@@ -80,7 +86,7 @@ def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
 def test_every_variant_refuses_a_bad_field(
     shared: Api, variant: str, fields: dict[str, object], code: int, name: str
 ) -> None:
-    reply = shared.post(f"/charge/{variant}", {"amount": 5, **sources(shared)[variant], **fields})
+    reply = charged(shared, variant, {"amount": 5, **sources(shared)[variant], **fields})
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [name])
     assert shared.get("/charge")["count"] == 0
 
@@ -88,7 +94,7 @@ def test_every_variant_refuses_a_bad_field(
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_metadata_decides_in_every_variant(api: Api, variant: str) -> None:
     body = {"amount": 5, **sources(api)[variant], "metadata": {"Mock": "do_not_honour"}}
-    assert problem_of(api.post(f"/charge/{variant}", body)) == (400, 905)
+    assert problem_of(charged(api, variant, body)) == (400, 905)
     assert api.get("/charge", Status="FAILED")["count"] == 1
 
 
@@ -97,7 +103,7 @@ def test_metadata_decides_in_every_variant(api: Api, variant: str) -> None:
     [("customer", "customerId"), ("token", "token"), ("network_token", "providerId"), ("token/apple", "token")],
 )
 def test_a_variant_needs_its_source(api: Api, variant: str, name: str) -> None:
-    reply = api.post(f"/charge/{variant}", {"amount": 5, **without(sources(api)[variant], name)})
+    reply = charged(api, variant, {"amount": 5, **without(sources(api)[variant], name)})
     assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name[0].upper() + name[1:]])
 
 
@@ -113,7 +119,7 @@ def test_rules_know_each_variant_by_its_source() -> None:
         )
     )
     api = Api(scenario=f"version: 1\nrules: [{rules}]\n")
-    codes = [api.post(f"/charge/{name}", {"amount": 5, **body})["code"] for name, body in sources(api).items()]
+    codes = [charged(api, name, {"amount": 5, **body})["code"] for name, body in sources(api).items()]
     assert codes == [941, 943, 14, 905, 15]
 
 
@@ -220,6 +226,50 @@ def test_a_network_token_is_charged_through_the_named_provider(api: Api) -> None
     assert problem_of(api.post("/charge/network_token", {**body, "providerId": nab})) == (400, 32)
 
 
+def test_a_network_token_stands_for_the_card_as_it_is_now(api: Api) -> None:
+    body = {"amount": 5, **sources(api)["network_token"]}
+    [method] = api.get("/payment_method")["paymentMethods"]
+    path = f"/payment_method/{method['paymentMethodId']}"
+
+    def card_charged() -> tuple[str, str]:
+        shown = api.post("/charge/network_token", body)["paymentInformation"]["card"]
+        return shown["cardNumber"], shown["expiryDate"]
+
+    assert card_charged() == ("4111********1111", "12/40")
+    assert api.put(path, {"metadata": {"shop": "x"}, "card": {}}).status == 200
+    assert card_charged() == ("4111********1111", "12/40")
+    api.put(path, {"card": {"expiryDate": "11/41"}})
+    assert card_charged() == ("4111********1111", "11/41")
+    api.put(path, {"card": {"cardNumber": "5555555555554444"}})
+    assert card_charged() == ("5555********4444", "11/41")
+    token = api.get(path)["networkToken"]
+    assert (token["networkTokenId"], token["status"]) == (body["networkTokenId"], "ACTIVE")
+    assert token["schemeTokenData"] == {"scheme": "MASTERCARD", "panLastFour": "4444"}
+
+
+def test_a_network_token_of_a_card_that_is_not_changed_stays(api: Api) -> None:
+    body = {"amount": 5, **sources(api)["network_token"]}
+    other = api.method()
+    api.put(f"/payment_method/{other}", {"card": {"expiryDate": "11/41"}})
+    shown = api.post("/charge/network_token", body)["paymentInformation"]["card"]
+    assert shown["expiryDate"] == "12/40"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_reference_of_an_order_is_no_reference_of_a_customer(api: Api, variant: str) -> None:
+    body = {"amount": 5, **sources(api)[variant], "reference": "order-7", "firstName": "Bob"}
+    charge = charged(api, variant, body).body
+    assert (charge["reference"], charge["customer"]["firstName"]) == ("order-7", "Bob")
+    assert charge["customer"]["reference"] is None
+
+
+def test_the_reference_of_a_payer_who_is_stored_with_a_method_is_shown(api: Api) -> None:
+    body = {"providerId": DUMMY, "providerToken": "t", "firstName": "Ann", "reference": "c-1"}
+    method = api.post("/payment_method/provider_single_use_token", body)["paymentMethodId"]
+    charge = api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5, "reference": "order-7"})
+    assert (charge["customer"]["reference"], charge["reference"]) == ("c-1", "order-7")
+
+
 def test_a_network_token_must_be_known_and_active(api: Api) -> None:
     body = {"amount": 5, **sources(api)["network_token"]}
     assert problem_of(api.post("/charge/network_token", {**body, "networkTokenId": None})) == (400, 90)
@@ -232,39 +282,66 @@ def test_a_network_token_must_be_known_and_active(api: Api) -> None:
 @pytest.mark.parametrize(("profile", "kind"), [("documented", "WALLET"), ("sdk", "APPLEPAY")])
 def test_a_wallet_is_charged_by_the_first_capable_provider(profile: str, kind: str) -> None:
     api = Api(profile=profile, assumptions={"provider.latency": "0"})
-    charge = api.post("/charge/token/apple", {"Token": WALLET, "Amount": 5}).body
+    charge = charged(api, "token/apple", {"Token": WALLET, "Amount": 5}).body
     shown = charge["paymentInformation"]
     assert (charge["providerId"], shown["type"], shown["displayType"]) == (DUMMY, kind, "Visa 1234")
     assert api.get("/charge", PaymentType=kind.lower())["count"] == 1
 
 
-def test_a_wallet_is_opened_by_either_key_and_takes_its_provider_from_three_places(api: Api) -> None:
+def test_a_wallet_is_charged_with_the_public_key_and_takes_its_provider_from_three_places(api: Api) -> None:
     other = api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
     body = {"token": WALLET, "amount": 5}
     path = "/charge/token/apple"
-    assert api.call("POST", path, body, headers={"providerId": other})["providerId"] == other
-    assert api.call("POST", path, body, query={"ProviderId": other})["providerId"] == other
-    assert api.post(path, {**body, "providerId": other})["providerId"] == other
     api.key = None
-    public = {"x-publickey": "pk_tests"}
-    assert api.call("POST", path, body, headers={**public, "providerId": other})["providerId"] == other
-    assert problem_of(api.call("POST", path, body, headers={**public, "providerId": "nobody"})) == (400, 39)
+    in_query = api.call("POST", path, body, {"ProviderId": other}, headers=PUBLIC)
+    assert in_query["providerId"] == other
+    in_body = api.call("POST", path, {**body, "providerId": other}, headers=PUBLIC)
+    assert in_body["providerId"] == other
+    assert api.call("POST", path, body, headers={**PUBLIC, "providerId": other})["providerId"] == other
+    assert problem_of(api.call("POST", path, body, headers={**PUBLIC, "providerId": "nobody"})) == (400, 39)
     assert problem_of(api.call("POST", path, body)) == (401, 40)
-    assert problem_of(api.call("POST", "/charge/token", body, headers=public)) == (401, 40)
+    assert problem_of(api.call("POST", "/charge/token", body, headers=PUBLIC)) == (401, 40)
+
+
+def undocumented(api: Api) -> list[str]:
+    """What findings say of the form of what was sent."""
+    rows = api.get("/__admin/findings", finding="undocumented-form")["findings"]
+    return [row["evidence"][0]["line"] for row in rows]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_wallet_may_be_charged_with_the_secret_key_as_one_library_does(strict: bool) -> None:
+    body = {"token": WALLET, "amount": 5, "reference": "order-5"}
+    refused = Api(strict=strict)
+    answer = refused.post("/charge/token/apple", body)
+    assert (problem_of(answer), list(answer["details"])) == ((401, 40), ["XPublickey"])
+    assert (refused.get("/charge")["count"], undocumented(refused)) == (0, [])
+    taking = Api(strict=strict, assumptions={"charge.wallet_key": "either"})
+    assert charged(taking, "token/apple", body).status == 201
+    assert undocumented(taking) == []
+    assert taking.post("/charge/token/apple", body).status == 201
+    [line] = undocumented(taking)
+    assert "a wallet is charged with the public key" in line
+
+
+def test_the_profile_of_the_libraries_takes_either_key_of_a_wallet() -> None:
+    api = Api(profile="sdk", assumptions={"provider.latency": "0"})
+    assert api.post("/charge/token/apple", {"token": WALLET, "amount": 5}).status == 200
+    assert len(undocumented(api)) == 1
 
 
 def test_a_wallet_needs_a_provider_that_has_wallets(api: Api) -> None:
     nab = api.post("/provider", {"type": "nab_transact", "name": "Nab"})["providerId"]
     body = {"token": WALLET, "amount": 5, "providerId": nab}
-    assert problem_of(api.post("/charge/token/apple", body)) == (400, 32)
+    assert problem_of(charged(api, "token/apple", body)) == (400, 32)
     api.delete(f"/provider/{DUMMY}")
-    assert problem_of(api.post("/charge/token/apple", without(body, "providerId"))) == (400, 65)
+    assert problem_of(charged(api, "token/apple", without(body, "providerId"))) == (400, 65)
 
 
 @pytest.mark.parametrize(("named", "kind"), [("googlepay", "GOOGLEPAY"), ("ApplePay", "APPLEPAY"), ("debit", "WALLET")])
 def test_a_wallet_that_names_itself_is_the_type_of_the_payment(api: Api, named: str, kind: str) -> None:
     token = {"paymentMethod": {"displayName": "A wallet", "type": named}}
-    shown = api.post("/charge/token/apple", {"token": token, "amount": 5})["paymentInformation"]
+    shown = charged(api, "token/apple", {"token": token, "amount": 5})["paymentInformation"]
     assert (shown["type"], shown["displayType"]) == (kind, "A wallet")
 
 
@@ -312,7 +389,7 @@ def test_a_checkout_needs_a_provider_that_is_one(api: Api) -> None:
     nab = api.post("/provider", {"type": "nab_transact", "name": "Nab"})["providerId"]
     body = {"providerType": "paypal", "providerId": nab, "amount": 5}
     assert problem_of(api.post("/charge/checkout", body)) == (400, 32)
-    assert problem_of(api.post("/charge/token/apple", {**body, "token": WALLET})) == (400, 32)
+    assert problem_of(charged(api, "token/apple", {**body, "token": WALLET})) == (400, 32)
 
 
 def test_the_type_of_wallets_and_checkouts_can_be_one_word() -> None:
@@ -331,6 +408,6 @@ def test_what_the_client_script_tells_of_an_order_is_taken() -> None:
 def test_geolocation_is_no_field_of_network_token_and_wallet_charges() -> None:
     api = Api(strict=True)
     for variant, body in sources(api).items():
-        reply = api.post(f"/charge/{variant}", {"amount": 5, **body, "geolocation": {"longitude": 1, "latitude": "2"}})
+        reply = charged(api, variant, {"amount": 5, **body, "geolocation": {"longitude": 1, "latitude": "2"}})
         expected = (201, None) if variant in ("customer", "token") else (400, ["Geolocation"])
         assert (reply.status, list(reply.body.get("details") or []) or None) == expected

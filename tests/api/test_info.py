@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.driving import DUMMY, Api, card, problem_of
+from tests.driving import DUMMY, PUBLIC, Api, card, problem_of
 
-PUBLIC = {"x-publickey": "pk_tests"}
 LISTS = {
     "hasPaypalProviders": "paypalProviders",
     "hasPayToProviders": "payToProviders",

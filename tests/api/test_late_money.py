@@ -1,6 +1,6 @@
 """Money that moves late: captures and refunds that their provider answers later, payments that it takes back.
 
-Assumptions ``charge.pending_refund``, ``charge.pending_capture``, ``charge.returned``.
+Assumptions ``charge.pending_refund``, ``charge.pending_hold``, ``charge.pending_capture``, ``charge.returned``.
 """
 
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.scenario.problems import ScenarioRefused
+from tests.api.test_charge_variants import BANK, VARIANTS, charged, sources
 from tests.driving import DUMMY, Api, card, problem_of
 
 REFUND_FAILS = "{id: r, when: {op: charge.refund}, limit: 1, then: {pending: {settle: FAILED, after: 3d}}}"
@@ -150,6 +151,179 @@ def test_a_capture_that_is_answered_later(ends: str, after: str, day: str | None
     assert (status, amount, succeeded and succeeded[:10]) == (after, 15, day)
     api.advance("30d")
     assert read(api, charge_id, "status") == [after]
+
+
+HOLD_SETTLES = "{id: r, when: {op: charge.create}, then: {pending: {after: 1d}}}"
+HOLD_FAILS = "{id: r, when: {op: charge.create}, then: {pending: {settle: FAILED, after: 1d}}}"
+INBOX = {"webhook": {"url": "http://127.0.0.1/__inbox/shop"}}
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, "card", "payment_method", "bank_account"])
+def test_a_hold_that_is_answered_later_is_a_hold(variant: str) -> None:
+    api = told(HOLD_SETTLES)
+    bodies_of = sources(api) | {
+        "card": {"providerId": DUMMY, "paymentInformation": card()},
+        "payment_method": {"paymentMethodId": api.method()},
+        "bank_account": {"providerId": DUMMY, "bankPaymentInformation": BANK},
+    }
+    made = charged(api, variant, {"amount": "20", "capture": False, **bodies_of[variant]}).body
+    charge_id = made["chargeId"]
+    assert (made["status"], made["authorisationAmount"], made["successDate"]) == ("PENDING", None, None)
+    for sandbox in (moved(api), api):
+        sandbox.advance("1d")
+        names = ("status", "amount", "authorisationAmount", "successDate", "voidDate")
+        assert read(sandbox, charge_id, *names) == ["Authorised", 20, 20, None, None]
+        captured = sandbox.post(f"/charge/{charge_id}", {"amount": 15}).body
+        assert (captured["status"], captured["amount"], captured["authorisationAmount"]) == ("SUCCESS", 15, 20)
+        assert captured["successDate"][:10] == "2031-03-02"
+
+
+def test_a_hold_that_fails_while_it_is_pending() -> None:
+    api = told(HOLD_FAILS)
+    charge_id = api.charge(capture=False)["chargeId"]
+    api.advance("1d")
+    assert read(api, charge_id, "status", "authorisationAmount", "successDate") == ["FAILED", None, None]
+    assert problem_of(api.post(f"/charge/{charge_id}")) == (409, 54)
+    assert api.get("/__admin/books")["totals"]["AUD"]["held"] == 0
+    api.advance("30d")
+    assert read(api, charge_id, "status") == ["FAILED"]
+
+
+def test_a_hold_cannot_be_captured_voided_or_refunded_while_it_is_pending_and_voided_after_that() -> None:
+    api = told(HOLD_SETTLES)
+    charge_id = api.charge(capture=False)["chargeId"]
+    before = api.get(f"/charge/{charge_id}").body
+    calls = (
+        ("POST", f"/charge/{charge_id}"),
+        ("DELETE", f"/charge/{charge_id}/void"),
+        ("DELETE", f"/charge/{charge_id}"),
+    )
+    for method, path in calls:
+        assert problem_of(api.call(method, path)) == (409, 54)
+    assert api.get(f"/charge/{charge_id}").body == before
+    api.advance("1d")
+    voided = api.delete(f"/charge/{charge_id}/void").body
+    assert (voided["status"], voided["voidDate"][:10]) == ("AUTHORISE_CANCELLED", "2031-03-02")
+
+
+def test_a_hold_lapses_a_week_after_its_provider_has_authorised_it() -> None:
+    api = told(HOLD_SETTLES)
+    charge_id = api.charge(capture=False)["chargeId"]
+    api.advance("7d")
+    assert read(api, charge_id, "status") == ["Authorised"]
+    for sandbox in (moved(api), api):
+        sandbox.advance("1d")
+        assert read(sandbox, charge_id, "status", "voidDate") == ["AUTHORISE_CANCELLED", "2031-03-09T00:00:00.0000000Z"]
+
+
+def test_a_hold_that_was_pending_is_captured_in_parts() -> None:
+    api = told(HOLD_SETTLES, head="assumptions: {charge.capture_amount: several}\n")
+    charge_id = api.charge(capture=False)["chargeId"]
+    api.advance("1d")
+    for amount in (5, 7):
+        api.post(f"/charge/{charge_id}", {"amount": amount})
+    totals = api.get("/__admin/books")["totals"]["AUD"]
+    assert (totals["captured"], totals["held"]) == (12, 8)
+
+
+def test_a_hold_and_then_its_capture_are_pending() -> None:
+    slow = "{id: c, when: {op: charge.capture}, then: {pending: {after: 1d}}}"
+    api = told(HOLD_SETTLES, slow)
+    charge_id = api.charge(capture=False)["chargeId"]
+    api.advance("1d")
+    assert api.post(f"/charge/{charge_id}", {"amount": 15})["status"] == "PENDING"
+    for sandbox in (moved(api), api):
+        sandbox.advance("1d")
+        assert read(sandbox, charge_id, "status", "amount", "authorisationAmount") == ["SUCCESS", 15, 20]
+
+
+@pytest.mark.parametrize(("settle", "after"), [("SUCCESS", "Authorised"), ("FAILED", "FAILED")])
+def test_a_passed_challenge_can_leave_a_hold_pending(settle: str, after: str) -> None:
+    asks = "{id: c, when: {op: charge.create}, then: {challenge: {payer: passes, after: 1m}}}"
+    slow = f"{{id: p, when: {{op: charge.challenge}}, then: {{pending: {{settle: {settle}, after: 1d}}}}}}"
+    api = told(asks, slow)
+    charge_id = api.charge(capture=False)["chargeId"]
+    api.advance("1m")
+    assert read(api, charge_id, "status", "authorisationAmount", "threeDsVerified") == ["PENDING", None, True]
+    api.advance("1d")
+    assert read(api, charge_id, "status", "successDate") == [after, None]
+
+
+@pytest.mark.parametrize(("settle", "after"), [("SUCCESS", "Authorised"), ("FAILED", "FAILED")])
+def test_a_pending_hold_that_a_rule_or_a_tester_settles(settle: str, after: str) -> None:
+    api = told(
+        f"{{id: r, when: {{op: charge.create}}, then: {{pending: {{}}, later: [{{after: 1h, settle: {settle}}}]}}}}"
+    )
+    by_rule, by_hand = (api.charge(capture=False)["chargeId"] for _ in range(2))
+    assert api.post(f"/__admin/objects/charge/{by_hand}", {"settle": settle}).status == 200
+    assert read(api, by_hand, "status") == [after]
+    api.advance("30d")
+    lapsed = "AUTHORISE_CANCELLED" if after == "Authorised" else after
+    assert [read(api, one, "status") for one in (by_rule, by_hand)] == [[lapsed], [lapsed]]
+
+
+def test_a_later_expiry_is_of_the_hold_that_was_pending_and_not_of_its_token() -> None:
+    api = told("{id: r, when: {op: charge.create}, then: {pending: {after: 1h}, later: [{after: 2h, expire: {}}]}}")
+    made = api.post("/charge/token", {"amount": 20, "capture": False, **sources(api)["token"]})
+    api.advance("2h")
+    assert read(api, made["chargeId"], "status") == ["AUTHORISE_CANCELLED"]
+
+
+def test_webhooks_tell_how_a_pending_hold_goes_on() -> None:
+    api = told(HOLD_SETTLES)
+    charge_id = api.charge(capture=False, **INBOX)["chargeId"]
+    api.advance("1d")
+    api.post(f"/charge/{charge_id}")
+    data = [body["data"] for body in bodies(api)]
+    told_of = {one["status"]: one.get("authorisationAmount") for one in data}
+    assert told_of == {"PENDING": None, "Authorised": 20, "SUCCESS": 20}
+    entries = api.get("/__admin/journal", limit=100)["entries"]
+    events = [event for entry in entries for event in entry["events"]]
+    moves = [(one["what"], one["after"]) for one in events if one["id"] == charge_id]
+    assert moves == [("pending", "PENDING"), ("authorised", "Authorised"), ("captured", "SUCCESS")]
+
+
+def test_a_stale_webhook_of_an_authorised_hold_tells_of_a_pending_one() -> None:
+    api = told(HOLD_SETTLES, "{id: s, when: {op: webhook.deliver}, then: {webhook: {stale: true}}}")
+    api.charge(capture=False, **INBOX)
+    api.advance("1d")
+    data = bodies(api)[0]["data"]
+    assert (data["status"], data.get("authorisationAmount")) == ("PENDING", None)
+
+
+def test_the_books_call_a_hold_pending_and_then_held() -> None:
+    api = told(HOLD_SETTLES)
+    charge_id = api.charge(capture=False, reference="order-1")["chargeId"]
+    row = {"reference": "order-1", "state": "held"}
+    wanted = [({"pending": 20, "held": 0, "captured": 0}, True), ({"pending": 0, "held": 20, "captured": 0}, True)]
+    wanted += [({"pending": 0, "held": 0, "captured": 20}, False)]
+    for figures, agrees in wanted:
+        totals = api.get("/__admin/books")["totals"]["AUD"]
+        assert {name: totals[name] for name in figures} == figures
+        found = api.post("/__admin/books/compare", {"rows": [row]}).body
+        assert (found["findings"] == []) == agrees
+        api.advance("1d") if figures["pending"] else api.post(f"/charge/{charge_id}")
+
+
+def test_the_story_of_a_pending_hold_says_when_the_books_parted() -> None:
+    api = told(HOLD_SETTLES)
+    charge_id = api.charge(capture=False, reference="order-1")["chargeId"]
+    api.advance("1d")
+    api.post(f"/charge/{charge_id}", {"amount": 15})
+    row = {"reference": "order-1", "state": "cancelled"}
+    (finding,) = api.post("/__admin/books/compare", {"rows": [row]})["findings"]
+    assert finding["finding"] == "charged-but-unpaid"
+    lines = [one["line"] for one in finding["evidence"]]
+    assert any("they agreed until journal" in line and "charge.create" in line for line in lines), lines
+
+
+def test_a_pending_hold_that_is_forgotten_is_reported() -> None:
+    api = told(HOLD_SETTLES)
+    charge_id = api.charge(capture=False)["chargeId"]
+    api.advance("9d")
+    (finding,) = api.get("/__admin/findings", severity="warning")["findings"]
+    assert (finding["finding"], finding["about"]["charge"]) == ("authorisation-forgotten", charge_id)
+    assert finding["evidence"][0]["line"] == f"{charge_id}: authorised by its provider"
 
 
 @pytest.mark.parametrize("op", ["charge.void", "charge.get", "customer.create", "payment_method.create"])

@@ -62,6 +62,8 @@ NEVER = {
     "http://[64:ff9b::a9fe:a9fe]/": "got 64:ff9b::a9fe:a9fe; link-local",
     "http://168.63.129.16/machine": "got 168.63.129.16; link-local",
     "http://127.0.0.1:4111/__admin/reset?all=true": "got a path with __admin; a control API is never called",
+    "http://127.0.0.1:0/": "got port 0, on which nothing listens; wanted a port from 1 to 65535",
+    "https://hooks.test:000/x": "got port 0, on which nothing listens; wanted a port from 1 to 65535",
     "https://sandbox.corp/x/%5f%5fadmin/reset": "got a path with __admin; a control API is never called",
 }
 
@@ -93,7 +95,9 @@ def test_what_is_presented_to_a_receiver_is_one_line(api: Api, text: str) -> Non
         assert (problem_of(reply), reply["details"]) == ((400, 90), {field: "wanted a text without control characters"})
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "http://[::1]:9/", "http://10.1.2.3/", "http://hooks.test/x"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9/", "http://[::1]:9/", "http://10.1.2.3/", "http://hooks.test/x", "http://hooks.test:/x"]
+)
 def test_loopback_and_private_addresses_and_names_are_taken(api: Api, url: str) -> None:
     assert make(api, url=url)["url"] == url
     assert api.charge(webhook={"url": url})["status"] == "SUCCESS"

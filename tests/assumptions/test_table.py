@@ -156,6 +156,22 @@ def test_failover_can_be_off() -> None:
     assert answer(Api(scenario=rules, assumptions={"failover": "never"})) == 400
 
 
+@pytest.mark.parametrize(("order", "places"), [("newest_first", [1, 0]), ("oldest_first", [0, 1])])
+@pytest.mark.parametrize("removed", ["hidden", "shown"])
+def test_the_payment_methods_of_a_customer_come_in_the_order_of_lists(
+    order: str, places: list[int], removed: str
+) -> None:
+    api = Api(assumptions={"paging.order": order, "removed.in_customer_list": removed})
+    made = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()}).body
+    path = f"/customer/{made['customerId']}"
+    second = api.post(f"{path}/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})
+    known = [made["defaultPaymentMethod"]["paymentMethodId"], second["paymentMethodId"]]
+    for methods in ("payment_method", "payment_methods"):
+        listed = api.get(f"{path}/{methods}").body
+        assert [row["paymentMethodId"] for row in listed] == [known[place] for place in places]
+    assert api.call("DELETE", path).status == 200
+
+
 def test_lists_can_be_oldest_first_bounds_inclusive_and_sorting_lenient() -> None:
     def references(api: Api, **query: object) -> str:
         for reference in "abc":

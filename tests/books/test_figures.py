@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.books.figures import Figures, figures_of, peak, transferred
 from mockserver.domain.charge import Charge, PartCaptured, Refund
-from mockserver.domain.states import ChargeState, TransferState
+from mockserver.domain.states import ChargeState, Event, Subject, TransferState
 from mockserver.domain.transfer import Transfer
 from tests.charges import charge_in
 
@@ -85,15 +85,22 @@ def test_a_transfer_that_has_arrived_counts() -> None:
     assert ([*transferred(arrived)], [*transferred(waiting)]) == ([("transferred", Decimal(3))], [])
 
 
+def moved(before: ChargeState | None, after: ChargeState) -> Event:
+    return Event(Subject.CHARGE, "ch_1", "moved", before, after, at=0)
+
+
 @pytest.mark.parametrize(
-    ("state", "at", "figures"),
+    ("before", "after", "at", "figures"),
     [
-        (ChargeState.AUTHORISED, 0, Figures(held=Decimal(20))),
-        (ChargeState.SUCCESS, 2, Figures(captured=Decimal(12))),
-        (ChargeState.PARTIAL_REFUND, 3, Figures(captured=Decimal(12), refunded=Decimal(5))),
+        (None, ChargeState.PENDING, 0, Figures(pending=Decimal(20))),
+        (ChargeState.PENDING, ChargeState.AUTHORISED, 0, Figures(held=Decimal(20))),
+        (None, ChargeState.AUTHORISED, 0, Figures(held=Decimal(20))),
+        (ChargeState.AUTHORISED, ChargeState.PENDING, 2, Figures(pending=Decimal(12))),
+        (ChargeState.AUTHORISED, ChargeState.SUCCESS, 2, Figures(captured=Decimal(12))),
+        (ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND, 3, Figures(captured=Decimal(12), refunded=Decimal(5))),
     ],
 )
-def test_a_charge_as_it_was(state: ChargeState, at: int, figures: Figures) -> None:
+def test_a_charge_as_it_was(before: ChargeState | None, after: ChargeState, at: int, figures: Figures) -> None:
     charge: Charge = charge_in(
         ChargeState.PARTIAL_REFUND,
         capture=False,
@@ -103,10 +110,14 @@ def test_a_charge_as_it_was(state: ChargeState, at: int, figures: Figures) -> No
         refunded=Decimal(5),
         refunds=(REFUND,),
     )
-    assert figures_of(charge, at, state) == figures
+    assert figures_of(charge, at, moved(before, after)) == figures
 
 
 def test_captures_in_parts_are_as_they_were() -> None:
     charge = CHARGES["rest-released"]
-    assert figures_of(charge, 2, ChargeState.SUCCESS) == Figures(held=Decimal(15), captured=Decimal(5))
-    assert figures_of(charge, 3, ChargeState.SUCCESS) == Figures(held=Decimal(8), captured=Decimal(12))
+    assert figures_of(charge, 2, moved(ChargeState.AUTHORISED, ChargeState.SUCCESS)) == Figures(
+        held=Decimal(15), captured=Decimal(5)
+    )
+    assert figures_of(charge, 3, moved(ChargeState.SUCCESS, ChargeState.SUCCESS)) == Figures(
+        held=Decimal(8), captured=Decimal(12)
+    )

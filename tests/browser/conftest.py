@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
+from tests import needs
 from tests.served import serve
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -153,9 +154,9 @@ def fields(page: Any, kind: str = "card") -> Any:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
     """Chromium without a window, and the event loop that runs in this thread for as long as Playwright does."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install '.[dev]')")
+    playwright = needs.library("playwright.sync_api")
     if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine (apt-get install chromium)")
+        pytest.skip("needs chromium")
     playwright.expect.set_options(timeout=PATIENCE_MS)
     with playwright.sync_playwright() as running:
         loop = asyncio.get_running_loop()
@@ -255,7 +256,7 @@ WIDE, NARROW = 1440, 360
 def accessible(page: Any, where: str, widths: tuple[int, ...] = (WIDE, NARROW)) -> list[str]:
     """What axe finds wrong in a page and its frames, and whether it is cut off. Every rule at each width; contrasts in
     both colour schemes where there is most to see, else in the dark one."""
-    axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed").AXE_SCRIPT
+    axe = needs.library("axe_playwright_python.base").AXE_SCRIPT
     found: list[str] = []
     before = page.viewport_size
     for frame in page.frames:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from mockserver.domain.sources import CHECKOUTS
+from tests import needs
 from tests.browser.conftest import DUMMY, PATIENCE_MS, ROOT, Box, Site, fields
 from tests.depth import tries
 
-expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+expect = needs.library("playwright.sync_api").expect
 
 VISA, CHALLENGED, CCV = "4111111111111111", "4000000000003220", "987"
 KEEP = ".onSuccess((it) => told.push(it)).onFailure((it) => told.push(it))"

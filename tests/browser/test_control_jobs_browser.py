@@ -18,10 +18,10 @@ from mockserver.explore.kept import Cell, ExplorationFolder
 from mockserver.explore.report import as_json
 from mockserver.explore.trial import InjectionPoint
 from mockserver.explore.verdicts import Verdict
-from tests import warm
+from tests import needs, warm
 from tests.browser.conftest import NARROW, PATIENCE_MS, ROOT, WIDE, Box, accessible, client, serving
 
-expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+expect = needs.library("playwright.sync_api").expect
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,10 @@ import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
 from mockserver.scenario.operations import OPERATIONS
+from tests import needs
 from tests.browser.conftest import Box, Site, accessible, client, serving
 
-expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+expect = needs.library("playwright.sync_api").expect
 
 POOR = "4000000000009995"
 

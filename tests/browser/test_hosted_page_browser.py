@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests import needs
 from tests.browser.conftest import ROOT, Box, Site, accessible
 
-expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+expect = needs.library("playwright.sync_api").expect
 
 POOR = "4000000000009995"
 CHALLENGED = "4000000000003220"

@@ -204,7 +204,7 @@ def readiness() -> Iterator[tuple[int, type[Ready]]]:
     server.server_close()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::"])
 def test_healthcheck_of_a_ready_server(readiness: tuple[int, type[Ready]], host: str) -> None:
     done = run("healthcheck", MOCKSERVER_HOST=host, MOCKSERVER_PORT=str(readiness[0]))
     assert (done.exit_code, done.output) == (0, "ready\n")

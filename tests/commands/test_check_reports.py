@@ -174,3 +174,37 @@ def test_verbose_shows_a_call_that_got_no_answer() -> None:
     lines = run("charged-but-unanswered", "-v").output.splitlines()
     assert lines[1] == "    POST /charge/card -> no whole answer"
     assert lines[2].startswith("    GET /charge?Reference=order-11 -> 200 ")
+
+
+SHOP = f"""\
+version: 1
+setup:
+  - call: POST /charge/card
+    body: {{providerId: {DUMMY}, amount: 1, paymentInformation: {{cardNumber: "{VISA}", expiryDate: 12/40}}}}
+"""
+
+
+def test_several_files_say_what_their_set_ups_do_together(tmp_path: Path, path: Path) -> None:
+    shop = tmp_path / "also.yaml"
+    shop.write_text(SHOP)
+    done = run(str(shop), str(path), "sample-shop")
+    assert done.output.splitlines()[-1] == (
+        "together:1: the set-up of also, sample-shop makes 13 calls: batches 1, charges 7, customers 2, "
+        "payment links 1, payment methods 2, providers 1, subscriptions 1: ok"
+    )
+    assert "together" not in run(str(shop)).output
+    assert "together" not in run(str(path), "webhook-twice").output
+
+
+def test_set_ups_that_do_not_go_together_are_warned_of(tmp_path: Path) -> None:
+    shop, later = tmp_path / "shop.yaml", tmp_path / "later.yaml"
+    shop.write_text(SHOP)
+    later.write_text('version: 1\nclock: {start: "2045-01-01T00:00:00Z", mode: manual}\n')
+    done = run(str(shop), str(later))
+    assert done.exit_code == 0
+    told = done.output.splitlines()[-1]
+    assert told.startswith("together:1: warning: the set-up of shop is refused: Setup.0: POST /charge/card answered")
+    assert "got 12/40, today is 2045-01-01" in told
+    assert told.endswith("(set-up of shop)")
+    *_, row = json.loads(run(str(shop), str(later), "--format", "json").output)
+    assert (row["file"], row["examples"], row["warnings"]) == ("together", [], [told])

@@ -30,14 +30,6 @@ def test_a_sandbox_that_was_used_is_judged(server: Process) -> None:
     assert (done.exit_code, done.output) == (0, "no findings\n")
 
 
-@pytest.mark.parametrize(
-    ("url", "right"), [("localhost:4111", "http://localhost:4111"), ("ftp://a.test", "http://127.0.0.1:8080")]
-)
-def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> None:
-    done = CliRunner().invoke(main, ["findings", "--url", url])
-    assert (done.exit_code, f"got '{url}', wanted an address such as {right}" in done.output) == (2, True)
-
-
 @pytest.mark.parametrize("more", [(), ("--finish",), ("--format", "json")])
 def test_a_key_that_nobody_used_fails_the_gate(server: Process, more: tuple[str, ...]) -> None:
     # What prepares a test is no request of its client.

@@ -96,6 +96,38 @@ def test_a_careful_command_is_not_accused(run: Run, options: tuple[str, ...], pr
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("own", "excepted"),
+    [
+        ({}, "127.0.0.1,localhost"),
+        ({"NO_PROXY": "shop.example"}, "shop.example,127.0.0.1,localhost"),
+        ({"no_proxy": "localhost, shop.example,"}, "localhost, shop.example,127.0.0.1"),
+        ({"NO_PROXY": "*"}, "*"),
+    ],
+)
+def test_behind_a_proxy_a_command_reaches_its_sandbox(
+    run: Run, own: dict[str, str], excepted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    done = run(program="pay(); print(os.environ['NO_PROXY'], os.environ['no_proxy'], sep='|')")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", f"{excepted}|{excepted}\n")
+
+
+def test_each_spelling_keeps_what_it_has(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"http_proxy": "http://127.0.0.1:1", "NO_PROXY": "a.example", "no_proxy": "b.example"}.items():
+        monkeypatch.setenv(name, value)
+    done = run(program="pay(); print(os.environ['NO_PROXY'], os.environ['no_proxy'], sep='|')")
+    assert done.stdout == "a.example,127.0.0.1,localhost|b.example,127.0.0.1,localhost\n", done.stderr
+
+
+def test_without_a_proxy_the_environment_is_as_it_was(run: Run) -> None:
+    done = run(program="pay(); print([name for name in os.environ if name.lower().endswith('_proxy')])")
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
 def test_findings_become_annotations_a_summary_and_a_file(run: Run, tmp_path: Path) -> None:
     shown = run("--scenario", "lost.yaml", "--format", "github", program=TWICE)
     assert shown.stdout.startswith("::error title=double-charge")

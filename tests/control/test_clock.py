@@ -1,10 +1,16 @@
 """The clock of a sandbox: what sets it, a call or a scenario (control document, ``/__admin/clock``)."""
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
-from tests.driving import CARD, DUMMY, Api, Reply
+import pytest
 
+from tests.driving import CARD, DUMMY, NOW, Api, Reply
+from tests.store.twins import Kept
+
+START, HOUR = "2031-03-01T00:00:00.0000000Z", 3_600_000_000
 FAST = {"mode": "fast"}
 NEW_YEAR = {"start": "2032-01-01T00:00:00Z", "mode": "manual"}
 METHOD = {"call": "POST /payment_method/card", "body": {"providerId": DUMMY, "paymentInformation": CARD}}
@@ -116,3 +122,55 @@ def test_a_move_says_that_its_sandbox_was_emptied_meanwhile(api: Api) -> None:
     assert asyncio.run(both())["hint"] == (
         "a reset, an import or a fork put another sandbox here during the move to 2036-08-21T00:00:00.0000000Z"
     )
+
+
+MANUAL = json.dumps({"version": 1, "name": "still", "clock": {"mode": "manual"}})
+
+
+@pytest.mark.parametrize("options", [{"clock": "manual"}, {"clock": "real", "scenario": MANUAL}])
+def test_a_clock_that_stands_has_stood_since_the_server_started(options: dict[str, Any]) -> None:
+    now = [NOW]
+    api = Api(real_clock=lambda: now[0], **options)
+    for _ in range(3):
+        now[0] += HOUR
+        assert clock_of(api)["now"] == START
+    assert api.charge()["dateAdded"] == START
+    now[0] += HOUR
+    assert clock_of(api)["now"] == START
+    assert api.call("GET", "/__admin/clock", key="sk_another")["now"] == START
+    api.advance("1h")
+    assert clock_of(api)["now"] == "2031-03-01T01:00:00.0000000Z"
+    assert api.call("POST", "/__admin/reset").status == 200
+    assert clock_of(api)["now"] == START
+
+
+def test_a_clock_that_runs_begins_when_its_sandbox_opens() -> None:
+    now = [NOW]
+    api = Api(real_clock=lambda: now[0], clock="real")
+    now[0] += HOUR
+    assert api.charge()["dateAdded"] == "2031-03-01T01:00:00.0000000Z"
+
+
+def test_a_scenario_that_lets_time_stand_leaves_it_where_it_is() -> None:
+    now = [NOW]
+    api = Api(real_clock=lambda: now[0], clock="real")
+    now[0] += HOUR
+    api.advance("1h")
+    assert put(api, {"mode": "manual"}).status == 200
+    now[0] += HOUR
+    assert clock_of(api)["now"] == "2031-03-01T02:00:00.0000000Z"
+    api.charge()
+    assert api.call("POST", "/__admin/reset").status == 200
+    assert clock_of(api)["now"] == "2031-03-01T02:00:00.0000000Z"
+
+
+def test_a_sandbox_that_stands_since_an_earlier_server_is_forked_to_its_past(tmp_path: Path) -> None:
+    now = [NOW]
+    api = Kept(tmp_path / "kept.db", real_clock=lambda: now[0], clock="manual")
+    api.charge()
+    now[0] += HOUR
+    api.restart()
+    assert api.call("GET", "/__admin/clock")["now"] == START
+    assert api.call("GET", "/__admin/clock", key="sk_new")["now"] == "2031-03-01T01:00:00.0000000Z"
+    assert api.call("POST", "/__admin/fork", {"to": "sk_past", "at": 1}).status == 201
+    assert api.call("GET", "/__admin/clock", key="sk_past")["now"] == START

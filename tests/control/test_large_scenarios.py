@@ -200,3 +200,67 @@ def _longest_wait(server: Process) -> float:
             longest = max(longest, perf_counter() - begun)
         assert put.result()[0] == 400
     return longest
+
+
+def patterns(*texts: str) -> bytes:
+    """A scenario with a rule for each of some patterns."""
+    rules = [
+        {"id": f"rule-{number}", "when": {"op": "charge.create", "request.reference": {"matches": text}},
+         "then": {"decline": "expired_card"}}
+        for number, text in enumerate(texts)
+    ]  # fmt: skip
+    return json.dumps({"version": 1, "name": "patterns", "rules": rules}, indent=1).encode()
+
+
+LETTERS = r"\p{L}" * 38
+
+
+def test_patterns_that_take_long_together_are_refused_where_they_begin_to(api: Api) -> None:
+    text = patterns(*(f"{LETTERS}{number}" for number in range(100, 200)))
+    refused = api.call("PUT", "/__admin/scenarios", raw=text, waits=True)
+    assert (refused.status, refused["code"]) == (400, 90)
+    place, words = next(iter(refused["details"].items()))
+    line = int(place.removeprefix("line ").partition(",")[0])
+    assert "request.reference" in text.decode().splitlines()[line - 1]
+    assert words.startswith("rules[11].when.request.reference: the patterns before this one are as large as all")
+    assert names(api) == ["test-values"]
+
+
+def test_many_long_patterns_of_letters_are_taken(api: Api) -> None:
+    text = patterns(*(f"order-[0-9]{{1,12}}(?:{'x' * 160})?-{number}" for number in range(200)))
+    assert api.call("PUT", "/__admin/scenarios", raw=text, waits=True).status == 200
+    assert api.try_charge(reference="order-7-199").status == 400
+    assert api.try_charge(reference="order-7-200").status == 201
+
+
+def test_one_pattern_that_is_too_large_is_refused_and_a_name_of_any_letters_is_not(api: Api) -> None:
+    large = api.call("PUT", "/__admin/scenarios", raw=patterns(r"(\p{L}\p{N}){1,400}"))
+    assert "too large a regular expression: repeat less in it" in str(large["details"])
+    assert api.call("PUT", "/__admin/scenarios", raw=patterns(r"[\p{L} '-]{1,50}")).status == 200
+
+
+def test_the_patterns_of_a_wait_are_bounded_too(api: Api) -> None:
+    tests = {"reference": {"matches": r"(\p{L}\p{N}){1,400}"}}
+    refused = api.call("POST", "/__admin/wait", {"for": {"charge": tests}, "timeout": "0s"})
+    assert refused.status == 400
+    assert "too large a regular expression" in str(refused["details"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "raw"), [("PUT", "/__admin/scenarios", patterns("a.*")), ("GET", "/openapi.json", b"")]
+)
+def test_in_a_served_application_others_are_answered_while_something_is_made_for_the_first_time(
+    api: Api, method: str, path: str, raw: bytes
+) -> None:
+    order: list[str] = []
+
+    async def run(name: str, *call: str, raw: bytes = b"") -> None:
+        assert (await api.calling(*call, raw=raw)).status == 200
+        order.append(name)
+
+    async def story() -> None:
+        async with api.app.lifespan():
+            await asyncio.gather(run("first", method, path, raw=raw), run("other", "GET", "/charge"))
+
+    asyncio.run(story())
+    assert order == ["other", "first"]

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from tests import needs
 from tests.depth import tries
 from tests.served import CARD, CHARGE, Process, serve
 
@@ -22,7 +22,7 @@ CONF = Path(__file__).resolve().parents[2] / "deploy" / "nginx" / "mockserver.co
 CLOCK = ("--clock", "2031-03-01T00:00:00Z", "--seed", "7", "--log-level", "error")
 KEYS = tries(200, 1_000)
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")]
+pytestmark = [pytest.mark.slow, needs.program("nginx")]
 
 
 @dataclass(slots=True)

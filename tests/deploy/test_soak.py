@@ -1,13 +1,12 @@
 """Everything at once, for some seconds, on one server and on two behind nginx: no wrong answer, no webhook lost."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests import warm
+from tests import needs, warm
 from tests.depth import tries
 from tests.served import CHARGE, serve
 
@@ -35,7 +34,7 @@ def test_one_server_bears_everything_at_once(tmp_path: Path) -> None:
     assert calls["all"]["count"] > 100
 
 
-@pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
+@needs.program("nginx")
 def test_two_servers_behind_nginx_bear_everything_at_once(tmp_path: Path) -> None:
     calls = soak(tmp_path, "--seconds", SECONDS[1], "--connections", "16", "--shards", "2")
     assert calls["all"]["count"] > 50

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from mockserver.settings import SETTINGS
+from tests import needs
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 KUBERNETES = "1.34"
@@ -24,12 +25,12 @@ Change = Callable[[Any], Any]
 
 def check_object(one: Any) -> None:
     """Raise for an object that is none of Kubernetes."""
-    pytest.importorskip("kubernetes_validate", reason="needs the extra dev").validate(one, KUBERNETES, strict=True)
+    needs.library("kubernetes_validate").validate(one, KUBERNETES, strict=True)
 
 
 def check_compose(document: Any) -> None:
     """Raise for anything but a compose file."""
-    pytest.importorskip("compose_spec", reason="needs the extra dev").PyCompose.from_json(json.dumps(document))
+    needs.library("compose_spec").PyCompose.from_json(json.dumps(document))
 
 
 @pytest.mark.parametrize("one", OBJECTS, ids=lambda one: f"{one['kind']}-{one['metadata']['name']}")

@@ -16,6 +16,7 @@ from mockserver.drift.differences import Run, Tier, compare
 from mockserver.drift.judging import DriftReport, judge
 from mockserver.drift.traffic import Recording
 from mockserver.drift.walk import Played
+from tests import needs
 from tests.depth import tries
 
 pytestmark = pytest.mark.slow
@@ -76,12 +77,7 @@ def check_cured(found: DriftReport) -> None:
     assert cured.answers.keys() == found.recording.played.answers.keys()
 
 
-def test_every_assumption_is_shown_by_the_walk_or_listed_with_a_reason() -> None:
-    assert set(ROWS) - {key for key, _ in CASES} <= set(UNSEEN)
-    assert set(UNSEEN) <= set(ROWS)
-
-
-@pytest.mark.parametrize(("key", "value"), CASES)
+@pytest.mark.parametrize(("key", "value"), CASES[:: tries(4, 1)])
 def test_an_assumption_is_named_and_the_profile_cures_it(key: str, value: object) -> None:
     found = judged({key: value})
     assert not found.is_equal
@@ -93,7 +89,7 @@ def test_an_assumption_is_named_and_the_profile_cures_it(key: str, value: object
 def test_equal_servers_have_no_difference() -> None:
     found = judged({})
     assert found.is_equal
-    assert str(found).endswith("133 calls, no difference")
+    assert str(found).endswith(f"{len(walk.calls_of(WALK))} calls, no difference")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +109,8 @@ def test_a_difference_is_put_in_its_tier(key: str, value: object, tier: Tier) ->
     assert f"{tier}:\n" in str(found)
 
 
-@pytest.mark.parametrize("seed", range(tries(6, 20)))
+@needs.DEEP
+@pytest.mark.parametrize("seed", range(20))
 def test_a_mixture_of_assumptions_is_cured(seed: int) -> None:
     random = Random(seed)
     cases = random.sample([case for case in CASES if case[0] not in ("amount.minimum", "amount.maximum")], 6)

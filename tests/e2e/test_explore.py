@@ -4,7 +4,6 @@ misbehave."""
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from click.testing import CliRunner
 
 from mockserver.cli import main
 from mockserver.scenario.failures import FAULTS, OWN_AXES
-from tests import warm
+from tests import needs, warm
 from tests.depth import tries
 from tests.served import serve
 
@@ -201,7 +200,15 @@ def test_a_warning_fails_where_it_is_asked_for(tmp_path: Path, url: str, level: 
     assert (done.returncode, "warning   blind-retry in 1 of 1 runs" in done.stdout) == (code, True)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+@needs.program("node")
+def test_behind_a_proxy_a_shop_reaches_its_sandbox(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HOUSE, "http_proxy", "http://127.0.0.1:1")
+    done = explore(tmp_path, "--faults", "lost_answer", "--", *PAY, url=url)
+    assert done.returncode == 1, done.stderr
+    assert cells(tmp_path, "unsafe")
+
+
+@needs.program("node")
 def test_a_shop_in_node_is_reported_by_its_arguments(tmp_path: Path, url: str) -> None:
     script = [str(HERE / "explored" / "pay.mjs"), "{url}", "{secret_key}", "order-7"]
     faults = "lost_answer,lost_request,declined_soft"
@@ -282,8 +289,8 @@ def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(tmp_p
         (["--timeout", "0s", "--", "true"], "got 0, wanted a duration above 0"),
         ([], "Missing argument 'COMMAND...'"),
         (["--", "no-such-program"], "no-such-program: No such file or directory"),
-        (["--url", "http://[::1", "--", "true"], "got 'http://[::1', wanted an address such as http://127.0.0.1:8080"),
-        (["--url", "localhost:8080", "--", "true"], "got 'localhost:8080', wanted an address"),
+        (["--url", "http://[::1", "--", "true"], "got 'http://[::1', wanted an http or https address"),
+        (["--url", "localhost:8080", "--", "true"], "such as http://localhost:8080"),
         (["--admin-token", "\u00fc", "--", "true"], "wanted a text of ASCII characters that is not empty"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm
+from tests import needs, warm
 from tests.served import PROVIDER, serve
 
 PROGRAM = """\
@@ -34,7 +34,7 @@ CARDS = ("4111111111111111", "4000000000009995")
 
 @pytest.mark.slow
 def test_a_generated_client_pays_and_reads_a_decline(tmp_path: Path) -> None:
-    pytest.importorskip("openapi_python_client", reason="needs the dev extra")
+    needs.library("openapi_python_client")
     document = subprocess.run(
         [*warm.python(), "-m", "mockserver", "openapi"], capture_output=True, check=True, text=True
     ).stdout

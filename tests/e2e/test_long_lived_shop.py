@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm
+from tests import needs, warm
 from tests.plugin.nested import ROOT, pytest_in
 from tests.served import serve
 from tools import docs
 
 NODE_SHOP = Path(__file__).with_name("node_shop")
 KEY = "sk_shell"
-pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="the shop needs Node")
+pytestmark = needs.program("node")
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def running(environ: dict[str, str]) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.mark.skipif(not shutil.which("curl"), reason="the script uses curl")
+@needs.program("curl")
 @pytest.mark.parametrize(("careless", "code"), [("", 0), ("1", 1)])
 def test_the_shop_is_tested_by_a_shell_script(tmp_path: Path, careless: str, code: int) -> None:
     command = tmp_path / "mockserver"

@@ -115,7 +115,7 @@ def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(se
 WELL = b"host: 127.0.0.1\r\nx-secretkey: sk_rough\r\n"
 UNREADABLE = {
     "garbage": (b"\x00\x01 4111111111111111\r\n\r\n", "wanted a method of HTTP"),
-    "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50, "wanted a method of HTTP"),
+    "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50, "this port speaks plain HTTP"),
     "an unknown method": (b"FROB /charge HTTP/1.1\r\n" + WELL + b"\r\n", "wanted a method of HTTP"),
     "another version": (b"GET /charge HTTP/9.9\r\n" + WELL + b"\r\n", "wanted a request of HTTP/1.1"),
     "an endless target": (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n" + WELL + b"\r\n", "at most 65535"),

@@ -1,7 +1,7 @@
 """Every finding over HTTP: the mistake that raises it, and the near miss that does not."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.findings.request_checks import is_clean
 from mockserver.web.transport_faults import Cut
-from tests.driving import DUMMY, VISA, Api, Reply, card, card_charge
+from tests.driving import DUMMY, PUBLIC, VISA, Api, Reply, card, card_charge
 
 DEAD = "4000000000000002"
 SOFT = "4000000000009995"
@@ -27,10 +27,18 @@ def lossy(op: str = "charge.create", at: str = "answer", fault: str = "reset: tr
     return scripted(f"when: {{op: {op}}}, limit: 1, then: {{transport: {{at: {at}, {fault}}}}}", waits="delay" in fault)
 
 
-def send(api: Api, method: str, path: str, body: object = None, **query: object) -> Reply | None:
+def send(
+    api: Api,
+    method: str,
+    path: str,
+    body: object = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **query: object,
+) -> Reply | None:
     """The answer, or None when the connection broke."""
     try:
-        return api.call(method, path, body, query)
+        return api.call(method, path, body, query, headers=headers)
     except Cut:
         return None
 
@@ -54,7 +62,8 @@ def finished(api: Api) -> dict[str, dict[str, Any]]:
 def wallet(api: Api, wallet_name: str = "Google Pay", **fields: object) -> Reply | None:
     """A charge of a wallet as the client script sends it: its token says nothing of the payer."""
     token = {"paymentMethod": {"displayName": wallet_name, "type": wallet_name.lower().replace(" ", "")}}
-    return send(api, "POST", "/charge/token/apple", {"amount": 20, "providerId": DUMMY, "token": token, **fields})
+    body = {"amount": 20, "providerId": DUMMY, "token": token, **fields}
+    return send(api, "POST", "/charge/token/apple", body, headers=PUBLIC)
 
 
 def checkout(api: Api, **fields: object) -> Reply | None:

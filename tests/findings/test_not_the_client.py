@@ -3,7 +3,7 @@ client script charges."""
 
 import pytest
 
-from tests.driving import DUMMY, Api, card
+from tests.driving import DUMMY, PUBLIC, Api, card
 from tests.findings.test_client_mistakes import DEAD, charge, finished, found
 
 OWN = {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"}
@@ -42,7 +42,7 @@ def test_a_capture_from_the_page_ends_the_authorisation_of_the_client() -> None:
 
 def test_the_client_script_has_no_reference_to_give(api: Api) -> None:
     body = {"amount": 20, "providerId": DUMMY, "token": {"paymentMethod": {"type": "googlepay"}}}
-    api.call("POST", "/charge/token/apple", body, key=None, headers={"x-publickey": "pk_tests"})
+    api.call("POST", "/charge/token/apple", body, key=None, headers=PUBLIC)
     assert found(api) == {}
-    api.call("POST", "/charge/token/apple", body)
+    api.call("POST", "/charge/token/apple", body, headers=PUBLIC)
     assert list(found(api)) == ["no-reference"]

@@ -115,6 +115,19 @@ def clean(request: pytest.FixtureRequest) -> Api:
 def test_what_a_library_sends_is_no_finding_and_not_refused(clean: Api, route: str, fields: str) -> None:
     body = body_of(fields)
     assert unknown(clean, route, body) == unknown(clean, route, pascal(body)) == []
+    assert clean.get("/__admin/findings", finding="undocumented-form")["findings"] == []
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8"])
+@pytest.mark.parametrize("profile", ["documented", "sdk"])
+def test_the_type_and_the_slash_that_libraries_send_are_no_finding(profile: str, content_type: str) -> None:
+    api = Api(profile=profile, strict=True, assumptions={"provider.latency": "0"})
+    headers = {"content-type": content_type}
+    body = b'{"url": "https://shop.example/hook", "types": ["Transaction"]}'
+    assert api.send("POST", "/webhook/subscription/", body, headers).status in (200, 201)
+    # PHP names a type where there is no body.
+    assert api.send("GET", "/charge", b"", headers).status == 200
+    assert api.get("/__admin/findings", finding="undocumented-form")["findings"] == []
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from mockserver.web.operations.route import Route
 from mockserver.web.routes import ROUTES
+from tests import needs
 from tests.depth import tries
 from tests.driving import DUMMY, Api
 from tests.tables.test_document import Book
@@ -106,7 +107,7 @@ def in_process(api: Api) -> Any:
 @pytest.fixture(scope="module")
 def document() -> Document:
     """Made once a run: schemathesis alone takes a second to load."""
-    pytest.importorskip("schemathesis", reason="needs the dev extra: pip install -e '.[dev]'")
+    needs.library("schemathesis")
     return Document()
 
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from mockserver.mcp.server_tools import Line, server_tools
 from tests.driving import Api
 
 if TYPE_CHECKING:
     from mcp import Client
-
-# Loading the package takes as long as collecting a thousand tests, so those load it that speak to it.
-if find_spec("mcp") is None:
-    pytest.skip("the package mcp comes with the extra mcp", allow_module_level=True)
 
 SECRETS = ("4000056655665556", "4000-0566-5566-5556", "sk_topsecret", '"737"')
 """A card number that is no published test card, twice, a key and a ccv."""

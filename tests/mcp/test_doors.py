@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from mockserver.adapters.extras import how_to_add
 from mockserver.cli import main
 from mockserver.web.app import Application
 from tests import warm
@@ -45,7 +46,6 @@ def ping(mounted: bool = True, headers: dict[str, str] | None = None, **settings
 
 def test_the_path_answers_agents() -> None:
     assert ping().body == {"jsonrpc": "2.0", "id": 1, "result": {}}
-    assert ping(fast_lane=False).status == 200
     for origin in ("http://127.0.0.1", "http://127.0.0.1:80"):
         assert ping(headers={"host": origin.removeprefix("http://"), "origin": origin}).status == 200
 
@@ -100,7 +100,8 @@ def test_without_the_package_the_command_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = CliRunner().invoke(main, command)
-    assert (done.exit_code, "pip install 'payfurl-mockserver[mcp]'" in done.output) == (2, True)
+    said = f"the package mcp is not installed: {how_to_add('mcp')}"
+    assert (done.exit_code, said in done.output) == (2, True)
 
 
 def test_a_folder_of_allow_is_there(tmp_path: Path) -> None:
@@ -174,6 +175,8 @@ def test_from_the_source_of_a_naive_shop_to_a_red_cell_to_a_green_one(tmp_path: 
     shop = tmp_path / "shop"
     shop.mkdir()
     shutil.copy(ROOT / "tests" / "e2e" / "naive" / "shop.py", shop)
+    (shop / "mild.yaml").write_text("version: 1\nname: mild\nrules: []\n")
+    (tmp_path / "secret.yaml").write_text("secret-line: 1\n")
     run: dict[str, Any] = {"command": ["python", "buy.py"]}
 
     async def story(agent: Agent) -> None:
@@ -182,23 +185,28 @@ def test_from_the_source_of_a_naive_shop_to_a_red_cell_to_a_green_one(tmp_path: 
         assert "except httpx.TransportError" in (shop / "shop.py").read_text()
         assert "UNSAFE" in await agent.does("documentation", name="explore")
         (shop / "buy.py").write_text(BUY)
-        found = await agent.does("explore", **run, ops="charge.create", faults="lost_answer")
+        told = await agent.is_refused("explore", **run, scenario=["../secret.yaml"])
+        assert told.startswith("scenario: got '../secret.yaml', wanted what is there and inside of --allow: ")
+        assert "secret-line" not in told
+        # One of the product by its name, and one of the shop.
+        under: dict[str, Any] = {**run, "scenario": ["webhook-twice", "mild.yaml"]}
+        found = await agent.does("explore", **under, ops="charge.create", faults="lost_answer")
         assert f"UNSAFE  {CELL}" in found
         assert found.endswith("exit code 1")
-        seen = await agent.does("replay", **run, cell=CELL)
+        seen = await agent.does("replay", cell=CELL)
         assert "error double-charge: The customer was charged twice" in seen
         assert "search for the charge by its reference" in seen
-        assert "not fixed: " in await agent.does("check_fix", **run, cell=CELL)
+        assert "not fixed: " in await agent.does("check_fix", cell=CELL)
         source = (shop / "shop.py").read_text()
         assert BLIND in source
         (shop / "shop.py").write_text(source.replace(BLIND, CAREFUL))
-        assert (await agent.does("check_fix", **run, cell=CELL)).partition(f"\nfixed: {CELL}\n")[1]
+        assert (await agent.does("check_fix", cell=CELL)).partition(f"\nfixed: {CELL}\n")[1]
         assert f"UNSAFE  {CELL}" not in await agent.does("explore", **run, ops="charge.create", faults="lost_answer")
         assert "which was survived in" in await agent.is_refused("check_fix", **run, cell=CELL)
 
     for answer in talk(agent_of("--allow", str(shop), folder=tmp_path), story):
-        assert [secret for secret in (*SECRETS, "737") if secret in answer] == []
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["shop"]
+        assert [secret for secret in (*SECRETS, "ccv: 737") if secret in answer] == []
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["secret.yaml", "shop"]
 
 
 @pytest.mark.slow

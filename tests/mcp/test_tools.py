@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+import mockserver
 from tests.driving import CARD, DUMMY, VISA, Api
 from tests.mcp.talking import SECRETS, Agent, in_process, talk
 
 from mockserver.mcp import server_tools  # isort: skip
 from mockserver.mcp.explore_tools import Folders, explore_tools  # isort: skip
 from mockserver.mcp.server_tools import Line  # isort: skip
-from mockserver.mcp.tools import ToolRefused, rows  # isort: skip
+from mockserver.mcp.tools import Tool, ToolRefused, rows  # isort: skip
 
 CHARGE = {"amount": 20, "currency": "AUD", "reference": "order-1", "providerId": DUMMY, "paymentInformation": CARD}
 LOST = """
@@ -281,16 +282,16 @@ def folders(tmp_path: Path) -> Folders:
     ],
 )
 def test_a_command_inside_is_run(words: list[str], folders: Folders) -> None:
-    folders.check(words, folders.folder(""), "command")
-    folders.check([*words, str(folders.allowed[0] / "sub" / "new.txt")], folders.folder(""), "command")
+    folders.check_command(words, folders.folder(""), "command")
+    folders.check_command([*words, str(folders.allowed[0] / "sub" / "new.txt")], folders.folder(""), "command")
 
 
 def test_a_program_of_the_path_may_be_linked_inside(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).resolve().parent))
-    folders.check(["./python", "pay.py"], folders.folder(""), "command")
+    folders.check_command(["./python", "pay.py"], folders.folder(""), "command")
     monkeypatch.setenv("PATH", str(folders.allowed[0]))
     with pytest.raises(ToolRefused, match="of --allow"):
-        folders.check(["./python", "pay.py"], folders.folder(""), "command")
+        folders.check_command(["./python", "pay.py"], folders.folder(""), "command")
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,165 @@ def test_a_program_of_the_path_may_be_linked_inside(folders: Folders, monkeypatc
 )
 def test_a_command_that_names_what_is_outside_is_refused(words: list[str], folders: Folders) -> None:
     with pytest.raises(ToolRefused, match=r"^command: "):
-        folders.check(words, folders.folder(""), "command")
+        folders.check_command(words, folders.folder(""), "command")
+
+
+RUNNING = ("explore", "replay", "check_fix")
+"""The tools that run a command: those that are given names of files."""
+
+CANARY = "the-line-of-a-file-outside"
+COMMANDS = ("books", "restart", "reconcile")
+"""Options of these tools that are commands."""
+
+
+def running_tools(folders: Folders) -> dict[str, Tool]:
+    return {one.row.name: one for one in explore_tools(folders, None)}
+
+
+def texts_of_tools() -> list[tuple[str, str]]:
+    """Every argument of these tools that holds texts: the rows of arguments.csv, and the options of the command."""
+    tools = running_tools(Folders([Path.cwd()]))
+    assert list(tools) == [*RUNNING]
+    return [
+        (name, argument)
+        for name, tool in tools.items()
+        for argument, schema in tool.properties.items()
+        if schema["type"] not in ("integer", "boolean")
+    ]
+
+
+def given_as(tool: Tool, argument: str, text: str) -> dict[str, Any]:
+    """The arguments of a tool of which one holds a text, and the others what they need."""
+    asked: dict[str, Any] = {"command": ["sh", "pay.py"]}
+    if "cell" in tool.required:
+        asked["cell"] = "charge.create#1/lost_answer"
+    if argument == "command":
+        return {**asked, "command": ["sh", text]}
+    if argument in COMMANDS:
+        return {**asked, argument: f"sh {text}"}
+    return {**asked, argument: [text] if tool.properties[argument]["type"] == "array" else text}
+
+
+OUTSIDE = ("/etc/passwd", "../outside/secret", "sub/../../outside/secret", "link", "away/secret", "~/secret", "a=/etc")
+
+
+@pytest.mark.parametrize(("tool", "argument"), texts_of_tools())
+def test_no_argument_of_a_tool_that_runs_a_command_leads_outside(tool: str, argument: str, folders: Folders) -> None:
+    made = running_tools(folders)[tool]
+    for text in OUTSIDE:
+        with pytest.raises(ToolRefused, match=rf"^{argument}: got '.*inside of --allow: "):
+            asyncio.run(made(given_as(made, argument, text)))
+    for text in ("a\0b", "\ud800"):
+        with pytest.raises(ToolRefused, match=rf"^{argument}: "):
+            asyncio.run(made(given_as(made, argument, text)))
+    assert not os.path.lexists(folders.allowed[0] / "explored")
+
+
+LISTS = (
+    "own.yaml,/etc/passwd",
+    "sample-shop, ../outside/secret",
+    " ../outside/secret",
+    "\t/etc/passwd",
+    "own.yaml,away",
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument"), [one for one in texts_of_tools() if one[1] not in (*COMMANDS, "command", "folder")]
+)
+def test_no_list_and_no_blank_before_a_name_leads_outside(tool: str, argument: str, folders: Folders) -> None:
+    made = running_tools(folders)[tool]
+    for text in LISTS:
+        with pytest.raises(ToolRefused, match=rf"^{argument}: got '.*inside of --allow: "):
+            asyncio.run(made(given_as(made, argument, text)))
+
+
+@pytest.mark.parametrize("tool", RUNNING)
+def test_a_folder_of_scenarios_holds_no_link_that_leads_outside(tool: str, folders: Folders) -> None:
+    inside = folders.allowed[0]
+    (inside / "sub" / "linked.yaml").symlink_to(inside.parent / "outside" / "secret")
+    made = running_tools(folders)[tool]
+    with pytest.raises(ToolRefused, match=r"^scenario: got '.*sub/linked.yaml'.*--allow"):
+        asyncio.run(made(given_as(made, "scenario", "sub")))
+
+
+@pytest.mark.parametrize(
+    "text", ["sample-shop", "own.yaml", "sub", "sub/../own.yaml", "inner.yaml", ".", "own.yaml, sample-shop", " sub,"]
+)
+def test_scenarios_inside_and_those_of_the_product_are_read(text: str, folders: Folders) -> None:
+    inside = folders.allowed[0]
+    (inside / "own.yaml").write_text("version: 1\n")
+    (inside / "inner.yaml").symlink_to("own.yaml")
+    folders.check_argument(text, inside, "scenario")
+    folders.check_argument(str(inside / text), inside, "scenario")
+
+
+NEEDED: dict[str, Any] = {
+    "method": "GET",
+    "path": "/charge",
+    "scenario": LOST,
+    "request": {"op": "charge.create"},
+    "entry_id": "1",
+    "rows": [],
+    "name": "shop",
+}
+"""Arguments that tools need, by name."""
+
+
+@pytest.mark.parametrize("tool", [name for name in rows() if name not in RUNNING])
+def test_no_other_tool_reads_a_file(tool: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.yaml"
+    secret.write_text(f"{CANARY}: 1\n")
+    pages, scenarios = Path(mockserver.__file__).parents[1] / "docs", Path(mockserver.__file__).parents[1] / "scenarios"
+    names = [str(secret), f"file://{secret}", *(os.path.relpath(secret, one) for one in (Path.cwd(), pages, scenarios))]
+    names += [name.removesuffix(".yaml") for name in names]
+    made = {one.row.name: one for one in server_tools.server_tools(Line("http://127.0.0.1:4111", None, Api().app))}[
+        tool
+    ]
+    needed = {name: NEEDED[name] for name in made.required}
+
+    async def answers() -> list[str]:
+        told = []
+        for argument in made.properties:
+            for name in names:
+                for value in (name, [name], {"file": name}, {"shipped": name}):
+                    try:
+                        told.append(await made({**needed, argument: value}))
+                    except ToolRefused as refused:
+                        told.append(str(refused))
+        return told
+
+    assert [one for one in asyncio.run(answers()) if CANARY in one] == []
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (None, "command is missing: "),
+        ("{", "command is missing: "),
+        ({"cells": [], "command": 7}, "command is missing: "),
+        ({"cells": []}, "command: wanted the words of a command"),
+        ({"cells": [], "command": ["sh", "pay.py", "sk_***"]}, "the report masks a card number or a key"),
+        ({"cells": [], "command": ["sh", "4000********5556"]}, "the report masks a card number or a key"),
+        ({"cells": [], "command": ["sh", "../outside/secret"]}, "command: got '../outside/secret'"),
+        (
+            {"cells": [], "command": ["sh"], "options": ["--scenario", "a.yaml", "--scenario", "link"]},
+            "scenario: got 'link'",
+        ),
+        ({"cells": [], "command": ["sh"], "options": ["--books", "sh link"]}, "books: got 'link'"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["replay", "check_fix"])
+def test_a_command_of_a_report_is_checked_as_one_that_is_given(
+    tool: str, report: object, words: str, folders: Folders
+) -> None:
+    if report is not None:
+        (folders.allowed[0] / "explored").mkdir()
+        text = report if isinstance(report, str) else json.dumps(report)
+        (folders.allowed[0] / "explored" / "report.json").write_text(text)
+    with pytest.raises(ToolRefused) as refused:
+        asyncio.run(running_tools(folders)[tool]({"cell": "charge.create#1/lost_answer"}))
+    assert words in str(refused.value)
 
 
 @pytest.mark.parametrize("given", ["..", "../outside", "away", "/", "sub/../../outside", "pay.py", "missing"])

@@ -21,6 +21,10 @@ def money(cents: int) -> str:
     return f"{Decimal(cents) / 100:.2f}"
 
 
+def money_of(cents: int) -> Decimal:
+    return Decimal(cents) / 100
+
+
 def exact(raw: bytes) -> dict[str, Any]:
     return loads(raw, parse_float=Decimal, parse_int=Decimal)
 
@@ -43,6 +47,44 @@ def test_a_capture_takes_what_is_asked_and_never_more_than_authorised(authorised
         assert (reply.status, cents(after["amount"]), after["status"]) == (200, captured, "SUCCESS")
     else:
         assert (reply["code"], cents(after["amount"]), after["status"]) == (77, authorised, "Authorised")
+
+
+@SLOW
+@given(
+    authorised=CENTS,
+    captured=CENTS,
+    waits=st.integers(1, 20 * 24),
+    late=st.integers(1, 20 * 24),
+    settles=st.booleans(),
+    by=st.sampled_from(("card", "token", "payment_method")),
+)
+def test_a_pending_hold_takes_nothing_before_it_is_authorised_and_captured(
+    authorised: int, captured: int, waits: int, late: int, settles: bool, by: str
+) -> None:
+    then = f"pending: {{settle: {'SUCCESS' if settles else 'FAILED'}, after: {waits}h}}"
+    api = Api(scenario=f"version: 1\nrules: [{{id: slow, when: {{op: charge.create}}, then: {{{then}}}}}]\n")
+    source = {
+        "card": lambda: card_charge(),
+        "token": lambda: {"token": api.post("/token/card", card_charge())["tokenId"]},
+        "payment_method": lambda: {"paymentMethodId": api.method()},
+    }[by]()
+    made = api.post(f"/charge/{by}", {**source, "amount": money(authorised), "currency": "AUD", "capture": False})
+    charge_id = made["chargeId"]
+    assert (made["status"], made["authorisationAmount"]) == ("PENDING", None)
+    api.advance(f"{late}h")
+    is_open = settles and waits <= late < waits + 7 * 24
+    reply = api.post(f"/charge/{charge_id}", {"amount": money(captured)})
+    if not is_open:
+        assert (reply.status, reply["code"]) == (409, 54)
+    else:
+        assert reply.status == (200 if captured <= authorised else 400)
+    api.advance("60d")
+    after = exact(api.get(f"/charge/{charge_id}").raw)
+    is_taken = is_open and captured <= authorised
+    ends = "SUCCESS" if is_taken else "AUTHORISE_CANCELLED" if settles else "FAILED"
+    assert after["status"] == ends
+    totals = exact(api.get("/__admin/books").raw)["totals"]["AUD"]
+    assert (totals["captured"], totals["held"], totals["pending"]) == (money_of(captured) if is_taken else 0, 0, 0)
 
 
 @SLOW
@@ -85,6 +127,23 @@ def test_every_amount_comes_back_digit_by_digit(whole: int, cent: int) -> None:
     shown = reply.raw.split(b'"amount":')[1].split(b",")[0].decode()
     assert Decimal(shown) == amount
     assert shown == (f"{amount:.2f}".rstrip("0").rstrip("."))
+
+
+@SLOW
+@given(whole=st.integers(0, 10**15 - 1), fraction=st.sampled_from(["", "0", "5", "00", "05", "50", "99"]))
+def test_every_amount_goes_out_in_a_webhook_as_it_came(whole: int, fraction: str) -> None:
+    amount = f"{whole}.{fraction}" if fraction else str(whole)
+    api = Api()
+    hook = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
+    reply = api.post("/charge/card", card_charge(amount=amount, **hook))
+    if not Decimal(amount):
+        assert reply["code"] == 90
+        return
+    document = api.get("/__admin/state").body
+    assert api.put("/__admin/state", document).status == 200
+    api.delete(f"/refund/{reply['chargeId']}")
+    for one in api.get("/__admin/webhooks").raw.split(b'"data":{')[1:]:
+        assert one.split(b'"amount":')[1].split(b",")[0].decode() == amount
 
 
 @SLOW

@@ -39,9 +39,22 @@ class Payment:
     amount: Decimal
     status: str
     ends: int | None = None
+    becomes: str = "SUCCESS"
     authorised: Decimal | None = None
     refunded: Decimal = Decimal(0)
     refunds: list[Decimal] = field(default_factory=list)
+    is_hold_asked: bool = False
+
+    def pass_time(self, now: int) -> None:
+        """What has come due by now."""
+        while self.ends is not None and self.ends <= now:
+            if self.status == "Authorised":
+                self.status, self.ends = "AUTHORISE_CANCELLED", None
+                continue
+            self.status = self.becomes
+            self.ends = self.ends + 7 * DAY if self.status == "Authorised" else None
+            if self.status == "Authorised":
+                self.authorised = self.amount
 
 
 @dataclass
@@ -97,7 +110,7 @@ class Payments(RuleBasedStateMachine):
     def remember(self, reply: Reply, payment: Payment) -> Any:
         if reply.status == 201:
             charge_id = reply.body["chargeId"]
-            if payment.authorised is None:
+            if payment.authorised is None and not payment.is_hold_asked:
                 payment.authorised = payment.amount
         else:
             charge_id = reply.body["details"]["ChargeId"]
@@ -125,6 +138,19 @@ class Payments(RuleBasedStateMachine):
         reply = self.call("POST", "/charge/bank_account", body)
         assert reply.status == 201, reply.raw
         return self.remember(reply, Payment(amount, "PENDING", self.now + DAY))
+
+    @rule(target=charges, amount=amounts, capture=st.booleans(), fails=st.booleans(), number=st.sampled_from(CARDS))
+    def charge_a_card_whose_provider_answers_later(
+        self, amount: Decimal, capture: bool, fails: bool, number: str
+    ) -> Any:
+        card = {**CARD, "cardNumber": number, "ccv": ccv_of(number)}
+        body = {"amount": str(amount), "providerId": DUMMY, "capture": capture, "paymentInformation": card}
+        body["metadata"] = {"mock": "pending_failed" if fails else "pending"}
+        reply = self.call("POST", "/charge/card", body)
+        assert (reply.status, reply.body["status"]) == (201, "PENDING")
+        self.paid_with(number)
+        becomes = "FAILED" if fails else "SUCCESS" if capture else "Authorised"
+        return self.remember(reply, Payment(amount, "PENDING", self.now + DAY, becomes, is_hold_asked=not capture))
 
     @rule(target=charges, method=methods, amount=amounts)
     def charge_a_method(self, method: str, amount: Decimal) -> Any:
@@ -225,9 +251,7 @@ class Payments(RuleBasedStateMachine):
         assert self.call("POST", "/__admin/clock/advance", {"by": f"{seconds}s"}).status == 200
         self.now += seconds
         for payment in self.payments.values():
-            if payment.ends is not None and payment.ends <= self.now:
-                payment.status = "SUCCESS" if payment.status == "PENDING" else "AUTHORISE_CANCELLED"
-                payment.ends = None
+            payment.pass_time(self.now)
         self.kept = {key: item for key, item in self.kept.items() if item.expires is None or item.expires > self.now}
         for item in self.kept.values():
             if item.forgets <= self.now:
@@ -259,6 +283,8 @@ class Payments(RuleBasedStateMachine):
             assert [exact(refund["amount"]) for refund in body["refunds"]] == payment.refunds
             if payment.authorised is not None:
                 assert exact(body["authorisationAmount"]) == payment.authorised
+            if payment.is_hold_asked and payment.authorised is None:
+                assert body["authorisationAmount"] is None
 
     @invariant()
     def every_vault_item_is_as_the_model_says(self) -> None:
@@ -275,7 +301,9 @@ class Payments(RuleBasedStateMachine):
         held = sum(one.amount for one in payments if one.status == "Authorised")
         taken = [one for one in payments if one.status in ("SUCCESS", "PARTIAL_REFUND", "REFUND")]
         captured, refunded = sum(one.amount for one in taken), sum(one.refunded for one in taken)
+        pending = sum(one.amount for one in payments if one.status == "PENDING")
         wanted = {"held": held, "captured": captured, "refunded": refunded, "net": captured - refunded}
+        wanted["pending"] = pending
         for sums in (books["totals"]["AUD"], *([sum_of(books["orders"])] if books["next"] is None else [])):
             assert {name: sums[name] for name in wanted} == wanted
         accounts = Counter[str]()
@@ -299,7 +327,7 @@ class Payments(RuleBasedStateMachine):
 def sum_of(orders: Iterable[Mapping[str, Any]]) -> Mapping[str, Decimal]:
     sums = Counter[str]()
     for order in orders:
-        for name in ("held", "captured", "refunded", "net"):
+        for name in ("held", "captured", "refunded", "net", "pending"):
             sums[name] += order[name]
     return sums  # type: ignore[return-value]
 

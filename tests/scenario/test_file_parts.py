@@ -4,6 +4,7 @@ import json
 from functools import cache
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from mockserver.adapters.scenario_files import read_text
@@ -277,8 +278,7 @@ def test_editors_and_check_refuse_the_same_words(when: str) -> None:
 @cache
 def editor() -> Any:
     """What judges a file by its schema."""
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
-    return jsonschema.validator_for(json_schema())
+    return jsonschema_rs.validator_for(json_schema())
 
 
 def said_by_both(text: str) -> bool:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from mockserver.adapters.scenario_files import load, read_file, read_text
@@ -67,8 +68,7 @@ def test_story(path: Path, number: int) -> None:
 
 @cache
 def validator() -> Any:
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
-    return jsonschema.validator_for(SCHEMA)
+    return jsonschema_rs.validator_for(SCHEMA)
 
 
 def plain(path: Path) -> object:

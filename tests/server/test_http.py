@@ -1,5 +1,7 @@
 """HTTP on a real connection: answers at once and later, in order, in one piece or in many."""
 
+import ssl
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -278,6 +280,29 @@ def test_requests_before_garbage_are_answered_before_the_refusal(path: str) -> N
     assert places == sorted(places)
     assert said.count(b"HTTP/1.1 ") == 3
     assert state.total_requests == 2
+
+
+def hello() -> bytes:
+    """What a TLS client says first."""
+    sent = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost").do_handshake()
+    return sent.read()
+
+
+def test_a_client_that_speaks_tls_is_told_of_the_plain_port(caplog: pytest.LogCaptureFixture) -> None:
+    said, _ = converse(hello(), until=b"400}")
+    assert said.startswith(b"HTTP/1.1 400 ")
+    words = "got a TLS handshake, and this port speaks plain HTTP"
+    assert words.encode() in said
+    assert [one.message for one in caplog.records if words in one.message] == [one.message for one in caplog.records]
+    assert len(caplog.records) == 1
+
+
+def test_what_is_neither_http_nor_tls_is_refused_as_before(caplog: pytest.LogCaptureFixture) -> None:
+    said, _ = converse(b"\x16garbage\r\n\r\n", until=b"400}")
+    assert b"TLS" not in said
+    assert [one.message for one in caplog.records] == ["Invalid HTTP request received."]
 
 
 @pytest.mark.parametrize("before", [b"", request("/a", b"1."), request("/later", b"1.")])

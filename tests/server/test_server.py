@@ -255,16 +255,31 @@ def test_addresses_are_written_as_urls() -> None:
         listeners.close()
 
 
-@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+@pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")
 def test_an_ipv6_address_is_bracketed() -> None:
     try:
         listeners = listen(Settings(host="::1", port=0, tls_port=0))
     except CannotListen as refusal:
-        pytest.skip(f"no IPv6 loopback: {refusal}")
+        pytest.skip(f"needs IPv6: {refusal}")
     listeners.close()
     assert listeners.settings.address.startswith("http://[::1]:")
     assert listeners.tls_address.startswith("https://[::1]:")
     assert listeners.settings.url == listeners.settings.address
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")
+def test_every_address_means_those_of_both_families() -> None:
+    try:
+        listeners = listen(Settings(host="::", port=0, tls_port=0))
+    except CannotListen as refusal:
+        pytest.skip(f"needs IPv6: {refusal}")
+    try:
+        listeners.plain.listen()
+        for address in ("127.0.0.1", "::1"):
+            socket.create_connection((address, listeners.settings.port), 10).close()
+        assert listeners.tls_address == f"https://localhost:{listeners.settings.tls_port}"
+    finally:
+        listeners.close()
 
 
 def test_an_address_of_another_machine_is_bad_usage() -> None:

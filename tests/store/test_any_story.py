@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,7 @@ CHAPTERS = [
 """Methods of ``Story``, by name: so a story that fails can be read, and told again as an example."""
 
 
+@pytest.mark.slow
 # A story takes a tenth of a second: to shrink one takes minutes.
 @settings(max_examples=tries(4, 200), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(st.sampled_from(CHAPTERS), st.integers(0, 50)), min_size=6, max_size=14))

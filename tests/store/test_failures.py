@@ -33,6 +33,13 @@ class FullDisk:
         self.left: int | None = None
         self.sizes: list[int] = []
         monkeypatch.setattr(store._file, "write", self.write)
+        self._probe = store._file.probe
+        monkeypatch.setattr(store._file, "probe", self.probe)
+
+    def probe(self) -> None:
+        if self.is_full:
+            raise NotWritten("database or disk is full")
+        self._probe()
 
     def write(self, commit: Commit) -> None:
         if self.left is not None:
@@ -77,6 +84,30 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path, monk
     disk.is_full = False
     twins.charge(reference="after")
     twins.look()
+
+
+def test_a_server_with_a_full_disk_is_not_ready_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db")
+    api.charge(reference="before")
+    disk = FullDisk(api, monkeypatch)
+    assert api.call("GET", "/readyz", key=None).body == {"status": "ready"}
+    disk.is_full = True
+    assert api.try_charge(reference="lost").status == 503
+    asked = api.call("GET", "/readyz", key=None)
+    assert (asked.status, asked.body["status"]) == (503, "not ready")
+    assert asked.body["reasons"] == ["the store cannot be written: database or disk is full"]
+    disk.is_full = False
+    # Nobody need ask for anything that is kept.
+    assert api.call("GET", "/readyz", key=None).body == {"status": "ready"}
+    api.charge(reference="after")
+    disk.is_full = True
+    assert api.try_charge(reference="lost").status == 503
+    disk.is_full = False
+    api.charge(reference="after that")
+    disk.is_full = True
+    assert api.call("GET", "/readyz", key=None).status == 200, "what was written last could be"
 
 
 def test_a_sandbox_whose_deletion_could_not_be_kept_is_there_as_before(

@@ -1,8 +1,14 @@
 """The file of a store: made for its owner alone, used by one process, and refused unwritten when it is not whole."""
 
 import os
+import shutil
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 
 import pytest
@@ -11,6 +17,8 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.store.file import FORMAT, PAGE, StoreFile, StoreRefused
 from mockserver.store.schema import Commit, StoredSandbox
 from tests.store.twins import Kept, listed
+
+NOBODY = 65534
 
 
 def filled(path: Path, charges: int = 3) -> Path:
@@ -112,11 +120,25 @@ def test_a_page_of_zeros_is_damage(tmp_path: Path, where: float) -> None:
     assert "is damaged" in str(refused(path)) or "can be read" in str(refused(path))
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreRefused, match="cannot be made"):
-        StoreFile(tmp_path / "s.db")
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Let root, who may write everywhere, be nobody for a while."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of folders are those of POSIX")
+def test_a_folder_that_cannot_be_written_to_is_refused() -> None:
+    # Not in ``tmp_path``, below folders that are closed to others.
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o555)
+        with without_rights(), pytest.raises(StoreRefused, match="cannot be made"):
+            StoreFile(Path(name, "s.db"))
 
 
 def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Path) -> None:
@@ -161,3 +183,36 @@ def test_a_long_row_does_not_slow_those_beside_it_down(tmp_path: Path) -> None:
         return spent
 
     assert cost(2_000_000) < 5 * cost(500) + 0.1
+
+
+def may_mount() -> bool:
+    """Whether this user may have a small disk of its own."""
+    if shutil.which("unshare") is None:
+        return False
+    tried = ["unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"]
+    return subprocess.run(tried, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
+    if not may_mount():
+        pytest.skip("needs the program unshare, as root")
+    path = filled(tmp_path / "s.db")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    python = f"{sys.executable} -m mockserver"
+    script = f"""mount -t tmpfs -o size=400k tmpfs {disk}
+        cp {path} {disk}/s.db
+        dd if=/dev/zero of={disk}/fill bs=1k count=10000 2>/dev/null
+        {python} --store {disk}/s.db --port 0; echo "exit code $?" >&2
+        {python} store check {disk}/s.db; echo "exit code $?" >&2
+        rm {disk}/fill
+        {python} store check {disk}/s.db"""
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, env=environ, check=False
+    )
+    words = f"{disk}/s.db cannot be used: the disk is full (No space left on device): make room, and start again; "
+    told = f"{words}it was not changed\nexit code 2\n"
+    assert done.stderr == told + told
+    assert done.stdout.endswith("is whole\n")

@@ -175,6 +175,21 @@ def test_a_log_that_is_missing_or_of_another_file_is_damage(whole: tuple[Files, 
         assert why in str(told.value)
 
 
+def test_a_log_of_which_only_some_pages_were_put_into_the_file_leaves_it_whole(
+    whole: tuple[Files, Files], tmp_path: Path
+) -> None:
+    """As SQLite leaves it that was killed meanwhile, or had no room for the rest."""
+    file, log = (whole[0][name] for name in NAMES)
+    wanted, pages = content(put(tmp_path / "f", whole[0])), dict[int, bytes]()
+    for place in range(32, len(log) - FRAME + 1, FRAME):
+        pages[int.from_bytes(log[place : place + 4])] = log[place + 24 : place + FRAME]
+    begun = bytearray(file)
+    for number in sorted(pages):
+        begun[(number - 1) * PAGE : number * PAGE] = pages[number]
+        assert content(put(tmp_path / "f", {NAMES[0]: bytes(begun), NAMES[1]: log})) == wanted
+    assert len(pages) > 3
+
+
 def test_another_program_that_has_read_the_log_leaves_a_whole_file(whole: tuple[Files, Files], tmp_path: Path) -> None:
     wanted = content(put(tmp_path / "f", whole[0]))
     path = put(tmp_path / "f", whole[0])

@@ -5,12 +5,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.driving import VISA, Api, Reply, card
+from tests.driving import PUBLIC, VISA, Api, Reply, card
 from tests.web.browsing import document, submit
 
 SHOP = "/demo?key=pk_tests"
 ORDER = "/demo/order?key=pk_tests"
-PUBLIC = {"x-publickey": "pk_tests"}
 
 
 def token(api: Api, number: str = VISA) -> str:

@@ -403,6 +403,25 @@ def test_a_fault_is_reported_in_the_words_of_a_payer(api: Api, name: str, value:
 
 
 @pytest.mark.parametrize(
+    ("bounds", "amount", "words"),
+    [
+        ({"amount.minimum": "3"}, "2", "Please pay at least 3."),
+        ({"amount.maximum": "50"}, "70", "Please pay at least 0.01 and at most 50."),
+        ({"amount.minimum": "3", "amount.maximum": "50"}, "0", "Please pay at least 3 and at most 50."),
+        ({"amount.minimum": "3", "amount.maximum": "50"}, "50", None),
+        ({"amount.minimum": "0"}, "0.01", None),
+    ],
+)
+def test_a_payer_hears_between_which_amounts_to_choose(
+    bounds: dict[str, object], amount: str, words: str | None
+) -> None:
+    api = Api(assumptions=bounds)
+    answer = pay(api, link(api, amount=None), amount=amount)
+    assert answer.status == (303 if words is None else 400)
+    assert words is None or document(answer).texts["amount-error"] == words
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("cardNumber", "\uff14\uff11\uff11\uff11 1111\u00a01111\u20111111"),
@@ -423,6 +442,9 @@ def test_what_can_be_meant_in_one_way_only_is_taken(api: Api, name: str, value: 
     (charge,) = charges(api)
     card = charge["paymentInformation"]["card"]
     assert (charge["amount"], card["cardNumber"], card["expiryDate"]) == (5, "4111********1111", "12/40")
+    # The page puts it right, so --strict has nothing to refuse.
+    strict = Api(strict=True)
+    assert pay(strict, link(strict, amount=None), **{"amount": "5", name: value}).status == 303
 
 
 @pytest.mark.parametrize(("amount", "paid"), [("1,234.50", 1234.5), ("1,234,567", 1234567), ("0,5", 0.5)])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from click.testing import CliRunner
 
@@ -17,7 +18,7 @@ from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES
 from mockserver.wire.fields import Folded, names_of, validate
 from mockserver.wire.replies import reply_type
-from tests.driving import Api, card_charge
+from tests.driving import PUBLIC, Api, card_charge
 
 NAMES = [f"{row.method} {row.path}" for row in ROUTES]
 
@@ -80,11 +81,20 @@ def test_an_operation_has_all_its_parts_and_an_example_that_its_model_takes(row:
     assert len(success) == 1
     assert {"400", "401"} <= set(operation["responses"])
     assert ("404" in operation["responses"]) == ("{" in row.path)
-    assert ("413" in operation["responses"]) == (row.body is not None)
+    for status in ("413", "415"):
+        assert (status in operation["responses"]) == (row.body is not None)
     assert ("security" in operation) == row.is_public
     if row.body is not None:
         example = operation["requestBody"]["content"]["application/json"]["example"]
         validate(row.body, Folded(example, [], []))
+
+
+def test_the_keys_of_a_wallet_are_those_of_the_profile() -> None:
+    both = [{"publicKey": []}, {"secretKey": []}]
+    for profile, keys in (("documented", both[:1]), ("sdk", both)):
+        paths = document(Assumed(Profile(profile)), "http://127.0.0.1:4111")["paths"]
+        assert paths["/charge/token/apple"]["post"]["security"] == keys
+        assert paths["/charge/checkout"]["post"]["security"] == both
 
 
 @pytest.mark.parametrize("path", ["/token/card", "/charge/token/apple"])
@@ -93,7 +103,7 @@ def test_the_header_that_names_a_provider_is_described_and_obeyed(path: str) -> 
     assert [item["name"] for item in parameters if item["in"] == "header"] == ["ProviderId"]
     body = card_charge(token={})
     del body["providerId"]
-    refused = Api().call("POST", path, body, headers={"ProviderId": "nobody"})
+    refused = Api().call("POST", path, body, headers={**PUBLIC, "ProviderId": "nobody"})
     assert (refused.status, refused["code"]) == (400, 39)
 
 
@@ -114,9 +124,8 @@ def test_no_schema_lies_unused() -> None:
 
 
 def test_every_schema_is_valid() -> None:
-    schemas = pytest.importorskip("jsonschema_rs", reason="needs the dev extra: schemas are checked by another library")
     for schema in the_document()["components"]["schemas"].values():
-        schemas.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+        jsonschema_rs.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 
 def test_examples_hold_no_number_but_published_test_numbers() -> None:
@@ -153,7 +162,6 @@ def test_the_command_prints_it() -> None:
 
 
 def test_answers_are_as_described() -> None:
-    schemas = pytest.importorskip("jsonschema_rs", reason="needs the dev extra: schemas are checked by another library")
     api = Api()
     root = {"components": the_document()["components"]}
 
@@ -163,7 +171,7 @@ def test_answers_are_as_described() -> None:
         if "$ref" in described:
             described = resolve(described["$ref"])
         schema = described["content"]["application/json"]["schema"]
-        schemas.Draft202012Validator({**root, **schema}).validate(reply.body)
+        jsonschema_rs.Draft202012Validator({**root, **schema}).validate(reply.body)
         return reply.body
 
     vaulted = check("POST", "/vault", "/vault", {"cardNumber": "4111111111111111", "ccv": "123"})

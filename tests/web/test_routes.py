@@ -16,6 +16,7 @@ from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import FORM_ROUTES, ROUTES
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.replies import reply_type
+from tests import needs
 
 OPERATIONS: Sequence[Route[Any, Any]] = (*ROUTES, *FORM_ROUTES.values())
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +98,7 @@ ROUTE = Route("DELETE", "/x", "x", refund, reply="ChargeReply", query={model}, s
 def test_a_misspelt_field_and_a_wrong_model_fail_the_type_check(
     wrong: dict[str, str], line: int | None, tmp_path: Path
 ) -> None:
-    pytest.importorskip("mypy")
+    needs.library("mypy")
     words = {"descriptor": "descriptor", "amount": "amount", "by": "by", "model": "RefundQuery"} | wrong
     (tmp_path / "wrong.py").write_text(MISSPELT.format(**words), "utf-8")
     checked = subprocess.run(

@@ -7,6 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.trace import StatusCode
 
 from mockserver.domain.delivery import Content, Delivery, Sent, WebhookMessage, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY, trace_protocol
@@ -14,14 +19,6 @@ from mockserver.web.app import Application
 from mockserver.web.transport_faults import Cut
 from tests.adapters.test_webhook_sender import Receiver, listening, lived
 from tests.driving import VISA, Api, card, card_charge
-
-pytest.importorskip("opentelemetry.sdk", reason="needs the extra otel")
-
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from opentelemetry.trace import StatusCode
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CALLING = {"traceparent": f"00-{TRACE}-{CALLER}-01", "tracestate": "shop=7", "baggage": "key=sk_live_1"}

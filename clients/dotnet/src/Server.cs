@@ -24,16 +24,17 @@ namespace Payfurl.Mockserver
         public const string Version = "0.1";
 
         private const int StartMilliseconds = 30000;
-        private const string HowToGetIt = "Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). "
+        private const string HowToGetIt = "Get it: pipx install /path/to/mockserver, its checkout or its wheel (needs Python 3.11 or later). "
             + "MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.";
 
         private static readonly Lazy<Server> shared = new Lazy<Server>(() =>
         {
             var url = Environment.GetEnvironmentVariable("MOCKSERVER_URL");
-            return string.IsNullOrEmpty(url) ? Start() : Join(url);
+            return string.IsNullOrWhiteSpace(url) ? Start() : Join(url.Trim());
         });
 
-        private readonly HttpClient http = new HttpClient();
+        // No proxy reaches a server of this machine.
+        private readonly HttpClient http = new HttpClient(new HttpClientHandler { UseProxy = false });
         private readonly StringBuilder log;
 
         private Server(string url, Process process, StringBuilder log)
@@ -85,7 +86,8 @@ namespace Payfurl.Mockserver
         public static Server Start(params string[] options)
         {
             var command = Environment.GetEnvironmentVariable("MOCKSERVER_COMMAND");
-            var words = (string.IsNullOrEmpty(command) ? "mockserver" : command).Split(new[] { ' ' }, StringSplitOptions.RemoveEmptyEntries);
+            // An empty one names no command, as if it were not set.
+            var words = (string.IsNullOrWhiteSpace(command) ? "mockserver" : command).Split(new[] { ' ' }, StringSplitOptions.RemoveEmptyEntries);
             var folder = Path.Combine(Path.GetTempPath(), "mockserver-" + Guid.NewGuid().ToString("N"));
             Directory.CreateDirectory(folder);
             var port = Path.Combine(folder, "port");

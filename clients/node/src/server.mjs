@@ -11,7 +11,7 @@ export const VERSION = "0.1";
 
 const START_MILLISECONDS = 30_000;
 const HOW_TO_GET_IT =
-  "Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). " +
+  "Get it: pipx install /path/to/mockserver, its checkout or its wheel (needs Python 3.11 or later). " +
   "MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.";
 const agent = new Agent({ keepAlive: true });
 
@@ -97,7 +97,8 @@ function sent(url, method, headers, body) {
 export async function startServer(args = []) {
   const folder = mkdtempSync(join(tmpdir(), "mockserver-"));
   const [portFile, log] = [join(folder, "port"), join(folder, "log")];
-  const [command = "mockserver", ...words] = (process.env["MOCKSERVER_COMMAND"] ?? "mockserver").split(/\s+/);
+  // An empty one names no command, as if it were not set.
+  const [command = "mockserver", ...words] = (process.env["MOCKSERVER_COMMAND"]?.trim() || "mockserver").split(/\s+/);
   const output = openSync(log, "w");
   const options = ["serve", "--tether", "--port", "0", "--port-file", portFile, ...args];
   const child = spawn(command, [...words, ...options], {
@@ -153,7 +154,7 @@ let shared;
  * @param {string[]} [args]
  */
 export function sharedServer(args) {
-  const url = process.env["MOCKSERVER_URL"];
+  const url = process.env["MOCKSERVER_URL"]?.trim();
   shared ??= url ? joinServer(url) : startServer(args);
   return shared;
 }

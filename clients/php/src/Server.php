@@ -11,7 +11,7 @@ final class Server
     public const VERSION = '0.1';
 
     private const START_SECONDS = 30;
-    private const HOW_TO_GET_IT = 'Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). '
+    private const HOW_TO_GET_IT = 'Get it: pipx install /path/to/mockserver, its checkout or its wheel (needs Python 3.11 or later). '
         . 'MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.';
 
     private static ?self $shared = null;
@@ -30,7 +30,7 @@ final class Server
     /** The server of this process: it is started, or joined, when it is first asked for. */
     public static function shared(): self
     {
-        $url = getenv('MOCKSERVER_URL');
+        $url = trim((string) getenv('MOCKSERVER_URL'));
         return self::$shared ??= $url ? self::join($url) : self::start();
     }
 
@@ -61,6 +61,8 @@ final class Server
             CURLOPT_POSTFIELDS => $body ?? '',
             CURLOPT_RETURNTRANSFER => true,
             CURLOPT_TCP_NODELAY => true,
+            // No proxy reaches a server of this machine.
+            CURLOPT_NOPROXY => '*',
         ]);
         $text = curl_exec($this->curl);
         if ($text === false) {
@@ -83,7 +85,8 @@ final class Server
         $folder = sys_get_temp_dir() . '/mockserver-' . bin2hex(random_bytes(8));
         mkdir($folder, 0700);
         [$port, $log] = ["$folder/port", "$folder/log"];
-        $command = preg_split('/\s+/', getenv('MOCKSERVER_COMMAND') ?: 'mockserver');
+        // An empty one names no command, as if it were not set.
+        $command = preg_split('/\s+/', trim((string) getenv('MOCKSERVER_COMMAND')) ?: 'mockserver');
         $words = [...$command, 'serve', '--tether', '--port', '0', '--port-file', $port, ...$args];
         $environment = array_filter(getenv(), fn ($name) => !str_starts_with($name, 'MOCKSERVER_'), ARRAY_FILTER_USE_KEY);
         $streams = [['pipe', 'r'], ['file', $log, 'w'], ['file', $log, 'a']];

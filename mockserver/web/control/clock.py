@@ -469,7 +469,7 @@ ROUTES = (
         keyed=True,
         reply="HoldAnswer",
         example={"until": "gone", "timeout": "1s"},
-        summary=("What a scenario holds here; with until, when something is held or no client waits any more"),
+        summary="What a scenario holds here; with until, when something is held or no client waits any more",
     ),
     ControlRoute(
         "DELETE",

@@ -27,18 +27,20 @@ _REFUSED: dict[str, str] = {
     "401": "No key or one that opens nothing (code 40), or no admin token.",
     "403": "The Host is not this server's, or the page that calls is another site's.",
     "413": "The body is over the limit.",
-    "415": "The body is neither JSON nor YAML by its content type.",
+    "415": "The body is neither JSON nor YAML by its content type, or is encoded.",
 }
 
 
-def payments(call: AnyCall) -> bytes:
+async def payments(call: AnyCall) -> bytes:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
-    return _text(document, call.assumed(), call.world.directory.config.public_url)
+    assumed, url = call.assumed(), call.world.directory.config.public_url
+    return await call.world.runner.aside(lambda: _text(document, assumed, url))
 
 
-def webhooks(call: AnyCall) -> bytes:
+async def webhooks(call: AnyCall) -> bytes:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
-    return _text(asyncapi, call.assumed())
+    assumed = call.assumed()
+    return await call.world.runner.aside(lambda: _text(asyncapi, assumed))
 
 
 @lru_cache(maxsize=16)

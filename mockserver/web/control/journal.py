@@ -662,7 +662,7 @@ ROUTES = (
         reply="JournalRequestAnswer",
         answers={404: "No such entry is kept"},
         example={"entry_id": "1"},
-        summary=("The request of a step as another client can send it: no secret in it, test cards as they are"),
+        summary="The request of a step as another client can send it: no secret in it, test cards as they are",
     ),
     ControlRoute(
         "POST",

@@ -125,9 +125,11 @@ def alive(call: AnyCall) -> object:
     return {"status": "alive", "version": __version__}
 
 
-def ready(call: AnyCall) -> object:
-    """The scenarios are loaded; 503 with the reasons when they are not."""
-    problems = call.world.directory.ready_problems
+async def ready(call: AnyCall) -> object:
+    """The scenarios are loaded, and the store can be written; 503 with the reasons when not."""
+    problems, store = [*call.world.directory.ready_problems], call.world.store
+    if store is not None and (fault := await store.fault()) is not None:
+        problems.append(f"the store cannot be written: {fault}")
     return Reply(503, {"status": "not ready", "reasons": problems}) if problems else {"status": "ready"}
 
 

@@ -19,9 +19,10 @@ from mockserver.web.control import (
 from mockserver.web.control.call import AnyCall, ControlRoute
 
 
-def describe_itself(call: AnyCall) -> bytes:
+async def describe_itself(call: AnyCall) -> bytes:
     """This API as an OpenAPI document."""
-    return description.control_text(CONTROL_ROUTES, call.world.directory.config.public_url)
+    url = call.world.directory.config.public_url
+    return await call.world.runner.aside(lambda: description.control_text(CONTROL_ROUTES, url))
 
 
 CONTROL_ROUTES: Sequence[ControlRoute[Any, Any]] = (

@@ -20,7 +20,8 @@ from mockserver.domain.clock import ClockMode, iso
 from mockserver.domain.errors import MOST_FAULTS, Invalid, NotKept, Unauthorised, invalid
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import camel
-from mockserver.engine import state_document
+from mockserver.domain.record import replace
+from mockserver.engine import due, state_document
 from mockserver.engine.codec import form
 from mockserver.engine.config import Beginning
 from mockserver.engine.delivery_log import DeliveryLog
@@ -379,7 +380,9 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     journal = sandbox.journal
     if (reason := _why_untold(journal, number)) is not None:
         raise invalid({"At": reason})
-    past = Sandbox(sandbox.key, sandbox.config, journal.opened)
+    # It may have been opened before this server started.
+    past = Sandbox(sandbox.key, replace(sandbox.config, started=journal.opened), journal.opened)
+    past.config = sandbox.config
     if sandbox.own is not None:
         past.settle(sandbox.own)
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
@@ -389,7 +392,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         await world.runner.run_to(past, past.clock.virtual)
         if isinstance(entry.endpoint, OperationEndpoint):
-            _repeat(past, entry, entry.endpoint)
+            repeat = _set_up_again if entry.asked.is_setup else _repeat
+            repeat(past, entry, entry.endpoint)
         await world.runner.turn(past)
     # What it caused was sent when it happened.
     past.deliveries = DeliveryLog(past.deliveries.limit)
@@ -404,6 +408,13 @@ def _why_untold(journal: Journal, number: int) -> str | None:
     if journal.dropped:
         return f"{journal.loss()}, so it cannot be replayed from the beginning"
     return f"{journal.gap_reason}, which the journal cannot repeat" if journal.gap_reason is not None else None
+
+
+def _set_up_again(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
+    """Take one request of a set-up again, and what was due at once because of it. Raises as ``_repeat``."""
+    with past.director.during_set_up():
+        _repeat(past, entry, operation)
+        due.run_due(past, past.now)
 
 
 def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:

@@ -145,8 +145,9 @@ async def _sound(call: AnyCall, read: Callable[[], T]) -> T:
 
 
 async def _in_time(call: AnyCall, read: Callable[[], T]) -> T:
-    """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile."""
-    return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
+    """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile. The
+    models that read any are built for the first."""
+    return await (asyncio.to_thread(read) if len(call.raw) >= LONG else call.world.runner.aside(read))
 
 
 async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:
@@ -290,7 +291,7 @@ ROUTES = (
         reply="SetUpAnswer",
         largest=MOST_BYTES,
         example={"body": {"shipped": "sample-shop"}},
-        summary="Ask the set-up calls of a scenario now, as requests of the journal",
+        summary="Make the set-up calls of a scenario now, as requests of the journal that rules neither hear nor count",
     ),
     ControlRoute(
         "GET",
@@ -344,7 +345,7 @@ ROUTES = (
                 ],
             }
         },
-        summary=("Try rules on the journal: where each would have fired, and its near misses; nothing is loaded"),
+        summary="Try rules on the journal: where each would have fired, and its near misses; nothing is loaded",
     ),
     ControlRoute(
         "GET",

@@ -32,7 +32,7 @@ from mockserver.wire.field_types import HeaderValue, Switch, WebAddress, digits,
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.replies import reply_of
-from mockserver.wire.webhooks import delivery_reply
+from mockserver.wire.webhooks import as_sent, delivery_reply
 
 
 class DeliveryQuery(ControlBody):
@@ -274,7 +274,7 @@ def _shown(arrival: InboxMessage) -> dict[str, object]:
     headers, query = mask_headers(arrival.headers), mask_query(arrival.query.encode())
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
-    return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=_body(arrival))
+    return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=as_sent(_body(arrival)))
 
 
 ROUTES = (
@@ -316,7 +316,7 @@ ROUTES = (
         reply="EmittedAnswer",
         answers={404: "No such webhooks"},
         example={"body": {"since": "0", "url": "http://127.0.0.1:4111/__inbox/again?publicKey=pk_demo"}},
-        summary=("Send again the webhooks of an object, or of a part of the journal, there or to another receiver"),
+        summary="Send again the webhooks of an object, or of a part of the journal, there or to another receiver",
     ),
     ControlRoute(
         "POST",

@@ -3,9 +3,12 @@
 Source: docs/spec/service.md, Charges.
 """
 
+from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
+from mockserver.domain.errors import Unauthorised
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches
+from mockserver.engine.step import Step
 from mockserver.web.operations import shown
 from mockserver.web.operations.lists import ListOf
 from mockserver.web.operations.route import Becomes, OperationCall, Route
@@ -34,8 +37,23 @@ def create(call: OperationCall[Becomes[NewCharge], None]) -> bytes | Reply:
 
 def charge_wallet(call: OperationCall[WalletCharge, ProviderQuery]) -> bytes | Reply:
     """Charge the token of a wallet, through the provider that the header, the query or the body names."""
+    _check_wallet_key(call.step)
     provider_id = call.provider_header or call.query.provider_id or call.body.provider_id
     return shown.begun_charge(call, charges.create(call.step, call.body.command(provider_id)))
+
+
+def _check_wallet_key(step: Step) -> None:
+    """A wallet is charged with the public key, as the service document says.
+
+    One published library sends the secret key: the assumption ``charge.wallet_key`` may take that too,
+    with a finding. Raises ``Unauthorised`` (40).
+    """
+    if "x-publickey" in step.asked.headers:
+        return
+    words = "required: a wallet is charged with the public key"
+    if step.assume("charge.wallet_key") == "public_key":
+        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": words})
+    step.result.undocumented["XPublickey"] = words
 
 
 def get(call: OperationCall[None, None]) -> bytes:

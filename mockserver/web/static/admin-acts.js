@@ -55,11 +55,12 @@ const OUTCOMES = {
   "answer lost, it has happened": { transport: { at: "answer", reset: true } }, "503, nothing has happened": { transport: { at: "receive", status: 503 } },
 };
 
-// One choice that decides what becomes of the next payment, and of no other.
+// One choice that decides what becomes of the next payment, whatever its card, and of no other: a limit counts all
+// payments together, where a sequence would count those of each card.
 export function nextPayment(changed) {
   const choice = h("select", { "aria-label": "What becomes of the next payment", "data-testid": "next-outcome" }, Object.keys(OUTCOMES).map((name) => h("option", {}, name)));
   return h("div", { class: "actions" }, choice, act("Set", async () => {
-    const rule = { id: "next-payment", when: { op: "charge.create" }, sequence: [OUTCOMES[choice.value]] };
+    const rule = { id: "next-payment", when: { op: "charge.create" }, limit: 1, then: OUTCOMES[choice.value] };
     await api("DELETE", "/__admin/scenarios?name=next-payment").catch(() => null);
     await api("POST", "/__admin/scenarios", { version: 1, name: "next-payment", rules: [rule] });
     say(`The next payment: ${choice.value}.`, "info");

@@ -5,6 +5,7 @@ import { h, clear, say, act, table, calmly, route } from "./admin-dom.js";
 
 const EXAMPLE = `version: 1
 name: declined-twice
+description: The first two payments of each card are declined
 rules:
   - id: twice
     when: {op: charge.create}

@@ -110,11 +110,13 @@ class ChargeFields(Body):
         )
 
     def payer(self) -> Payer | None:
-        """Who pays, None when the body names nobody (assumption ``charge.customer_summary``)."""
+        """Who pays, None when the body names nobody (assumption ``charge.customer_summary``).
+
+        The reference of the body is that of the order, not of the payer.
+        """
         if self.first_name is None and self.last_name is None and self.email is None and self.phone is None:
             return None
         return Payer(
-            reference=self.reference,
             first_name=self.first_name,
             last_name=self.last_name,
             email=self.email,

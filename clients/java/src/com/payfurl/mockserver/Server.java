@@ -18,11 +18,13 @@ public final class Server {
     public static final String VERSION = "0.1";
 
     private static final long START_MILLISECONDS = 30_000;
-    private static final String HOW_TO_GET_IT = "Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). "
+    private static final String HOW_TO_GET_IT = "Get it: pipx install /path/to/mockserver, its checkout or its wheel (needs Python 3.11 or later). "
         + "MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.";
     private static Server shared;
 
-    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    // No proxy reaches a server of this machine.
+    private final HttpClient http =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).proxy(HttpClient.Builder.NO_PROXY).build();
     private final Process process;
     private final Path log;
 
@@ -37,9 +39,13 @@ public final class Server {
 
     /** The server of this JVM: it is started, or joined, when it is first asked for. */
     public static synchronized Server shared() {
-        String url = System.getenv("MOCKSERVER_URL");
-        if (shared == null) shared = url == null ? start() : join(url);
+        if (shared == null) shared = variable("MOCKSERVER_URL").map(Server::join).orElseGet(Server::start);
         return shared;
+    }
+
+    /** A variable of the environment; an empty one is none. */
+    private static Optional<String> variable(String name) {
+        return Optional.ofNullable(System.getenv(name)).map(String::trim).filter(text -> !text.isEmpty());
     }
 
     /** Whether it was there before. */
@@ -75,8 +81,8 @@ public final class Server {
 
     /** Starts a server with options of {@code mockserver serve} on a free port and waits until it is ready. */
     public static Server start(String... options) {
-        String command = Optional.ofNullable(System.getenv("MOCKSERVER_COMMAND")).orElse("mockserver");
-        List<String> words = new ArrayList<>(List.of(command.trim().split("\\s+")));
+        String command = variable("MOCKSERVER_COMMAND").orElse("mockserver");
+        List<String> words = new ArrayList<>(List.of(command.split("\\s+")));
         try {
             Path folder = Files.createTempDirectory("mockserver-");
             Path port = folder.resolve("port");

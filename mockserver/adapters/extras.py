@@ -1,0 +1,35 @@
+"""How to add what an extra of this package needs, in words that are right for how it was installed.
+
+The package itself is in no index (docs/publishing.md): whoever asks one for its name may get what a stranger has put
+there. So the words name what the extra needs, or the folder of the checkout.
+"""
+
+import re
+import shlex
+import sys
+from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
+from pathlib import Path
+
+_DISTRIBUTION = "payfurl-mockserver"
+_OF_AN_EXTRA = re.compile(r"""(?P<needed>[^;]+?)\s*;.*\bextra\s*==\s*["'](?P<extra>[\w-]+)["']""")
+
+
+def how_to_add(extra: str) -> str:
+    """The command that adds an extra to the environment in which this runs."""
+    python = sys.executable or "python"
+    # uv makes environments without pip.
+    command = (
+        ["uv", "pip", "install", "--python", python] if find_spec("pip") is None else [python, "-m", "pip", "install"]
+    )
+    return shlex.join([*command, *_needed(extra)])
+
+
+def _needed(extra: str) -> list[str]:
+    try:
+        told = requires(_DISTRIBUTION) or []
+    except PackageNotFoundError:
+        # A checkout that runs where it lies.
+        return [f"{Path(__file__).resolve().parents[2]}[{extra}]"]
+    found = [named for line in told if (named := _OF_AN_EXTRA.match(line)) is not None]
+    return [named["needed"] for named in found if named["extra"] == extra]
