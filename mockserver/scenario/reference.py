@@ -195,9 +195,9 @@ def _tests() -> Schema:
     lengths = {**dict.fromkeys(BOUNDS, _DURATION), "between": _list(_DURATION)}
     found = {
         "Test": _map({word: _operand(word) for word in OPERATORS}),
-        "AnyTest": _test(_PLAIN),
-        "NumberTest": _test(_NUMERIC),
-        "FlagTest": _test(_FLAG),
+        "AnyTest": {**_test(_PLAIN), "examples": [{"exists": True}]},
+        "NumberTest": {**_test(_NUMERIC), "examples": [{"gt": 100}]},
+        "FlagTest": {**_test(_FLAG), "examples": [True]},
         "CountTest": _test(_COUNT),
         "Age": _map(lengths),
         "Card": _map(
@@ -217,7 +217,8 @@ def _tests() -> Schema:
     for words, name in _choices().items():
         # A word of the service may also be given by its number.
         number = {"type": ["integer", "null"], "minimum": 0}
-        found[name] = _test({"anyOf": [*_words(words)["anyOf"], number, {"pattern": "^[0-9]+$"}]})
+        word = {"anyOf": [*_words(words)["anyOf"], number, {"pattern": "^[0-9]+$"}]}
+        found[name] = {**_test(word), "examples": [words[0]]}
     return found
 
 
@@ -278,16 +279,12 @@ def _members() -> Schema:
 
 def _member(kind: Kind, words: str) -> Schema:
     if kind.allowed:
-        return {**_ref(_choices()[kind.allowed]), **_told(words, kind.allowed[0])}
+        return {**_ref(_choices()[kind.allowed]), "description": words}
     if kind is NUMBER:
-        return {**_ref("NumberTest"), **_told(words, {"gt": 100})}
+        return {**_ref("NumberTest"), "description": words}
     if kind is FLAG:
-        return {**_ref("FlagTest"), **_told(words, True)}
-    return {**_ref("AnyTest"), **_told(words, {"exists": True})}
-
-
-def _told(words: str, example: Json) -> Schema:
-    return {"description": words, "examples": [example]}
+        return {**_ref("FlagTest"), "description": words}
+    return {**_ref("AnyTest"), "description": words}
 
 
 def _patterns() -> list[str]:
