@@ -51,7 +51,7 @@ class WholeUnits(OutcomeTraits):
         ],
         "mockserver/scenario/outcome.py": [
             ("    WholeUnits,\n", ")\nfrom mockserver.scenario.scalars import"),
-            (', "whole_units"', ")\n\n\ndef _schema("),
+            (', "whole_units"', ")\n\n\n@file_model\nclass OutcomeMap"),
             ("    whole_units: WholeUnits | None = None\n", "    latency: LatencyWord | None = None\n"),
         ],
         "mockserver/scenario/reference.md": [

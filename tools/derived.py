@@ -57,6 +57,14 @@ def requests() -> str:
     return "\n".join("".join(_line(name, words.values()) for name, words in one.items()) for one in paragraphs)
 
 
+def calls() -> str:
+    """The calls that ask for the operations which rules name."""
+    from mockserver.web.routes import ROUTES
+
+    rows = [f"{row.method} {row.path} {row.op}" for row in ROUTES if row.op in OPERATIONS]
+    return "\n".join(rows) + "\n"
+
+
 def _mark(annotation: Any, inner: type[Body] | None) -> str:
     """How the value of a field is read, as a mark."""
     parts = list(parts_of(annotation))
@@ -187,6 +195,7 @@ FILES: Mapping[str, Callable[[], str]] = {
     # Before the schema, which holds them.
     "mockserver/scenario/finding_names.txt": finding_names,
     "mockserver/scenario/requests.txt": requests,
+    "mockserver/scenario/calls.txt": calls,
     "scenarios/scenario.schema.json": schema,
     "mockserver/adapters/prepared_reading.json": prepared_reading,
     "mockserver/web/control/examples.json": examples,

@@ -26,7 +26,7 @@ from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.failures import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.scenario.paths import STORED, names_of, testable
+from mockserver.scenario.paths import STORED, names_of, stored_in, testable
 from mockserver.scenario.provider_outcome import CATALOGUE, REFUSALS
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
@@ -407,9 +407,14 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 
 def request_fields() -> str:
-    """What the request of each operation holds that rules can name."""
-    rows = [[code(op), row.meaning, ", ".join(map(code, testable(op))) or "nothing"] for op, row in OPERATIONS.items()]
-    return markdown(["operation", "is", "`request.` and"], rows)
+    """What the request of each operation holds that rules can name, and the stored objects that are
+    there."""
+    rows = []
+    for op, row in OPERATIONS.items():
+        members = ", ".join(map(code, testable(op))) or "nothing"
+        objects = ", ".join(code(camel(kind)) for kind in stored_in({op})) or "nothing"
+        rows.append([code(op), row.meaning, members, objects])
+    return markdown(["operation", "is", "`request.` and", "`state.` and"], rows)
 
 
 def state_fields() -> str:

@@ -13,13 +13,11 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.parse import parse
-from mockserver.scenario.problems import Positions, ScenarioProblem, ScenarioRefused
+from mockserver.scenario.problems import MOST_BYTES, Positions, ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario, ScenarioReader
 
 SUFFIXES = (".yaml", ".yml", ".json")
 TEST_VALUES = "test-values"
-MOST_BYTES = 10_000_000
-"""Bytes of a scenario file, as of one that is sent (docs/limits.md)."""
 _SCHEMAS = "*.schema.json"
 _SCHEMA = "scenario.schema.json"
 
@@ -50,7 +48,7 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
 def read_file(path: Path) -> Scenario:
     """The scenario of one file. Raises ``ScenarioRefused``."""
     try:
-        text = bounded(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        text = bounded(path, MOST_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as problem:
         words = problem.strerror if isinstance(problem, OSError) else str(problem)
         words = "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else words
@@ -58,14 +56,14 @@ def read_file(path: Path) -> Scenario:
     return read_text(text, str(path))
 
 
-def bounded(path: Path) -> bytes:
-    """The bytes of a regular file of at most ``MOST_BYTES``. Raises ``OSError``, ``ValueError`` for any other."""
+def bounded(path: Path, most: int) -> bytes:
+    """The bytes of a regular file of at most so many. Raises ``OSError``, ``ValueError`` for any other."""
     if not path.is_file() and path.exists():
         raise ValueError("it is not a regular file")
     with path.open("rb") as file:
-        read = file.read(MOST_BYTES + 1)
-    if len(read) > MOST_BYTES:
-        raise ValueError(f"it has over {MOST_BYTES // 1_000_000} MB, wanted at most that")
+        read = file.read(most + 1)
+    if len(read) > most:
+        raise ValueError(f"it has over {most // 1_000_000} MB, wanted at most that")
     return read
 
 

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 import yaml
 
-from mockserver.scenario.problems import Path, Positions, ScenarioProblem, ScenarioRefused
+from mockserver.domain.errors import MOST_FAULTS
+from mockserver.scenario.problems import Path, Positions, ScenarioProblem, ScenarioRefused, more_follow
 
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 40
@@ -32,6 +33,7 @@ _DOUBTFUL = re.compile(
     r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+|0[xXoObB][0-9a-fA-F_]+"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
+_VALUE_IN_BRACKETS = re.compile(r": *([\[{])[^\[\]{}]*[\]}] $")
 _STRANGE_BREAK = re.compile("[\u0085\u2028\u2029]")
 _PAIRS = re.compile(r"\\(\\*)u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
@@ -53,20 +55,47 @@ def read(text: str, file: str) -> tuple[Any, Positions]:
     try:
         return _Reader(file, events).document()
     except yaml.MarkedYAMLError as problem:
-        words = " ".join(part for part in (problem.context, problem.problem) if part)
-        lines, mark = text.split("\n"), problem.problem_mark
-        line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
-        # A tab looks like the spaces that YAML wants.
-        if mark is not None and line[mark.column : mark.column + 1] == "\t":
-            words = "got a tab, and only spaces indent a line"
-        elif mark is not None and (opened := _left_open(problem, mark.line)) is not None:
-            words += f" - {opened}"
-        elif _is_misindented(line, problem):
-            words += " - is the line indented like its neighbours?"
+        words = _in_words(problem, text)
         raise ScenarioRefused([_problem(file, problem.problem_mark, f"not valid YAML: {words}")]) from None
     except yaml.YAMLError as problem:
         first = str(problem).splitlines()[0]
         raise ScenarioRefused([_problem(file, None, f"not valid YAML: {first}")]) from None
+
+
+def _in_words(problem: yaml.MarkedYAMLError, text: str) -> str:
+    """Why a text is not YAML, and what was most likely meant there."""
+    words = " ".join(part for part in (problem.context, problem.problem) if part)
+    lines, mark = text.split("\n"), problem.problem_mark
+    if mark is None or mark.line >= len(lines):
+        return words
+    line = lines[mark.line]
+    # A tab looks like the spaces that YAML wants.
+    if line[mark.column : mark.column + 1] == "\t":
+        return "got a tab, and only spaces indent a line"
+    meant = _unquoted(problem, line[: mark.column], line[mark.column :])
+    meant = meant or _left_open(problem, mark.line)
+    if meant is None and _is_misindented(line, problem):
+        meant = "is the line indented like its neighbours?"
+    return f"{words} - {meant}" if meant is not None else words
+
+
+def _unquoted(problem: yaml.MarkedYAMLError, before: str, after: str) -> str | None:
+    """What is said of a text that needs quotes, or other ones: what ended it stands on both sides of
+    the place where YAML gave up."""
+    if str(problem.context) == "while scanning a quoted scalar":
+        return None
+    if after.startswith(":") and ":" in before:
+        return "a text with a colon in it stands in quotes; in braces, a comma parts two keys"
+    if before.endswith("'") and after[:1].isalnum():
+        return "the ' before it ends the text: write '' for an apostrophe, or put the text in double quotes"
+    if before.endswith('"') and after[:1].isalnum():
+        return 'the " before it ends the text: write \\" for it, or put the text in single quotes'
+    if "cannot start any token" in str(problem.problem):
+        return f"a text that begins with {after[:1]} stands in quotes"
+    opened = _VALUE_IN_BRACKETS.search(before)
+    if opened is not None and after[:1].isalnum():
+        return f"a text that begins with {opened[1]} stands in quotes"
+    return None
 
 
 def _left_open(problem: yaml.MarkedYAMLError, line: int) -> str | None:
@@ -132,6 +161,9 @@ class _Reader:
         raise ScenarioRefused([*self._problems, _problem(self._file, event.start_mark, message)])
 
     def _complain(self, event: Any, message: str) -> None:
+        if len(self._problems) >= MOST_FAULTS:
+            place = _place(event.start_mark)
+            raise ScenarioRefused([*self._problems, more_follow(self._file, *place)])
         self._problems.append(_problem(self._file, event.start_mark, message))
 
     def _count(self, event: Any, nodes: int) -> None:

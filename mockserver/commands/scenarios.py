@@ -26,6 +26,9 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.wire.jsonio import MalformedJson, loads
 
 _WIDEST = 50
+_MOST_BYTES = 10_000_000
+"""Bytes of the file of a request."""
+
 """Characters of a name that keep a row within 80 columns; the one that is longer stands out."""
 
 
@@ -118,7 +121,7 @@ def explain(
     from mockserver.web.routes import operation_of
 
     try:
-        asked = loads(bounded(request), unique=True)
+        asked = loads(bounded(request, _MOST_BYTES), unique=True)
         if not isinstance(asked, dict):
             raise ValueError("wanted a JSON object")
         given = asked.get("state") or {}

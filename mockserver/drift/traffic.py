@@ -23,6 +23,9 @@ from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_json
 
 T = TypeVar("T")
+MOST_BYTES = 10_000_000
+"""Bytes of a recording, a HAR file, a collection."""
+
 PROVIDER_FIELD = "providerid"
 """The field, in small letters, that needs no value: where no earlier answer shows one, the usual provider is meant."""
 
@@ -87,7 +90,7 @@ class _Part:
 
 def _document(path: Path) -> _Part:
     try:
-        found = loads(bounded(path), 100)
+        found = loads(bounded(path, MOST_BYTES), 100)
     except MalformedJson as fault:
         raise NotCompared(f"{path}:{fault.line}:{fault.column}: {fault.message}") from None
     except ValueError as fault:

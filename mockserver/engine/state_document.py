@@ -231,7 +231,8 @@ class ReadState:
                 continue
             data = one.data if one.setup is None else {**one.data, "setup": one.setup}
             try:
-                scenarios.append(parse(data, {}, file=one.file, name=one.name, builtin=one.built_in))
+                kept = parse(data, {}, file=one.file, name=one.name, builtin=one.built_in, was_taken=True)
+                scenarios.append(kept)
             except ScenarioRefused as refused:
                 faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
         with _naming_every_place():

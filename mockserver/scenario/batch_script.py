@@ -5,12 +5,12 @@ Source: docs/scenario-language.md, batch.
 
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator
 
 from mockserver.domain.errors import nearest
-from mockserver.scenario.file_model import file_model, one_of, only_one
+from mockserver.scenario.file_model import file_model, only_one
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, Patterns, compile_test, known_operators, shown
 from mockserver.scenario.provider_outcome import Approve, DeclineWord, Down, Pending, ProviderOutcome, TimedOut
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
@@ -18,9 +18,18 @@ from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
 _WHICH = ("at", "every", "where", "share")
 _WHAT = ("decline", "approve", "pending", "provider_down", "provider_timeout", "stall")
-_COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}}
 
-Rows = Annotated[frozenset[Count], Field(min_length=1), WithJsonSchema({**_COUNTS, "minItems": 1})]
+_MOST_NUMBERS = 10_000
+
+
+def _few(value: object) -> object:
+    if isinstance(value, list) and len(value) > _MOST_NUMBERS:
+        raise ValueError(f"got {len(value)} numbers of rows, wanted at most {_MOST_NUMBERS}")
+    return value
+
+
+Numbers = Annotated[frozenset[Count], BeforeValidator(_few, list[Count])]
+"""Numbers of rows; one that stands twice counts once."""
 
 
 class BatchEnd(StrEnum):
@@ -46,7 +55,7 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
     return tuple(tests)
 
 
-Where = Annotated[tuple[FieldTest, ...] | None, PlainValidator(_read_where), WithJsonSchema({})]
+Where = Annotated[tuple[FieldTest, ...] | None, PlainValidator(_read_where, dict[str, Any] | None)]
 
 
 @file_model
@@ -59,9 +68,7 @@ class RowRule:
     """Rows of a batch and their outcome; rows count from 1. ``where`` reads paymentMethodId, amount, currency
     and reference."""
 
-    schema: ClassVar[dict[str, Any]] = {"allOf": [one_of(_WHICH), one_of(_WHAT)]}
-
-    at: Rows | None = None
+    at: Annotated[Numbers, Field(min_length=1)] | None = None
     every: Count | None = None
     where: Where = None
     share: Share | None = None
@@ -95,7 +102,7 @@ class Progress:
 class ResultsPlan:
     """What is wrong with the results text."""
 
-    omit_rows: Annotated[frozenset[Count], WithJsonSchema(_COUNTS)] = frozenset()
+    omit_rows: Numbers = frozenset()
     shuffle: Flag = False
     cut: Annotated[int, whole(0, 100_000_000)] | None = None
 
@@ -104,7 +111,6 @@ class ResultsPlan:
 class BatchScript:
     """What happens to a batch."""
 
-    schema: ClassVar[dict[str, Any]] = {"minProperties": 1}
     says_something = True
 
     rows: tuple[RowRule, ...] = ()
@@ -113,7 +119,7 @@ class BatchScript:
     end: BatchEnd | None = None
     results: Annotated[
         ResultsPlan,
-        BeforeValidator(lambda value: {} if value is None else value, json_schema_input_type=ResultsPlan | None),
+        BeforeValidator(lambda value: {} if value is None else value, ResultsPlan | None),
     ] = ResultsPlan()
 
     def __post_init__(self) -> None:

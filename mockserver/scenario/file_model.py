@@ -4,44 +4,24 @@ A model is a record that pydantic checks as it reads a file: the value that was 
 pydantic needs for that is made when the first file comes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field, fields
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, model_validator
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
-from mockserver.domain.errors import nearest
-from mockserver.domain.record import record
+from mockserver.domain.errors import MOST_FAULTS
+from mockserver.domain.record import mutable, record
 from mockserver.scenario.matching import shown
-from mockserver.scenario.operations import unknown_key
+from mockserver.scenario.operations import meaning_of, unknown_key
 from mockserver.scenario.problems import Path, Problems
 
 T = TypeVar("T")
-
-
-def given(key: str) -> dict[str, Any]:
-    """The schema of a part that has a key; a null counts as none."""
-    return given_as(key, {"not": {"type": "null"}})
-
-
-def given_as(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a part whose key has a value of that schema."""
-    return {"type": "object", "required": [key], "properties": {key: value}}
-
-
-def one_of(keys: Iterable[str]) -> dict[str, Any]:
-    """The schema of a part that has exactly one of some keys."""
-    return {"oneOf": [given(key) for key in keys]}
-
-
-def any_of(keys: Iterable[str]) -> dict[str, Any]:
-    """The schema of a part that has one of some keys, or several."""
-    return {"anyOf": [given(key) for key in keys]}
 
 
 def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
@@ -49,16 +29,6 @@ def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
     if len(given) != 1:
         raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(keys)}")
     return given[0]
-
-
-def needs(condition: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a part for which the second holds where the first does."""
-    return {"if": condition, "then": then}
-
-
-def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a part for which not all of these hold."""
-    return {"not": {"allOf": list(schemas)}}
 
 
 def _wanted(model: Any, got: object) -> str:
@@ -81,34 +51,58 @@ def _wanted(model: Any, got: object) -> str:
 def file_model(cls: type[T]) -> type[T]:
     """A record that is the model of a part, which has no unknown keys.
 
-    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``, which gives
-    the data as they are to be read; with ``says_something`` it refuses to have no key. What else of this an editor can
-    know is its ``schema``. ``words`` are what explanations say of it.
+    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method
+    ``prepare``, which gives the data as they are to be read; with ``says_something`` it refuses to
+    have no key. The schema for editors has its keys and their types; what belongs together only
+    reading knows. ``words`` are what explanations say of it.
     """
     made: Any = record(cls)
-    made.__pydantic_config__ = ConfigDict(
-        extra="forbid", hide_input_in_errors=True, json_schema_extra=getattr(cls, "schema", None)
-    )
+    made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
     made.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
     return made  # type: ignore[no-any-return]
 
 
-def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
-    known, prepared = keys_of(cls), getattr(cls, "given", None)
+@mutable
+class _Reading:
+    """The faults that one reading has found so far: beyond ``MOST_FAULTS`` no part is read, as the
+    file is refused anyway."""
+
+    faults: int = 0
+
+
+def _read(cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[_Reading]) -> T:
+    reading = info.context
+    before = reading.faults
+    if before > MOST_FAULTS:
+        return cast(T, data)
+    # Whatever is refused from here on is one fault, unless it turns out to be several.
+    reading.faults += 1
+    known, prepare = keys_of(cls), getattr(cls, "prepare", None)
     if not isinstance(data, (dict, cls)):
         raise ValueError(f"got {got_of(data)}, wanted {_wanted(cls, data)}")
     is_known = isinstance(data, dict) and all(key in known for key in data)
     if data == {} and hasattr(cls, "says_something"):
         raise ValueError(f"got nothing, wanted at least one of {', '.join(known)}")
-    if prepared is not None and is_known:
-        data = prepared(data)
+    if isinstance(data, dict) and not is_known:
+        data = _few_unknown(data, known)
+    if prepare is not None and is_known:
+        data = prepare(data)
+    reading.faults = before
     try:
         return handler(data)
     except ValidationError as refused:
+        reading.faults = before + refused.error_count()
         if is_known:
             raise
         faults = [_fault(cls, one) for one in refused.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, faults) from None
+
+
+def _few_unknown(data: dict[Any, object], known: Collection[str]) -> dict[Any, object]:
+    """The data without the unknown keys that nobody is told of."""
+    unknown = [key for key in data if key not in known]
+    untold = frozenset(unknown[MOST_FAULTS + 1 :])
+    return {key: value for key, value in data.items() if key not in untold}
 
 
 def _fault(cls: Any, fault: ErrorDetails) -> InitErrorDetails:
@@ -150,7 +144,7 @@ def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
             allowed = context["expected"]
             words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
             given = str(fault["input"])
-            hint = ", without quotes" if given in words else nearest(given, words)
+            hint = ", without quotes" if given in words else meaning_of(given, words)
             return path, f"got {got}, allowed: {', '.join(words)}{hint}"
         case "string_pattern_mismatch":
             return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
@@ -197,7 +191,7 @@ def got_of(value: object) -> str:
 def read_model(cls: type[T], data: object) -> T:
     """The part that plain data of a file describe. Raises ``ValidationError`` with every fault."""
     reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
-    return reader.validate_python(data)
+    return reader.validate_python(data, context=_Reading())
 
 
 def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
@@ -205,8 +199,13 @@ def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
     try:
         return read_model(cls, data)
     except ValidationError as refused:
-        # A short form may stand for two fields: its fault is named once.
-        problems.add_all(dict.fromkeys(in_words(fault, data) for fault in refused.errors(include_url=False)))
+        told: set[tuple[Path, str]] = set()
+        for fault in refused.errors(include_url=False):
+            words = in_words(fault, data)
+            # A short form may stand for two fields: its fault is named once.
+            if words not in told:
+                told.add(words)
+                problems.add(*words)
         return None
 
 

@@ -7,18 +7,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import field, fields
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
 from mockserver.domain.clock import SECOND, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
-from mockserver.scenario.file_model import Empty, file_model, one_of, only_one
+from mockserver.scenario.file_model import Empty, file_model, keys_of, only_one
 from mockserver.scenario.matching import json_text, shown
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
-from mockserver.scenario.scalars import Duration, Positive, Text
+from mockserver.scenario.scalars import Duration, Positive, Text, read_text
 
 STATES: Mapping[str, type[StrEnum]] = {
     "payto": PayToState,
@@ -30,18 +30,22 @@ STATES: Mapping[str, type[StrEnum]] = {
 _STATES = {f"{kind}.status": tuple(states) for kind, states in STATES.items()}
 _EXPIRY = "card.expiryDate"
 _EXPIRY_DATE = r"(?:0[1-9]|1[0-2])/[0-9]{2}"
-SETTABLE = (*_STATES, _EXPIRY)
-"""Fields that ``later: set`` may change; a charge moves by capture, void, refund and settle instead."""
 
-_SET_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "minProperties": 1,
-    "properties": {
-        **{path: {"enum": list(states)} for path, states in _STATES.items()},
-        _EXPIRY: {"type": "string", "pattern": f"^{_EXPIRY_DATE}$"},
-    },
-}
+
+@file_model
+class SetMap:
+    """What ``set`` may change, as a file writes it; a charge moves by capture, void, refund and
+    settle instead."""
+
+    payto: Annotated[PayToState | None, Field(alias="payto.status")] = None
+    network_token: Annotated[NetworkTokenState | None, Field(alias="network_token.status")] = None
+    subscription: Annotated[SubscriptionState | None, Field(alias="subscription.status")] = None
+    expiry: Annotated[str | None, Field(alias=_EXPIRY, pattern=f"^{_EXPIRY_DATE}$")] = None
+
+
+SETTABLE = tuple(keys_of(SetMap))
+"""Fields that ``later: set`` may change."""
+
 _EVENT = r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+"
 _LONGEST_EVENT = 100
 
@@ -75,7 +79,7 @@ def read_event(value: object) -> str:
 class Emit:
     """A webhook of your own, to every receiver of the charge's webhooks."""
 
-    event: Annotated[str, BeforeValidator(read_event), WithJsonSchema({"type": "string", "pattern": f"^{_EVENT}$"})]
+    event: Annotated[str, BeforeValidator(read_event)]
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -93,7 +97,8 @@ def _check_set(changes: Mapping[str, object]) -> None:
             raise ValueError(f"set: {path}: got '{str(value)[:60]}', allowed: {', '.join(_STATES[path])}{hint}")
 
 
-def _ending(word: str) -> str:
+def _ending(value: object) -> str:
+    word = read_text(value)
     if word not in tuple(Settlement):
         raise ValueError(f"got '{word[:60]}', allowed: {', '.join(Settlement)}{nearest(word, Settlement)}")
     return word
@@ -104,16 +109,12 @@ class Later:
     """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
     delete, expire."""
 
-    schema: ClassVar[dict[str, Any]] = one_of(Move)
-
     after: Duration
-    set: Annotated[dict[str, Any] | None, WithJsonSchema(_SET_SCHEMA)] = None
+    set: Annotated[dict[str, Any], BeforeValidator(lambda value: value, SetMap)] | None = None
     capture: LaterAmount | None = None
     void: Empty | None = None
     refund: LaterAmount | None = None
-    settle: (
-        Annotated[Text, AfterValidator(_ending), WithJsonSchema({"enum": list(Settlement), "type": "string"})] | None
-    ) = None
+    settle: Annotated[str, BeforeValidator(_ending, Settlement)] | None = None
     emit: Emit | None = None
     delete: Empty | None = None
     expire: Empty | None = None

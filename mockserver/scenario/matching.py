@@ -22,6 +22,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import SpelledWord, choice_of, flag_of, number_of
 from mockserver.domain.record import mutable, record
+from mockserver.scenario.operations import meaning_of
 
 Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
 """When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
@@ -254,6 +255,7 @@ OPERATORS: Mapping[str, Operator] = {
     "gt": Operator("more than ", _bound, _counts(operator.gt), "> "),
     "above": Operator("more than ", _bound, _counts(operator.gt), "> "),
     "gte": Operator("at least ", _bound, _counts(operator.ge), ">= "),
+    "below": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
     "every": Operator("a multiple of ", _step, _counts(lambda got, wanted: got % wanted == 0)),
@@ -361,7 +363,7 @@ def known_operators(wanted: object) -> None:
     for word, operand in wanted.items() if isinstance(wanted, dict) else ():
         if word not in OPERATORS:
             parted = " - a comma ends the number before it: write it without" if word[:1].isdigit() else ""
-            hint = parted or f"{nearest(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}"
+            hint = parted or f"{meaning_of(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}"
             raise ValueError(f"unknown test '{word[:60]}'{hint}")
         operands = operand if word == "in" and isinstance(operand, list) else [operand] if word in _PLAIN else []
         if any(isinstance(one, (list, dict)) for one in operands):
@@ -371,7 +373,7 @@ def known_operators(wanted: object) -> None:
 
 
 _PLAIN = ("eq", "ne", "in")
-ORDER = ("above", "gt", "gte", "lt", "lte", "between")
+ORDER = ("above", "gt", "gte", "below", "lt", "lte", "between")
 
 
 @record

@@ -23,17 +23,22 @@ def _words(among: str) -> Mapping[str, str]:
 FOREIGN_DECLINES, FOREIGN_OPERATIONS, VERBS = map(_words, ("decline", "operation", "verb"))
 """Reasons of declines, operations and their verbs, as other services name them."""
 
-_OWN_KEYS = ("sequence", "transport", "before_answer", "emit")
-_KEYS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in _OWN_KEYS}
-"""Keys of a rule, an outcome, a webhook and a later step, as other tools and people name them; by a key that only these
-have."""
+_OWN_WORDS = ("sequence", "transport", "before_answer", "emit", "gt", "answer")
+_FOREIGN_WORDS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in _OWN_WORDS}
+"""Keys of a rule, an outcome, a webhook and a later step, operators of a test and places of a transport fault, as other
+tools and people name them; by a word that only these have."""
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What is said of a key that no part has."""
-    foreign = next((words for own, words in _KEYS.items() if own in known), {})
     allowed = f", allowed: {', '.join(known)}" if known else "; there is nothing more to say here: write {}"
-    return f"unknown key '{key[:60]}'{unspaced(key, known) or hint(key, foreign, known) or allowed}"
+    return f"unknown key '{key[:60]}'{unspaced(key, known) or meaning_of(key, known) or allowed}"
+
+
+def meaning_of(word: str, known: Collection[str]) -> str:
+    """What a word may mean that is not one of some known ones, as the end of a message."""
+    foreign = next((words for own, words in _FOREIGN_WORDS.items() if own in known), {})
+    return hint(word, foreign, known)
 
 
 def unspaced(key: str, known: Sequence[str]) -> str:
@@ -51,6 +56,7 @@ def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
 
 
 _LONGEST_GLOB = 60
+_LONGEST_CALL = 200
 
 
 @record
@@ -61,6 +67,8 @@ class Operation:
     One ``about_one`` object, which a path names or a webhook reports, is counted by it. One that ``takes_money`` makes
     a charge; a client asks for one that ``moves_money``, or promises to. One that ``notifies`` causes webhooks.
     ``deletable`` and ``expirable`` are the kind of object that can be removed, or ended, after it.
+    ``state`` are the kinds of stored objects that it is about, that its request names, or that it
+    makes: no other is there for a rule, or for an expectation of it.
     """
 
     name: str
@@ -78,6 +86,7 @@ class Operation:
     about_method: str
     deletable: str
     expirable: str
+    state: str
 
 
 _ROWS = read_table("operations", Operation, Path(__file__).parent)
@@ -102,6 +111,7 @@ NOTIFYING = frozenset(row.name for row in _ROWS if row.notifies)
 ABOUT_A_CHARGE = frozenset(row.name for row in _ROWS if row.about_charge)
 ABOUT_A_METHOD = frozenset(row.name for row in _ROWS if row.about_method)
 DELETABLE = {row.name: row.deletable for row in _ROWS if row.deletable}
+STATE: Mapping[str, frozenset[str]] = {row.name: frozenset(row.state.split()) for row in _ROWS}
 EXPIRABLE = {row.name: row.expirable for row in _ROWS if row.expirable}
 
 
@@ -111,6 +121,10 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
     if pattern in known:
         return frozenset((pattern,))
     found = frozenset(name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
+    if not found and "/" in pattern:
+        called = _operations_called(pattern[:_LONGEST_CALL])
+        meant = f" - here it is {called}" if called else "; `mockserver routes` prints that of each path"
+        raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', and rules name operations, not paths{meant}")
     if not found:
         subject, _, verb = pattern[:_LONGEST_GLOB].partition(".")
         meant = f"{subject}.{VERBS.get(verb, '')}"
@@ -125,3 +139,26 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
             meant = meant or "; `mockserver operations` prints all"
         raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}")
     return found
+
+
+def _operations_called(call: str) -> str:
+    """The operations that a call such as ``POST /charge/card`` asks for, of a path alone those of
+    all its methods; empty where there is none. ``calls.txt`` has them, as the routes do."""
+    method, _, path = call.strip().rpartition(" ")
+    parts = path.partition("?")[0].strip("/").split("/")
+    found: dict[str, str] = {}
+    for line in (Path(__file__).parent / "calls.txt").read_text("utf-8").splitlines():
+        known_method, known_path, operation = line.split()
+        is_meant = method.upper() in ("", known_method)
+        if is_meant and _leads_along(parts, known_path.strip("/").split("/")):
+            found.setdefault(f"'{operation}'", known_path)
+    exact = [name for name, known_path in found.items() if "{" not in known_path]
+    return " or ".join(exact or found)
+
+
+def _leads_along(parts: Sequence[str], known: Sequence[str]) -> bool:
+    """Whether a path is one with such segments; any stands for one in braces."""
+    pairs = zip(parts, known, strict=False)
+    return len(parts) == len(known) and all(
+        part.lower() == name.lower() or name.startswith("{") for part, name in pairs
+    )

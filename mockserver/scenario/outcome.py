@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.scenario import operations as ops
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.file_model import Empty, any_of, file_model, given, given_as, keys_of, needs, one_of
+from mockserver.scenario.file_model import Empty, file_model, keys_of
 from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.provider_outcome import (
     Approve,
@@ -120,25 +120,9 @@ def fits_later(move: Move, path: str = "") -> frozenset[str]:
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
 
 
-def _schema(schema: dict[str, Any]) -> None:
-    words = [word for word in schema["properties"] if word != "times"]
-    others = [word for word in words if word != "as_usual"]
-    # Later work that is none says nothing.
-    says, no_other = (
-        {"anyOf": [given_as(one, {"minItems": 1}) if one == "later" else given(one) for one in chosen]}
-        for chosen in (words, others)
-    )
-    one_at_most = {"oneOf": [*one_of(PROVIDER_WORDS)["oneOf"], {"not": any_of(PROVIDER_WORDS)}]}
-    schema["allOf"] = [says, one_at_most, needs(given("as_usual"), {"not": no_other})]
-    if "outcome_from" in words:
-        schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
-
-
 @file_model
 class OutcomeMap:
     """What happens, level by level; one outcome may combine several levels."""
-
-    schema = staticmethod(_schema)
 
     approve: Approve | None = None
     decline: DeclineWord | None = None
@@ -148,9 +132,7 @@ class OutcomeMap:
     provider_timeout: TimedOut | None = None
     partial_approve: Annotated[
         PartialApprove | None,
-        BeforeValidator(
-            lambda value: None if value is None else {"amount": value}, json_schema_input_type=Positive | None
-        ),
+        BeforeValidator(lambda value: None if value is None else {"amount": value}, Positive | None),
     ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None
@@ -189,7 +171,7 @@ class OutcomeMap:
 class ThenMap(OutcomeMap):
     """What happens; or, alone, where its name stands."""
 
-    outcome_from: Annotated[Text, WithJsonSchema({"type": "string", "pattern": r"^(request|header)\..+"})] | None = None
+    outcome_from: Text | None = None
 
     def __post_init__(self) -> None:
         if self.outcome_from is None:

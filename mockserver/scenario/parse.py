@@ -7,6 +7,7 @@ they are built when somebody's own scenario comes.
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from itertools import accumulate
 from typing import Any
@@ -23,9 +24,9 @@ from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import Reader, Stage
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION
 from mockserver.scenario.outcome import ThenMap
-from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
+from mockserver.scenario.paths import DAY_OF_CLOCK, check_there, day_reader, known_path
 from mockserver.scenario.placing import Placing
-from mockserver.scenario.problems import Positions, Problems, ScenarioRefused
+from mockserver.scenario.problems import MOST_RULES, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge, decline
 from mockserver.scenario.rule import PLANS, Always, AtEnd, Chance, ChanceOne, Named, Plan, Rule, RuleMap, Sequence
 from mockserver.scenario.scenario import ClockMap, ClockPlan, ProviderMap, Scenario, ScenarioFile
@@ -36,11 +37,18 @@ _CALLED = (("setup",), ("examples",))
 
 
 def parse(
-    data: object, positions: Positions, *, file: str, name: str, builtin: bool = False, is_shipped: bool = False
+    data: object,
+    positions: Positions,
+    *,
+    file: str,
+    name: str,
+    builtin: bool = False,
+    is_shipped: bool = False,
+    was_taken: bool = False,
 ) -> Scenario:
     """The scenario that plain data describe. ``name`` counts when the file gives none; ``is_shipped`` says that it
-    comes with the server, and needs no models. Raises ``ScenarioRefused`` with every problem, each with its line and
-    column."""
+    comes with the server, and needs no models; ``was_taken``, that a sandbox has it from a version that refused less.
+    Raises ``ScenarioRefused`` with every problem, each with its line and column."""
     problems = Problems(file, positions)
     if not isinstance(data, dict):
         problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
@@ -49,7 +57,12 @@ def parse(
     shipped = ScenarioFile(version=1, name=name, description=data["description"]) if is_shipped else None
     model = shipped or read_part(ScenarioFile, data, problems)
     begun = model or ScenarioFile(version=1)
-    rules = _rules(data.get("rules"), begun, problems, is_shipped=is_shipped, builtin=builtin)
+    given = data.get("rules")
+    rules: list[Rule] = []
+    if isinstance(given, list) and len(given) > MOST_RULES and not was_taken:
+        problems.add(("rules",), f"got {len(given)} rules, wanted at most {MOST_RULES}")
+    elif isinstance(given, list):
+        rules = _rules(given, begun, problems, is_shipped=is_shipped, builtin=builtin, was_taken=was_taken)
     if model is not None:
         _check(model, problems)
     if model is None or problems.found:
@@ -73,12 +86,20 @@ def _clock_plan(clock: ClockMap | None, given: object) -> ClockPlan | None:
     return ClockPlan(clock.start, clock.mode, clock.rate or (FAST if clock.mode is ClockMode.FAST else 1))
 
 
-def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped: bool, builtin: bool) -> list[Rule]:
+def _rules(
+    given: list[Any],
+    file: ScenarioFile,
+    problems: Problems,
+    *,
+    is_shipped: bool,
+    builtin: bool,
+    was_taken: bool,
+) -> list[Rule]:
     """The rules of a file, each read by itself: a fault of one, or of another part of the file, hides none of
     another."""
     rules: list[Rule | None] = []
     taken: set[str] = set()
-    for index, raw in enumerate(given if isinstance(given, list) else []):
+    for index, raw in enumerate(given):
         here = problems.below("rules", index)
         shaped = _shipped_rule(raw) if is_shipped else read_part(RuleMap, raw, here)
         if shaped is None:
@@ -89,14 +110,29 @@ def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped:
         if shaped.id in taken:
             here.add(("id",), f"got '{shaped.id}' a second time; the id of a rule must be unique")
         taken.add(shaped.id)
-        rules.append(compile_rule(shaped, raw, file, here, builtin=builtin))
+        rule = compile_rule(shaped, raw, file, here, builtin=builtin)
+        if rule is not None and not is_shipped and not was_taken:
+            _check_there(shaped, rule.operations, here)
+        rules.append(rule)
     return [rule for rule in rules if rule is not None]
+
+
+def _check_there(model: RuleMap, operations: frozenset[str], problems: Problems) -> None:
+    """Find what a rule looks at that is there in none of its operations: it would never fire."""
+    for key, wanted in model.when.items():
+        with problems.at("when", key):
+            check_there(f"state.{wanted}" if key == "overlaps" else key, operations)
+    for index, path in enumerate(model.key or ()):
+        with problems.at("key", index):
+            check_there(path, operations)
 
 
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     """What happens to an object, as one of ``later`` says it, and what is wrong with it by field."""
     problems = Problems("later", {})
-    read = read_part(Later, {"after": "0s", **data}, problems)
+    read = None
+    with suppress(ScenarioRefused):
+        read = read_part(Later, {"after": "0s", **data}, problems)
     return read, {one.path or "Body": one.message for one in problems.found}
 
 

@@ -36,7 +36,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.scenario.matching import FLAG, LENGTH, NUMBER, TEXT, Attempt, Kind, Length, Reader, choice
-from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
+from mockserver.scenario.operations import ALL_OPERATIONS, STATE, UNREQUESTED
 
 STORED: Mapping[str, type] = {
     "charge": Charge,
@@ -230,6 +230,34 @@ def age_of(attempt: Attempt) -> Length | None:
     """How long ago the object was made that a call is about."""
     added = next(filter(None, (attempt.state(f"{kind}.added") for kind in _AGED)), None)
     return Length(attempt.now - added) if isinstance(added, int) else None
+
+
+def stored_in(operations: Collection[str]) -> list[str]:
+    """The kinds of stored objects that are there in any of some operations."""
+    there = frozenset[str]().union(*(STATE.get(op, frozenset()) for op in operations))
+    return [kind for kind in STORED if kind in there]
+
+
+def has_age(operations: Collection[str]) -> bool:
+    """Whether any of some operations is about an object that has an age."""
+    return not set(_AGED).isdisjoint(stored_in(operations))
+
+
+def check_there(path: str, operations: Collection[str]) -> None:
+    """Raise ``ValueError`` for a path to a stored object that is there in none of some operations,
+    with those that are."""
+    group, _, rest = path.partition(".")
+    if group not in ("age", "state"):
+        return
+    named = " or ".join(sorted(operations))
+    if group == "age":
+        if not has_age(operations):
+            raise ValueError(f"in {named} there is no object, so nothing has an age")
+        return
+    kind, there = snake(rest.partition(".")[0]), stored_in(operations)
+    if kind not in there:
+        allowed = ", ".join(f"state.{camel(name)}" for name in there) or "no stored object"
+        raise ValueError(f"in {named} there is no {kind.replace('_', ' ')}: there is {allowed}")
 
 
 def overlap(kind: str) -> Reader:

@@ -1,4 +1,5 @@
-"""What is wrong with a scenario file: every problem at its line and column, all of them at once."""
+"""What is wrong with a scenario file: every problem at its line and column, all of them at once, up
+to ``MOST_FAULTS``: who has more has them from one cause, and nobody waits until all are worded."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TypeAlias
 
-from mockserver.domain.errors import MockserverError, Refused
+from mockserver.domain.errors import MOST_FAULTS, MockserverError, Refused
 from mockserver.domain.masking import mask_text, printable
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.matching import Patterns
@@ -15,7 +16,14 @@ from mockserver.scenario.matching import Patterns
 Path: TypeAlias = tuple[str | int, ...]
 Positions: TypeAlias = Mapping[Path, tuple[int, int]]
 
-MOST_SHOWN = 50
+MOST_TOLD = MOST_FAULTS + 1
+"""Lines of a refusal: the faults, and that there are more."""
+
+MOST_BYTES = 2_000_000
+"""Bytes of a scenario's text."""
+
+MOST_RULES = 1_000
+"""Rules of a scenario."""
 
 
 def path_text(path: Sequence[str | int]) -> str:
@@ -46,10 +54,16 @@ class ScenarioRefused(MockserverError):
 
     def __init__(self, problems: Sequence[ScenarioProblem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda one: (one.file, one.line, one.column)))
-        lines = [str(problem) for problem in self.problems[:MOST_SHOWN]]
-        if len(self.problems) > MOST_SHOWN:
-            lines.append(f"... and {len(self.problems) - MOST_SHOWN} more")
+        lines = [str(problem) for problem in self.problems[:MOST_TOLD]]
+        if len(self.problems) > MOST_TOLD:
+            lines.append(f"... and {len(self.problems) - MOST_TOLD} more")
         super().__init__("\n".join(lines))
+
+
+def more_follow(file: str, line: int, column: int) -> ScenarioProblem:
+    """What stands in the place of faults beyond the first ``MOST_FAULTS``, where the next one was."""
+    words = f"more faults follow, of which at most {MOST_FAULTS} are told"
+    return ScenarioProblem(file, line, column, "", words)
 
 
 @mutable
@@ -67,8 +81,11 @@ class Problems:
         return replace(self, base=(*self.base, *path))
 
     def add(self, path: Path, message: str) -> None:
-        """Remember a fault at the place of ``path``, or of the nearest part around it that has a place."""
+        """Remember a fault at the place of ``path``, or of the nearest part around it that has a place. Raises
+        ``ScenarioRefused`` where enough are known: the rest of the file is not looked at."""
         line, column = self.place(path)
+        if len(self.found) >= MOST_FAULTS:
+            raise ScenarioRefused([*self.found, more_follow(self.file, line, column)])
         self.found.append(ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message))
 
     def add_all(self, faults: Iterable[tuple[Path, str]]) -> None:

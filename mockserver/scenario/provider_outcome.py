@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from math import exp, log
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, get_args
+from typing import Annotated, ClassVar, TypeVar, get_args
 
 from pydantic import BeforeValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import no_info_after_validator_function
@@ -22,7 +22,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.record import read_table, record, replace, updated
 from mockserver.domain.states import ChargeEvent
-from mockserver.scenario.file_model import Empty, any_of, file_model, given, given_as, needs, short_for
+from mockserver.scenario.file_model import Empty, file_model, short_for
 from mockserver.scenario.operations import FOREIGN_DECLINES, PROVIDER_OPERATIONS, TAKING, hint
 from mockserver.scenario.scalars import Duration, Flag, Period, Positive, Text, whole
 
@@ -124,7 +124,6 @@ PayerAnswer = StrEnum("PayerAnswer", "PASSES FAILS ABANDONS")
 class Challenge(OutcomeTraits):
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
-    schema: ClassVar[dict[str, Any]] = needs(given("after"), given("payer"))
     word = "challenge"
     fits = TAKING | {"token.create"}
     event = ChargeEvent.CHALLENGED
@@ -166,17 +165,13 @@ BY_NAME: Mapping[str, frozenset[str]] = {kind.word: kind.by_name for kind in get
 class Latency:
     """Time a provider takes: a range, or the two percentiles of a skewed distribution."""
 
-    schema: ClassVar[dict[str, Any]] = needs(
-        any_of(("p50", "p99")), {"allOf": [given("p50"), given("p99"), {"not": any_of(("min", "max"))}]}
-    )
-
     low: Annotated[Duration, Field(alias="min")] = 0
     high: Annotated[Duration, Field(alias="max")] = 0
     p50: Period | None = None
     p99: Period | None = None
 
     @classmethod
-    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+    def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
         """A range without an end ends where it begins. Refuses a range beside percentiles."""
         data = {key: value for key, value in data.items() if value is not None}
         if data.keys() & {"p50", "p99"} and data.keys() & {"min", "max"}:
@@ -287,7 +282,6 @@ def decline(name: str) -> Decline:
 class DeclineMap:
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
 
-    schema: ClassVar[dict[str, Any]] = {"anyOf": [given_as("name", {"enum": list(DECLINES)}), given("errorCode")]}
     bare = "errorCode"
     others = "the name of a decline (`mockserver outcomes`), or "
 
@@ -327,11 +321,11 @@ def _read_as(file_model: type[T], meant: Callable[[T], Decline]) -> GetPydanticS
     return GetPydanticSchema(lambda _, handler: no_info_after_validator_function(meant, handler(file_model)))
 
 
-_Name = Annotated[str, Field(json_schema_extra={"enum": list(DECLINES)})]
+DeclineName = Annotated[str, Field(json_schema_extra={"enum": list(DECLINES)})]
 DeclineWord = Annotated[
     Decline,
     _read_as(DeclineMap, DeclineMap.decline),
-    BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value, _Name | DeclineMap),
+    BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value, DeclineName | DeclineMap),
 ]
 Down = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_DOWN)]
 TimedOut = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_TIMEOUT)]

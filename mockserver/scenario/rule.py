@@ -14,7 +14,7 @@ from itertools import accumulate
 from re import escape
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from mockserver.domain.clock import DAY, EARLIEST, Micros
 from mockserver.domain.money import number_text
@@ -107,7 +107,7 @@ class Expectation:
     most: Annotated[Annotated[int, _TIMES] | None, Field(alias="max")] = None
 
     @classmethod
-    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+    def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
         """What may happen a number of times at most need not happen."""
         data = {key: value for key, value in data.items() if value is not None}
         return {"min": 0, **data} if "max" in data else data
@@ -181,10 +181,8 @@ def _read_key(value: object) -> object:
     return value
 
 
-_KeyPath = Annotated[
-    str,
-    WithJsonSchema({"type": "string", "pattern": f"^((request|header|state)\\..+|{'|'.join(map(escape, NAMED))})$"}),
-]
+_KEY_PATH = f"^((request|header|state)\\..+|{'|'.join(map(escape, NAMED))})$"
+_KeyPath = Annotated[str, Field(pattern=_KEY_PATH)]
 KeyWord = Annotated[
     list[Text],
     Field(max_length=10),

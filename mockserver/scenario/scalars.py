@@ -1,14 +1,16 @@
-"""Kinds of single values in a scenario file: how each is read, what is allowed, and how the schema describes it.
+"""Kinds of single values in a scenario file: how each is read, what is allowed, and what a file may write there.
+
+The reader says what is allowed. The schema for editors, which pydantic makes, has only the types that a file may write.
 
 Every reader raises ``ValueError`` with what was got and what is allowed.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator
 
 from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, Zone, parse_duration, parse_instant, zone
 from mockserver.domain.reading import number_of
@@ -103,8 +105,8 @@ def read_switch(value: object) -> bool:
     raise ValueError(f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)")
 
 
-def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str) -> BeforeValidator:
-    """What a reader gives, if it lies within bounds."""
+def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str, written: Any) -> BeforeValidator:
+    """What a reader gives, if it lies within bounds; ``written`` is what a file may write there."""
 
     def checked(value: object) -> N:
         found = read(value)
@@ -112,7 +114,7 @@ def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str) 
             raise ValueError(f"got {shown(value)}, wanted {wanted}")
         return found
 
-    return BeforeValidator(checked)
+    return BeforeValidator(checked, written)
 
 
 def whole(low: int, high: int) -> BeforeValidator:
@@ -123,53 +125,28 @@ def whole(low: int, high: int) -> BeforeValidator:
             raise ValueError(f"got {shown(value)}, wanted a whole number from {low} to {high}")
         return value
 
-    return BeforeValidator(read, json_schema_input_type=Annotated[int, Field(ge=low, le=high)])
+    return BeforeValidator(read, Annotated[int, Field(ge=low, le=high)])
 
 
-def folded(words: Iterable[str], *others: str) -> str:
-    """The pattern of some words in any letter case, which JSON Schema has no flag for, and of others."""
-    spelt = ["".join(f"[{one.upper()}{one.lower()}]" if one.isalpha() else one for one in word) for word in words]
-    return f"^({'|'.join((*spelt, *others))})$"
+DurationText = Annotated[str, Field(pattern=_DURATION_PATTERN, description="a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w")]
+"""What a file writes for a length of time, as the schema tells editors; readers know more."""
 
+_NUMBER_TEXT = Annotated[str, Field(pattern=r"^\s*\+?[0-9]+(\.[0-9]+)?\s*$")]
 
-# 0 needs no unit. JSON Schema compares only texts with a pattern, and only numbers with bounds.
-DURATION_SCHEMA: dict[str, Any] = {
-    **{"type": ["string", "integer"], "minimum": 0, "maximum": 0},
-    "pattern": _DURATION_PATTERN,
-    "description": "a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w",
-}
-PERIOD_SCHEMA: dict[str, Any] = {
-    "type": "string",
-    "pattern": f"^(?=.*[1-9]){_DURATION_PATTERN[1:]}",
-    "description": DURATION_SCHEMA["description"],
-}
-
-_DATE = r"[0-9]{4}-?([0-9]{2}-?[0-9]{2}|W[0-9]{2}(-?[1-7])?)([^0-9][0-9].*)?"
-_INSTANT_SCHEMA: dict[str, Any] = {"type": "string", "format": "date-time", "pattern": rf"^\s*{_DATE}$"}
-POINT_SCHEMA: dict[str, Any] = {
-    "type": "string",
-    "pattern": rf"^\s*({_TIME_OF_DAY.replace('?:', '')}\s*|{_DATE})$",
-    "description": "a time of day (18:05) or an ISO 8601 date-time",
-}
-ZONE_SCHEMA: dict[str, Any] = {
-    "type": ["string", "null"],
-    "pattern": "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
-    "examples": ["Australia/Sydney"],
-}
-_NUMBER_SCHEMA: dict[str, Any] = {
-    "type": ["number", "string"],
-    "minimum": 0,
-    "pattern": r"^\s*\+?[0-9]+(\.[0-9]+)?\s*$",
-}
-_SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
-
-Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(DURATION_SCHEMA)]
+# Of each kind: the value that runs, what reads it, and what a file may write there.
+Duration = Annotated[Micros, BeforeValidator(read_duration, DurationText | Literal[0])]
 Period = Annotated[
     Micros,
-    _only(read_duration, lambda period: period > 0, "a duration above 0, such as 1s or 1d"),
-    WithJsonSchema(PERIOD_SCHEMA),
+    _only(
+        read_duration,
+        lambda period: period > 0,
+        "a duration above 0, such as 1s or 1d",
+        DurationText,
+    ),
 ]
-ZoneName = Annotated[Zone | None, PlainValidator(read_zone), WithJsonSchema(ZONE_SCHEMA)]
+ZoneName = Annotated[
+    Zone | None, PlainValidator(read_zone, Annotated[str, Field(examples=["Australia/Sydney"])] | None)
+]
 LAST_MOVE: Micros = -1
 """A lag that ends just before the last change."""
 
@@ -180,48 +157,52 @@ Lag = Annotated[
         lambda lag: LAST_MOVE if lag == "last_move" else read_duration(lag),
         lambda lag: lag == LAST_MOVE or 0 < lag <= DAY,
         "a duration above 0 and at most 1d, such as 15s, or last_move",
-    ),
-    WithJsonSchema({"anyOf": [{"const": "last_move"}, PERIOD_SCHEMA]}),
-]
-Shift = Annotated[
-    Micros,
-    BeforeValidator(read_shift),
-    WithJsonSchema(
-        {**DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
+        Literal["last_move"] | DurationText,
     ),
 ]
-Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema(_INSTANT_SCHEMA)]
-Point = Annotated[tuple[Micros, bool], BeforeValidator(read_point), WithJsonSchema(POINT_SCHEMA)]
-Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
+_SHIFT_TEXT = Annotated[str, Field(pattern="^-?" + _DURATION_PATTERN[1:], description="-10m: ago; 10m: ahead")]
+Shift = Annotated[Micros, BeforeValidator(read_shift, _SHIFT_TEXT | Literal[0])]
+Instant = Annotated[Micros, BeforeValidator(read_instant, Annotated[str, Field(description="an ISO 8601 date-time")])]
+Point = Annotated[
+    tuple[Micros, bool],
+    BeforeValidator(
+        read_point,
+        Annotated[str, Field(description="a time of day (18:05) or an ISO 8601 date-time")],
+    ),
+]
+Number = Annotated[Decimal, BeforeValidator(read_number, Annotated[float, Field(ge=0)] | _NUMBER_TEXT)]
 Share = Annotated[
     Decimal,
-    _only(number_of, lambda share: share is not None and 0 <= share <= 1, "a share from 0 to 1, such as 0.2"),
-    WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1, "pattern": r"^\s*\+?(0+(\.[0-9]+)?|0*1(\.0+)?)\s*$"}),
+    _only(
+        number_of,
+        lambda share: share is not None and 0 <= share <= 1,
+        "a share from 0 to 1, such as 0.2",
+        Annotated[float, Field(ge=0, le=1)] | _NUMBER_TEXT,
+    ),
 ]
 Positive = Annotated[
     Decimal,
-    _only(read_number, lambda number: number > 0, "a number above 0"),
-    WithJsonSchema(
-        {
-            "type": ["number", "string"],
-            "exclusiveMinimum": 0,
-            "pattern": rf"^(?=.*[1-9]){_NUMBER_SCHEMA['pattern'][1:]}",
-        }
+    _only(
+        read_number,
+        lambda number: number > 0,
+        "a number above 0",
+        Annotated[float, Field(gt=0)] | _NUMBER_TEXT,
     ),
 ]
 Id = Annotated[
-    str, BeforeValidator(read_id), WithJsonSchema({"type": ["string", "integer"], "minimum": 0, "pattern": f"^{_ID}$"})
+    str,
+    BeforeValidator(read_id, Annotated[str, Field(pattern=f"^{_ID}$")] | Annotated[int, Field(ge=0)]),
 ]
-Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
-Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
-Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Text = Annotated[str, BeforeValidator(read_text, str | int)]
+Flag = Annotated[bool, BeforeValidator(read_flag, bool)]
+Switch = Annotated[bool, BeforeValidator(read_switch, Literal[True] | Annotated[dict[str, Any], Field(max_length=0)])]
 Swap = Annotated[
     bool | Micros,
     _only(
         lambda value: value if isinstance(value, bool) else read_duration(value),
         lambda length: isinstance(length, bool) or length > 0,
         "true, false or a duration above 0, such as 2s",
+        bool | DurationText,
     ),
-    WithJsonSchema({"anyOf": [{"type": "boolean"}, PERIOD_SCHEMA]}),
 ]
 Count = Annotated[int, whole(1, 1_000_000_000)]

@@ -8,21 +8,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, field, fields
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.invariants import Invariant
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
-from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.file_model import file_model, keys_of
 from mockserver.scenario.finding_names import finding_names, known_finding
 from mockserver.scenario.matching import shown
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import RandomScope, Rule
-from mockserver.scenario.scalars import Duration, Flag, Id, Instant, Number, Text, ZoneName, whole
+from mockserver.scenario.scalars import Duration, Flag, Id, Instant, Number, Text, ZoneName, read_text, whole
 
 
 @record
@@ -43,18 +43,15 @@ class TlsMap:
     """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
     yet."""
 
-    schema: ClassVar[dict[str, Any]] = {
-        **any_of(("certificate", "refuse", "hang", "min_version")),
-        **apart(given("refuse"), given("hang")),
-    }
-
     certificate: Certificate | None = None
     refuse: Literal["handshake"] | None = None
     hang: Literal["handshake"] | None = None
     min_version: Annotated[
         Literal["1.2", "1.3"] | None,
-        BeforeValidator(lambda value: str(value) if isinstance(value, Decimal) else value),
-        WithJsonSchema({"enum": ["1.2", "1.3", 1.2, 1.3, None]}),
+        BeforeValidator(
+            lambda value: str(value) if isinstance(value, Decimal) else value,
+            Literal["1.2", "1.3"] | float | None,
+        ),
     ] = None
 
     def __post_init__(self) -> None:
@@ -77,12 +74,15 @@ class CostMap:
     percent: Number = Decimal(0)
 
 
+_ProviderType = Annotated[str, Field(json_schema_extra={"enum": list(CAPABILITIES)})]
+
+
 @file_model
 class ProviderMap:
     """A provider that exists when the sandbox opens."""
 
     id: Id
-    type: Annotated[Text, WithJsonSchema({"enum": list(CAPABILITIES)})] = "dummy"
+    type: Annotated[str, BeforeValidator(read_text, _ProviderType)] = "dummy"
     name: Text | None = None
     currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
     country: Text | None = None
@@ -185,8 +185,6 @@ FindingName = Annotated[str, AfterValidator(known_finding), Field(json_schema_ex
 @file_model
 class ClockMap:
     """The sandbox's clock when it opens; a sandbox that has been used refuses another."""
-
-    schema = needs(given("rate"), given_as("mode", {"const": ClockMode.FAST}))
 
     start: Instant | None = None
     mode: ClockMode = ClockMode.REAL

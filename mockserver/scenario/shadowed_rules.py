@@ -11,13 +11,15 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from mockserver.domain.clock import DAY, iso
+from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.matching import ORDER, FieldTest, shown
-from mockserver.scenario.operations import ABOUT_A_CHARGE, ABOUT_ONE, ALL_OPERATIONS, PROVIDER_OPERATIONS, TAKING
+from mockserver.scenario.operations import ABOUT_A_CHARGE, PROVIDER_OPERATIONS, STATE, TAKING
 from mockserver.scenario.outcome import NOTHING, Outcome
-from mockserver.scenario.paths import fields_of
+from mockserver.scenario.paths import STORED
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import FaultKind
@@ -33,7 +35,7 @@ _Bound: TypeAlias = tuple[Decimal, int]
 
 _ENDLESS = Decimal("inf")
 _LEAST: Mapping[str, int] = {"gt": 1, "above": 1, "gte": 0}
-_MOST: Mapping[str, int] = {"lt": -1, "lte": 0}
+_MOST: Mapping[str, int] = {"lt": -1, "below": -1, "lte": 0}
 """Words that bound a number, with 1 or -1 where the number itself does not pass."""
 
 _ORDER = frozenset(ORDER)
@@ -44,14 +46,12 @@ _QUIET = frozenset({"latency", "webhook", "later"})
 _COUNTED = frozenset({"nth", "call", "attempt"})
 _PROVIDER_PATHS = frozenset({"provider", "request.providerId", "state.charge.provider"})
 _AFTERWARDS = PROVIDER_OPERATIONS & ABOUT_A_CHARGE - TAKING
-_WITH_CHARGE = frozenset(
-    op
-    for op in ALL_OPERATIONS
-    if op in _AFTERWARDS | {"webhook.deliver"}
-    or (op in ABOUT_ONE and op.startswith("charge."))
-    or "chargeId" in fields_of({op})
-)
-"""Operations that are about a charge that there is already."""
+_MADE_BY: Mapping[str, frozenset[str]] = {
+    **{kind: frozenset({f"{kind}.create"}) for kind in STORED},
+    "charge": TAKING,
+    "payment_method": frozenset({"payment_method.create", "customer.create"}),
+}
+"""Operations that make an object of a kind: rules are asked before it is there."""
 
 
 @record
@@ -112,7 +112,8 @@ def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
     """Why a rule never fires, whatever the others do."""
     for test in (*rule.when.tests, *filter(None, (rule.when.nth, rule.when.idle))):
         yield from _of_no_value(test)
-        yield from _of_no_charge(rule, test)
+        yield from _not_there_yet(test, rule.operations)
+        yield from _in_small_letters(test)
         yield from _of_no_source(rule, test)
         yield from _of_no_provider(scenario, test)
     yield from _of_no_effect(rule)
@@ -128,13 +129,6 @@ def _of_no_value(test: FieldTest) -> Iterator[str]:
         yield f"never fires: no value passes its test of {test.path}"
 
 
-def _of_no_charge(rule: Rule, test: FieldTest) -> Iterator[str]:
-    """It tests the charge of a call that is the first to make one."""
-    is_of_charge = test.path.startswith("state.charge.")
-    if is_of_charge and not test.holds(None) and not rule.operations & _WITH_CHARGE:
-        yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
-
-
 def _of_no_source(rule: Rule, test: FieldTest) -> Iterator[str]:
     """What acts on a charge has the source ``charge``, whatever the charge was made of."""
     if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
@@ -142,11 +136,11 @@ def _of_no_source(rule: Rule, test: FieldTest) -> Iterator[str]:
 
 
 def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
-    """It names none of the providers of a file that has some of its own."""
+    """It names none of the providers that there are when the file's sandbox opens."""
     if test.path not in _PROVIDER_PATHS or not test.equals:
         return
     known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
-    if len(known) > 1 and test.equals.isdisjoint(known):
+    if test.equals.isdisjoint(known):
         wanted = " or ".join(sorted(map(shown, test.equals)))
         there = ", ".join(sorted(known))
         yield f"fires only for a provider created later: {wanted} is not in this file, which has {there}"
@@ -175,6 +169,34 @@ def _of_too_few(rule: Rule) -> Iterator[str]:
     least = rule.expect.least
     if least > rule.limit:
         yield f"cannot fire as often as it is expected to: {least} times, with a limit of {rule.limit}"
+
+
+def _not_there_yet(test: FieldTest, operations: frozenset[str]) -> Iterator[str]:
+    """Whether a test wants something of an object that the operations make."""
+    group, _, rest = test.path.partition(".")
+    kind = snake(rest.partition(".")[0])
+    if group != "state" or test.holds(None):
+        return
+    made_by = _MADE_BY[kind]
+    if not any(kind in STATE[op] for op in operations - made_by):
+        words = f"no {kind.replace('_', ' ')} exists yet, so {test.path} has no value"
+        yield f"never fires: in {_named(operations)} {words}"
+
+
+def _in_small_letters(test: FieldTest) -> Iterator[str]:
+    """Whether a test wants a currency otherwise than the service writes it."""
+    if not test.path.endswith(".currency"):
+        return
+    for wanted in test.equals or ():
+        if not isinstance(wanted, str) or wanted == wanted.upper() or wanted.upper() not in CURRENCIES:
+            continue
+        if test.path.startswith("state."):
+            yield f"never fires: a stored currency is written {wanted.upper()}, not {wanted}"
+        else:
+            yield (
+                f"fires only for clients that write '{wanted}': texts are compared letter by "
+                f"letter, and most write {wanted.upper()}"
+            )
 
 
 def _without_effect(outcome: Outcome) -> str | None:

@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.facts import UncertainResult
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
+from mockserver.scenario.file_model import file_model
 from mockserver.scenario.matching import shown
-from mockserver.scenario.scalars import DURATION_SCHEMA, PERIOD_SCHEMA, Duration, Switch, Text, read_duration, whole
+from mockserver.scenario.scalars import Duration, DurationText, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
 UNAVAILABLE = 503
@@ -131,9 +131,7 @@ def _hold(value: object) -> Micros | HoldUntil:
     return length
 
 
-Hold = Annotated[
-    int | HoldUntil, BeforeValidator(_hold), WithJsonSchema({"anyOf": [{"enum": list(HoldUntil)}, PERIOD_SCHEMA]})
-]
+Hold = Annotated[int | HoldUntil, BeforeValidator(_hold, HoldUntil | DurationText)]
 
 
 def _header_name(name: str) -> str:
@@ -170,48 +168,20 @@ def _path(text: str) -> str:
     return text
 
 
-EditPath = Annotated[
-    Text,
-    AfterValidator(_path),
-    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": _LONGEST_PATH}),
-]
+EditPath = Annotated[Text, AfterValidator(_path)]
 Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
 Omit = Annotated[tuple[EditPath, ...], Field(min_length=1, max_length=100)]
 
 Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, AfterValidator(_header_value)]]
 Pause = Annotated[
     int,
-    BeforeValidator(_pause),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {**DURATION_SCHEMA, "type": "string"}]}
-    ),
+    BeforeValidator(_pause, Annotated[int, Field(ge=0, le=_LONGEST_PAUSE)] | str),
 ]
-
-
-def _schema() -> dict[str, Any]:
-    """What ``Transport`` refuses of a whole fault, for editors."""
-    alone = any_of(_ALONE)
-    rows: dict[str, _Row] = {**_KINDS, FaultKind.DELAY: _Row((At.UPLOAD, *_WHOLE)), "omit": _KINDS[FaultKind.EDIT]}
-    places = [needs(given(word), {"properties": {"at": {"enum": list(row.places)}}}) for word, row in rows.items()]
-    at_once = [kind for kind, row in _KINDS.items() if At.UPLOAD in row.places]
-    return {
-        "oneOf": [*one_of(_ALONE)["oneOf"], {"not": alone, **any_of(("delay", *_OF_EDIT))}],
-        "allOf": [
-            *(needs(given(word), given("status")) for word in ("body", "retry_after")),
-            needs(given("virtual"), {**given("delay"), "properties": {"at": {"enum": list(_WHOLE)}}}),
-            *(needs(given(word), {"not": alone}) for word in ("edit", "omit")),
-            needs(given("headers"), {"not": any_of(kind for kind in _ALONE if kind != "status")}),
-            *places,
-            needs(given_as("at", {"enum": [At.CONNECT, At.UPLOAD]}), any_of(at_once)),
-        ],
-    }
 
 
 @file_model
 class Transport:
     """A fault of the network, and its place in the operation's life."""
-
-    schema: ClassVar[dict[str, Any]] = _schema()
 
     at: At
     status: Annotated[int, whole(200, 599)] | None = None
@@ -235,7 +205,7 @@ class Transport:
     kind: FaultKind = field(init=False)
 
     @classmethod
-    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+    def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
         """What is null is absent, but for the body. Refuses a fault that names none, or parts of an answer without its
         status."""
         data = {key: value for key, value in data.items() if value is not None or key == "body"}

@@ -6,13 +6,13 @@ Source: docs/scenario-language.md, webhook.
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
-from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, needs
+from mockserver.scenario.file_model import file_model
 from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 from mockserver.scenario.transport import Edit, Omit
@@ -43,40 +43,13 @@ def _read_answer(value: object) -> object:
 
 Answer = Annotated[
     int | str,
-    BeforeValidator(_read_answer),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"const": "timeout"}]}),
+    BeforeValidator(_read_answer, Annotated[int, Field(ge=100, le=599)] | Literal["timeout"]),
 ]
 
 
 Signature = StrEnum("Signature", "NONE BAD STALE PREVIOUS")
 """What stands in the header of the signature: nothing, that of a wrong key, that of a day before, or that of the key
 before, as while keys are changed."""
-
-
-def _schema() -> dict[str, Any]:
-    on = {"const": True}
-    is_long = {"type": "string", "pattern": "[1-9]"}
-    in_envelope = {"type": "string", "pattern": rf"^({'|'.join(_ENVELOPE)})(\.|$)"}
-    together, receiver = given_as("together", on), given_as("receiver", {"minItems": 1})
-    swaps = given_as("swap_with_next", {"not": {"const": False}})
-    against = [given_as("blocks", on), given_as("gap", is_long), swaps, receiver]
-    single = {"properties": {"copies": {"const": 1}}}
-    return {
-        "minProperties": 1,
-        "allOf": [
-            {"properties": {"edit": {"propertyNames": in_envelope}, "omit": {"items": in_envelope}}},
-            needs(given_as("drop", on), {"maxProperties": 1}),
-            apart(given_as("before_answer", on), given_as("delay", is_long)),
-            apart(given_as("before_answer", on), swaps),
-            apart(given_as("extra", on), swaps),
-            apart(given_as("bad_signature", on), given("signature")),
-            needs(given_as("extra", on), any_of(_WRONG)),
-            apart(together, {"anyOf": against}),
-            apart(given_as("hold", on), receiver),
-            apart(together, given_as("before_answer", on), single),
-            needs(together, {"properties": {"copies": {"maximum": MOST_AT_ONCE}}}),
-        ],
-    }
 
 
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
@@ -99,7 +72,6 @@ _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
 class WebhookPlan:
     """What happens to the webhooks of the operation."""
 
-    schema: ClassVar[dict[str, Any]] = _schema()
     says_something = True
 
     drop: Flag = False
@@ -124,7 +96,7 @@ class WebhookPlan:
     receiver: Annotated[tuple[Answer, ...], Field(max_length=100)] = ()
 
     @classmethod
-    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+    def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
         """Refuses a plan that says more than that nothing is sent."""
         if data.get("drop") is True and data.keys() != {"drop"}:
             raise ValueError("drop sends nothing: it cannot be combined with anything else")

@@ -9,7 +9,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -30,7 +30,7 @@ from mockserver.scenario.matching import (
     known_operators,
     shown,
 )
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like, unspaced
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, meaning_of, operations_like, unspaced
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
@@ -39,7 +39,7 @@ WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LAST = "last"
 """The last day of a month, whichever that is."""
 
-BOUNDS = ("above", "gt", "gte", "lt", "lte")
+BOUNDS = ("above", "gt", "gte", "below", "lt", "lte")
 _NOT_TESTS = ("op", "nth", "clock", "idle")
 """Keys of ``when`` that are no tests of a field."""
 
@@ -189,7 +189,7 @@ def _bounds(wanted: object) -> object:
     for word in wanted:
         if word not in (*BOUNDS, "between"):
             known = (*BOUNDS, "between")
-            raise ValueError(f"unknown test '{word[:60]}'{nearest(word, known)}, allowed: {', '.join(known)}")
+            raise ValueError(f"unknown test '{word[:60]}'{meaning_of(word, known)}, allowed: {', '.join(known)}")
     return wanted
 
 
@@ -279,8 +279,11 @@ def _weekday(value: object) -> object:
     return value
 
 
-Weekday = Annotated[str, BeforeValidator(_weekday)]
-MonthDay = Annotated[int | str, BeforeValidator(_month_day)]
+Weekday = Annotated[str, BeforeValidator(_weekday, Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"])]
+MonthDay = Annotated[
+    int | str,
+    BeforeValidator(_month_day, Annotated[int, Field(ge=1, le=31)] | Literal["last"]),
+]
 
 
 @file_model

@@ -212,7 +212,7 @@ def test_a_wrong_indentation_is_asked_about(text: str, place: str) -> None:
         ("a: 'x\n", "stream - the quote opened in line 1 is not closed"),
         ("a:\n  - {op: x, y: z\n  - id: 3\n", " - is the { of line 2 closed?"),
         ("a: [1, 2\nb: 3\n", " - is the [ of line 1 closed?"),
-        ("a: {b: 'x, c: 'y'}\n", "did not find expected ',' or '}'"),
+        ("a: {b: 'x, c: 'y'}\n", "write '' for an apostrophe, or put the text in double quotes"),
         ("a: 'x", "found unexpected end of stream"),
     ],
 )
@@ -228,3 +228,41 @@ def test_indentation_is_not_blamed_for_other_faults(text: str) -> None:
 def test_a_tab_that_does_no_harm_is_not_blamed() -> None:
     assert read("a:\t1\nb: [\n\t2]\n", "f.yaml")[0] == {"a": 1, "b": [2]}
     assert "tab" not in refusal('{"a": 1,\n\t"b": [,]}')
+
+
+COLON = "a text with a colon in it stands in quotes"
+APOSTROPHE = "the ' before it ends the text: write '' for an apostrophe, or put the text in double quotes"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: Declined: then paid", COLON),
+        ("a:\n  b: Declined: then paid", COLON),
+        ("a: {b: c, d: it: is}", COLON),
+        ("a:\n  - {b: c,\n     d: it: is}", COLON),
+        ("a: 'It's declined'", APOSTROPHE),
+        ("a: {b: 'it's bad'}", APOSTROPHE),
+        ('a: "say "no" now"', 'the " before it ends the text: write \\" for it'),
+        ("a: [urgent] the bank", "a text that begins with [ stands in quotes"),
+        ("a: {urgent} the bank", "a text that begins with { stands in quotes"),
+        ("a: @bank", "a text that begins with @ stands in quotes"),
+    ],
+)
+def test_a_text_that_needs_other_quotes_says_so(text: str, words: str) -> None:
+    assert words in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: 'Declined: then paid'", "Declined: then paid"),
+        ("a: 'It''s declined'", "It's declined"),
+        ('a: "It\'s declined"', "It's declined"),
+        ("a: it's fine", "it's fine"),
+        ("a: 12:30", "12:30"),
+        ("a: '[urgent] the bank'", "[urgent] the bank"),
+    ],
+)
+def test_a_text_in_the_right_quotes_is_taken(text: str, value: str) -> None:
+    assert read(text, "f.yaml")[0] == {"a": value}

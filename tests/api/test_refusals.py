@@ -145,7 +145,7 @@ def test_a_byte_order_mark_and_no_content_type_are_taken(api: Api) -> None:
         ("POST", "/payment_link", 2_000_000),
         ("POST", "/batch/transaction/payment_method", 10_000_000),
         ("POST", "/__admin/verify", 1_000_000),
-        ("POST", "/__admin/scenarios", 10_000_000),
+        ("POST", "/__admin/scenarios", 2_000_000),
         ("PUT", "/__admin/state", 500_000_000),
     ],
 )

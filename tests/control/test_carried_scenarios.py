@@ -136,3 +136,18 @@ def test_a_body_of_any_names_is_carried() -> None:
     load(other, document)
     assert state(other) == document
     assert other.try_charge().body == {"tables": {"a": 1}, "$kind": "Decimal", "list": [1.5, None, True]}
+
+
+def test_a_rule_that_an_earlier_version_took_still_opens() -> None:
+    api = Api()
+    put(api, "version: 1\nname: posted\nrules: [{id: r, when: {op: charge.refund}, then: {decline: error}}]")
+    document = json.loads(state(api))
+    (carried,) = (one for one in document["scenarios"] if one["name"] == "posted")
+    (rule,) = carried["data"]["rules"]
+    rule["when"]["state.customer.reference"] = "X"
+    again = Api()
+    load(again, json.dumps(document).encode())
+    assert "posted" in names(again)
+    refused = again.call("PUT", "/__admin/scenarios", carried["data"])
+    assert refused.status == 400
+    assert "in charge.refund there is no customer" in str(refused["details"])

@@ -2,11 +2,19 @@
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
 
 import pytest
+from click.testing import CliRunner
 
+from mockserver.cli import main
+from mockserver.domain.errors import MOST_FAULTS
+from mockserver.scenario.problems import MOST_BYTES, MOST_RULES
 from mockserver.web import directory
 from tests.driving import Api, Reply
+from tests.served import Process, serve
 
 
 def rules_of(name: str, count: int = 120) -> bytes:
@@ -68,6 +76,130 @@ def test_a_fault_of_a_long_text_is_named_and_nothing_changes(api: Api) -> None:
     assert refused.status == 400
     assert "expired_card" in str(refused.body["details"])
     assert names(api) == ["test-values"]
+
+
+UNKNOWN = {f"key{number}": 1 for number in range(25_000)}
+CALL = {"call": "GET /info"}
+RULE = {"id": "r", "then": {"approve": {}}}
+MANY = range(1_000)
+FLOODS = {
+    "keys of the file": {"version": 1, **UNKNOWN},
+    "keys of when": {"version": 1, "rules": [{**RULE, "when": UNKNOWN}]},
+    "keys of a rule": {"version": 1, "rules": [{**RULE, **UNKNOWN}]},
+    "keys of an outcome": {"version": 1, "rules": [{"id": "r", "then": UNKNOWN}]},
+    "assumptions": {"version": 1, "assumptions": UNKNOWN},
+    "keys of calls": {"version": 1, "setup": [{**CALL, "cal": 1, "bodi": 2} for _ in MANY]},
+    "rules": {"version": 1, "rules": [{"id": f"r{number}", "thn": {}} for number in MANY]},
+    "headers": {"version": 1, "setup": [{**CALL, "headers": {"a": [], "b": []}} for _ in MANY]},
+    "sentences about money": {"version": 1, "money": ["net"] * 1_000},
+    "tests of columns": {
+        "version": 1,
+        "rules": [
+            {
+                "id": "r",
+                "when": {"op": "batch.create"},
+                "then": {"batch": {"rows": [{"at": ["x"] * 9_000, "stall": {}}]}},
+            }
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+def test_at_most_a_hundred_faults_are_told(api: Api, flood: dict[str, object]) -> None:
+    text = json.dumps(flood).encode()
+    checked = api.call("POST", "/__admin/scenarios/check", raw=text, waits=True)
+    problems = [problem["message"] for problem in checked["problems"]]
+    assert len(problems) == MOST_FAULTS + 1
+    assert problems.count(f"more faults follow, of which at most {MOST_FAULTS} are told") == 1
+    assert len(checked.raw) < 60_000
+    refused = api.call("PUT", "/__admin/scenarios", raw=text, waits=True)
+    assert refused.status == 400
+    assert names(api) == ["test-values"]
+
+
+def test_a_hundred_faults_are_all_told(api: Api) -> None:
+    keys = {f"key{number}": 1 for number in range(MOST_FAULTS)}
+    checked = api.call("POST", "/__admin/scenarios/check", {"version": 1, **keys}, waits=True)
+    assert len(checked["problems"]) == MOST_FAULTS
+    assert {problem["message"].partition(",")[0] for problem in checked["problems"]} == {
+        f"unknown key '{name}'" for name in keys
+    }
+
+
+def test_an_expectation_of_a_hundred_and_more_faults_is_refused(api: Api) -> None:
+    where = {f"key{number}": 1 for number in range(500)}
+    refused = api.post("/__admin/verify", {"requests": [{"op": "charge.create", "where": where}]})
+    assert refused.status == 400
+    assert len(refused["details"]) <= MOST_FAULTS
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 400)])
+def test_a_scenario_has_a_thousand_rules(api: Api, more: int, status: int) -> None:
+    put = api.call("PUT", "/__admin/scenarios", raw=rules_of("many", MOST_RULES + more), waits=True)
+    assert put.status == status
+    if more:
+        assert "got 1001 rules, wanted at most 1000" in str(put.body["details"])
+        assert names(api) == ["test-values"]
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 413)])
+def test_a_scenario_that_is_sent_has_two_megabytes(api: Api, more: int, status: int) -> None:
+    text = b"version: 1\n#"
+    text += b"x" * (MOST_BYTES + more - len(text))
+    assert api.call("PUT", "/__admin/scenarios", raw=text, waits=True).status == status
+
+
+@pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 2)])
+def test_a_scenario_file_has_two_megabytes(tmp_path: Path, more: int, code: int) -> None:
+    text = "version: 1\n#"
+    path = tmp_path / "long.yaml"
+    path.write_text(text + "x" * (MOST_BYTES + more - len(text)))
+    checked = CliRunner().invoke(main, ["check", str(path)])
+    assert checked.exit_code == code, checked.output
+    assert ("it has over 2 MB, wanted at most that" in checked.output) is bool(more)
+
+
+def test_others_are_answered_while_a_scenario_of_unknown_keys_is_refused(api: Api) -> None:
+    order: list[str] = []
+
+    async def flood() -> None:
+        text = json.dumps(FLOODS["keys of the file"]).encode()
+        refused = await api.calling("PUT", "/__admin/scenarios", raw=text)
+        order.append(f"refused {refused.status}")
+
+    async def others() -> None:
+        for _ in range(20):
+            order.append(f"other {(await api.calling('GET', '/charge')).status}")
+
+    async def both() -> None:
+        await asyncio.gather(flood(), others())
+
+    asyncio.run(both())
+    assert order == [*["other 200"] * 20, "refused 400"]
+
+
+@pytest.mark.slow
+def test_nobody_else_waits_a_tenth_of_a_second_for_a_refusal() -> None:
+    server = serve()
+    try:
+        waits = [_longest_wait(server) for _ in range(3)]
+    finally:
+        server.stop()
+    assert min(waits) < 0.1, waits
+
+
+def _longest_wait(server: Process) -> float:
+    """The longest of another client's calls while a scenario of unknown keys is refused."""
+    longest = 0.0
+    with ThreadPoolExecutor(1) as aside:
+        put = aside.submit(server.call, "PUT", "/__admin/scenarios", FLOODS["keys of the file"], "sk_a")
+        while not put.done():
+            begun = perf_counter()
+            server.call("GET", "/charge", key="sk_b")
+            longest = max(longest, perf_counter() - begun)
+        assert put.result()[0] == 400
+    return longest
 
 
 def patterns(*texts: str) -> bytes:

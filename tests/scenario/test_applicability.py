@@ -2,11 +2,15 @@
 
 import pytest
 
+from mockserver.domain.reading import camel
+from mockserver.engine.step import KINDS
 from mockserver.scenario.matching import Stage
-from mockserver.scenario.operations import ABOUT_ONE, OPERATIONS, PROVIDER_OPERATIONS
+from mockserver.scenario.operations import ABOUT_ONE, OPERATIONS, PROVIDER_OPERATIONS, STATE
+from mockserver.scenario.paths import fields_of
 from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, Api, card, card_charge
 from tests.scenario.telling import ask, directing, fault, fires, one, told
+from tests.scenario.test_cookbook import story
 
 NO_PAYMENTS = sorted(PROVIDER_OPERATIONS - {"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
 LATER = [
@@ -127,6 +131,19 @@ NOWHERE = [
     ("op: charge.void, request.amount: 5", "in charge.void there is nothing"),
     ("op: batch.row, header.x-run: 5", "no request comes in for batch.row, so there are no headers"),
     ("op: batch.row, request.capture: true", "in batch.row there is amount, currency, metadata"),
+    (
+        "op: charge.refund, state.customer.reference: X",
+        "in charge.refund there is no customer: there is state.charge",
+    ),
+    (
+        "op: [charge.void, charge.capture], state.paymentMethod: {exists: true}",
+        "in charge.capture or charge.void there is no payment method: there is state.charge",
+    ),
+    ("op: [charge.create, charge.refund], state.customer.reference: X", None),
+    ("op: charge.refund, overlaps: customer", "there is no customer: there is state.charge"),
+    ("op: charge.refund, overlaps: charge", None),
+    ("op: charge.refund, age: {above: 1d}", None),
+    ("op: charge.refund, state.customer: {exists: false}", "there is no customer"),
 ]
 
 
@@ -284,3 +301,42 @@ def test_a_replay_that_can_give_nothing_again_is_refused(when: str, what: str, m
 )
 def test_a_replay_of_two_calls_or_more_is_taken(when: str, what: str, more: str) -> None:
     told(one(when, f"key: [request.reference]\n    {what}", more))
+
+
+def test_an_operation_about_no_object_has_no_state_and_no_age() -> None:
+    breaks = "then: {transport: {at: receive, status: 503}}"
+    refused = fault(one("{op: settlement.search, state.charge.status: SUCCESS}", breaks))
+    assert "in settlement.search there is no charge: there is no stored object" in refused
+    refused = fault(one("{op: settlement.search, age: {above: 1d}}", breaks))
+    assert "in settlement.search there is no object, so nothing has an age" in refused
+    told(one("{op: [settlement.search, charge.get], age: {above: 1d}}", breaks))
+    told(one("{op: webhook.deliver, state.transfer.status: SUCCESS}", "then: {webhook: {copies: 2}}"))
+
+
+def test_a_key_of_an_object_that_is_not_there_is_refused() -> None:
+    rule = one("{op: charge.refund}", more="key: [state.customer.reference]")
+    assert "in charge.refund there is no customer" in fault(rule)
+    told(one("{op: charge.refund}", more="key: [state.charge.reference]"))
+
+
+def test_the_table_of_operations_has_every_object_that_a_route_or_a_request_names() -> None:
+    for op, there in STATE.items():
+        paths = [route.path for route in ROUTES if route.op == op]
+        for kind, of in KINDS.items():
+            is_in_path = any(f"{{{of.id_name}}}" in path for path in paths)
+            if is_in_path or camel(of.id_name) in fields_of({op}):
+                assert kind in there, (op, kind)
+
+
+def test_the_table_of_operations_has_every_object_that_a_long_story_is_about() -> None:
+    api = Api(scenario=None, skips=True)
+    story(api)
+    seen = set()
+    (sandbox,) = api.app.world.sandboxes.in_memory.values()
+    for entry in sandbox.journal.entries:
+        for attempt in entry.result.attempts:
+            op = attempt.also or attempt.op
+            seen.add(op)
+            for name in (op, attempt.op):
+                assert set(entry.result.about) <= STATE[name], (name, entry.result.about.keys())
+    assert {"charge.create", "charge.refund", "subscription.renew"} <= seen

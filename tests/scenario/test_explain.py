@@ -127,9 +127,9 @@ STATES = """
   - {id: held, when: {op: charge.capture, state.charge.status: Authorised}, then: {decline: do_not_honour}}
   - {id: part, when: {op: charge.capture, state.charge.refundedAmount: {gt: 5}}, then: {decline: do_not_honour}}
   - {id: old, when: {op: charge.capture, age: {above: 30d}}, then: {decline: do_not_honour}}
-  - {id: gone, when: {op: charge.capture, state.paymentMethod.status: Removed}, then: {decline: do_not_honour}}
+  - {id: gone, when: {op: [charge.capture, charge.create], state.paymentMethod.status: Removed}, then: {decline: error}}
   - {id: tier, when: {op: charge.capture, state.charge.metadata.tier: gold}, then: {decline: do_not_honour}}
-  - {id: any, when: {op: charge.capture, state.customer: {exists: true}}, then: {decline: do_not_honour}}
+  - {id: any, when: {op: [charge.capture, charge.create], state.customer: {exists: true}}, then: {decline: error}}
 """
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.scenario.shadowed_rules import warnings
 from tests.scenario.telling import told
 
@@ -34,6 +35,22 @@ def warned(*rules: str) -> list[str]:
         (f"when: {{op: charge.refund, request.amount: {{gt: 5, lt: 3}}}}, {LOST}", "no value passes its test"),
         (f"when: {{op: charge.refund, request.amount: {{gt: 5, lte: 5}}}}, {LOST}", "no value passes its test"),
         (f"when: {{op: charge.create, state.charge.status: SUCCESS}}, {LOST}", "no charge exists yet"),
+        (
+            f"when: {{op: customer.create, state.customer.reference: X}}, {LOST}",
+            "in customer.create no customer exists yet",
+        ),
+        (
+            f"when: {{op: payment_method.create, state.paymentMethod.type: CARD}}, {LOST}",
+            "no payment method exists yet, so state.paymentMethod.type has no value",
+        ),
+        (
+            f"when: {{op: charge.refund, state.charge.currency: aud}}, {LOST}",
+            "never fires: a stored currency is written AUD, not aud",
+        ),
+        (
+            f"when: {{op: charge.create, request.currency: {{in: [AUD, nzd]}}}}, {LOST}",
+            "fires only for clients that write 'nzd'",
+        ),
         (
             f"when: {{op: charge.capture, source: card}}, {LOST}",
             "acts on a charge that exists already, whatever its source",
@@ -212,3 +229,25 @@ def test_a_file_of_many_rules_is_looked_at_in_good_time() -> None:
         for number in range(1500)
     ]
     assert warned(*rules) == []
+
+
+def test_a_provider_that_nobody_declared_is_told_of_a_file_without_providers() -> None:
+    rule = f"  - {{id: r, when: {{op: charge.create, provider: acq_man}}, {LOST}}}\n"
+    (words,) = map(str, warnings(told(rule)))
+    assert "'acq_man' is not in this file, which has" in words
+    assert warnings(told(rule.replace("acq_man", DEFAULT_PROVIDER_ID))) == []
+    assert warnings(told(rule, "providers: [{id: acq_man}]\n")) == []
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "op: charge.refund, state.charge.currency: AUD",
+        "op: charge.create, request.currency: AUD",
+        "op: charge.create, request.currency: {ne: aud}",
+        "op: payment_method.create, state.customer.reference: X",
+        "op: customer.create, state.customer.reference: {exists: false}",
+    ],
+)
+def test_what_can_be_is_not_warned_of(when: str) -> None:
+    assert warned(f"{{id: r, when: {{{when}}}, {LOST}}}") == []

@@ -19,7 +19,6 @@ from mockserver.domain.batch import BatchRow
 from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.delivery import Delivery
-from mockserver.domain.facts import Policy
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.journal import Change
 from mockserver.engine.result import First, FirstAnswer
@@ -27,6 +26,7 @@ from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.findings.catalogue import FindingKind
 from mockserver.findings.ledger import Finding
+from mockserver.findings.policy import Policy
 from mockserver.findings.watch import Watch
 from mockserver.scenario.matching import Difference
 from mockserver.scenario.provider_outcome import ProviderOutcome

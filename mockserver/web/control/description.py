@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.domain.reading import camel
-from mockserver.engine.step import KINDS
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.paths import CARD_FACTS, fields_of, testable
+from mockserver.scenario.paths import CARD_FACTS, has_age, stored_in, testable
 from mockserver.web import routes
 from mockserver.web.control.call import AnyCall, ControlRoute
 from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
@@ -129,27 +128,29 @@ _OF_PROVIDERS = (
 
 
 def named_operation(op: str) -> dict[str, Any]:
-    """One operation; ``state`` has the kinds of objects that it is about, or that its request names, ``events`` what
-    a rule for webhooks sees."""
-    fields, calls = fields_of({op}), [f"{row.method} {row.path}" for row in routes.ROUTES if row.op == op]
-    named = {
-        *fields,
-        *(camel(of.id_name) for of in KINDS.values() if any(f"{{{of.id_name}}}" in call for call in calls)),
-    }
-    subject = op.partition(".")[0]
-    kinds = [kind for kind, of in KINDS.items() if op == _DELIVERY or kind == subject or camel(of.id_name) in named]
-    also = _OF_PROVIDERS if op in PROVIDER_OPERATIONS else ()
-    also += (op,) if op == "batch.row" else ()
-    if op != _DELIVERY:
-        also += ("overlaps",) if op in UNREQUESTED else ("header.<name>", "call", "in_flight", "overlaps")
+    """One operation; ``state`` has the kinds of objects that it is about, that its request names,
+    or that it makes, ``events`` what a rule for webhooks sees."""
+    calls = [f"{row.method} {row.path}" for row in routes.ROUTES if row.op == op]
+    state = [f"state.{camel(kind)}" for kind in stored_in({op})]
+    also: list[str] = []
+    if op in PROVIDER_OPERATIONS:
+        also += _OF_PROVIDERS
+    if op == "batch.row":
+        also.append(op)
+    if op not in UNREQUESTED:
+        also += ("header.<name>", "call", "in_flight")
+    if state and op != _DELIVERY:
+        also.append("overlaps")
+    if has_age({op}):
+        also.append("age")
     return {
         "op": op,
         "means": OPERATIONS[op].meaning,
         "asksProvider": op in PROVIDER_OPERATIONS,
         "calls": calls,
         "request": [f"request.{name}" for name in testable(op)],
-        "state": [f"state.{camel(kind)}" for kind in kinds],
-        "also": [*also, "age", "idle", "nth", "clock"],
+        "state": state,
+        "also": [*also, "idle", "nth", "clock"],
         "events": [name for kind in WEBHOOKS for name in kind.event_types] if op == _DELIVERY else [],
     }
 

@@ -14,7 +14,7 @@ from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.matching import Stage
-from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.problems import MOST_BYTES, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.findings import idle_of
@@ -246,7 +246,7 @@ ROUTES = (
         body=ScenarioText,
         keyed=True,
         reply="ScenariosAnswer",
-        largest=10_000_000,
+        largest=MOST_BYTES,
         example={"body": {"shipped": "soft-decline-then-success"}},
         summary="Replace all scenarios by one",
     ),
@@ -259,7 +259,7 @@ ROUTES = (
         keyed=True,
         reply="ScenariosAnswer",
         success=201,
-        largest=10_000_000,
+        largest=MOST_BYTES,
         example={
             "name": "declined",
             "body": {
@@ -289,7 +289,7 @@ ROUTES = (
         body=ScenarioText,
         keyed=True,
         reply="SetUpAnswer",
-        largest=10_000_000,
+        largest=MOST_BYTES,
         example={"body": {"shipped": "sample-shop"}},
         summary="Make the set-up calls of a scenario now, as requests of the journal that rules neither hear nor count",
     ),
@@ -313,7 +313,7 @@ ROUTES = (
         check,
         body=ScenarioText,
         reply="ScenarioCheckAnswer",
-        largest=10_000_000,
+        largest=MOST_BYTES,
         example={
             "body": {
                 "version": 1,
@@ -331,7 +331,7 @@ ROUTES = (
         body=ScenarioText,
         keyed=True,
         reply="DryRunAnswer",
-        largest=10_000_000,
+        largest=MOST_BYTES,
         example={
             "body": {
                 "version": 1,

@@ -6,6 +6,7 @@ Source: docs/control-api.md (``/__admin/verify``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from heapq import nsmallest
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.findings.catalogue import Severity, kind_of
 from mockserver.scenario.matching import Attempt, Difference, shown
-from mockserver.scenario.problems import Problems
+from mockserver.scenario.problems import Problems, ScenarioRefused
 from mockserver.scenario.rule import Expectation
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.books import broken, sentences
@@ -235,7 +236,8 @@ def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
     for place, raw in enumerate(given):
         if len(problems.found) >= MOST_FAULTS:
             break
-        found += _expected(raw, problems.below("requests", place))
+        with suppress(ScenarioRefused):
+            found += _expected(raw, problems.below("requests", place))
     return found, {problem.path: problem.message for problem in problems.found}
 
 
