@@ -1,10 +1,11 @@
-"""A batch of 100,000 rows on a real server: how fast it is processed, and how long others wait meanwhile.
+"""A batch of 100,000 rows on a real server: how fast it is processed, and how long others wait
+meanwhile.
 
     python -m benchmarks.batch [ROWS]
 
-Starts a server on a free port, hands the batch in, lets the clock run so fast that all rows are due at once, reads the
-results back, and asks for charges of another sandbox all the while. Prints one line for each figure; ends with exit
-code 1 when a figure is beyond its bound.
+Starts a server on a free port, hands the batch in, lets the clock run so fast that all rows are due
+at once, reads the results back, and asks for charges of another sandbox all the while. Prints one
+line for each figure; ends with exit code 1 when a figure is beyond its bound.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Caller:
         self.key = key
 
     def raw(self, method: str, path: str, body: str | None = None) -> bytes:
-        """One call, its body and its answer as texts: reading them would keep the other caller waiting."""
+        """One call, its body and its answer as texts: reading them would keep the other caller
+        waiting."""
         headers = {"x-secretkey": self.key, "content-type": "application/json"}
         self.connection.request(method, path, body, headers)
         return self.connection.getresponse().read()
@@ -46,11 +48,23 @@ class Caller:
         return json.loads(self.raw(method, path, None if body is None else json.dumps(body)))
 
 
-def serve(folder: Path, *options: str, steps: Path | None = None) -> tuple[subprocess.Popen[bytes], int]:
+def serve(
+    folder: Path, *options: str, steps: Path | None = None
+) -> tuple[subprocess.Popen[bytes], int]:
     """A server on a free port; with ``steps`` its steps are timed (``benchmarks.steps``)."""
     port_file = folder / "port"
     program = ["mockserver"] if steps is None else ["benchmarks.steps", str(steps)]
-    command = [sys.executable, "-m", *program, "serve", "--port", "0", "--port-file", str(port_file), *options]
+    command = [
+        sys.executable,
+        "-m",
+        *program,
+        "serve",
+        "--port",
+        "0",
+        "--port-file",
+        str(port_file),
+        *options,
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     for line in process.stdout:
@@ -66,9 +80,11 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - begun, found
 
 
-def bother(port: int, over: threading.Event, waits: list[float], turn: threading.Lock | None = None) -> None:
-    """Charge cards in another sandbox, one after the other, and note how long each takes; not while somebody else has
-    the ``turn``."""
+def bother(
+    port: int, over: threading.Event, waits: list[float], turn: threading.Lock | None = None
+) -> None:
+    """Charge cards in another sandbox, one after the other, and note how long each takes; not while
+    somebody else has the ``turn``."""
     call = Caller(port, "sk_other")
     body = {"amount": 5, "providerId": DUMMY, "paymentInformation": CARD}
     while not over.is_set():
@@ -81,7 +97,9 @@ def measure(port: int, rows: int) -> dict[str, float]:
     """The figures of one batch."""
     call = Caller(port, "sk_batch")
     call("PUT", "/__admin/clock", {"mode": "manual"})
-    method = call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    method = call(
+        "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}
+    )["paymentMethodId"]
     text = "PaymentMethodId,Amount,Currency,Reference\n"
     text += "\n".join(f"{method},{10 + row % 90},AUD,row-{row}" for row in range(rows))
     over, waits = threading.Event(), list[float]()
@@ -95,7 +113,9 @@ def measure(port: int, rows: int) -> dict[str, float]:
     over.set()
     others.join()
     found = json.loads(results)
-    if (found["status"], found["success"]) != ("SUCCESS", rows) or found["results"].count("\n") != rows:
+    if (found["status"], found["success"]) != ("SUCCESS", rows) or found["results"].count(
+        "\n"
+    ) != rows:
         raise SystemExit(f"the batch ended as {found['status']} with {found['success']} rows")
     waits.sort()
     return {

@@ -2,10 +2,11 @@
 
     python -m benchmarks.books [CHARGES]
 
-Needs ``valgrind``. Counts the instructions of a create in a sandbox whose books nobody has asked for, and in one that
-keeps the running sums. Then fills a sandbox step by step, by batches, to 10,000 and to 1,000,000 charges, and takes the
-CPU time that one order, a page and the totals of all cost the server. Ends with exit code 1 when the sums cost over 3 %
-of a create, or a read over a quarter more beside the many than beside the few.
+Needs ``valgrind``. Counts the instructions of a create in a sandbox whose books nobody has asked
+for, and in one that keeps the running sums. Then fills a sandbox step by step, by batches, to
+10,000 and to 1,000,000 charges, and takes the CPU time that one order, a page and the totals of all
+cost the server. Ends with exit code 1 when the sums cost over 3 % of a create, or a read over a
+quarter more beside the many than beside the few.
 """
 
 from __future__ import annotations
@@ -43,8 +44,12 @@ def of_a_create() -> float:
 def reads(call: Caller, stored: int) -> dict[str, Callable[[int], object]]:
     """What is read, by its name; a number makes each call another one."""
     return {
-        "one order": lambda number: call.raw("GET", f"/__admin/books?reference=row-{number * 7919 % stored}"),
-        "ten orders and the totals": lambda number: call.raw("GET", f"/__admin/books?limit=10&after={number}"),
+        "one order": lambda number: call.raw(
+            "GET", f"/__admin/books?reference=row-{number * 7919 % stored}"
+        ),
+        "ten orders and the totals": lambda number: call.raw(
+            "GET", f"/__admin/books?limit=10&after={number}"
+        ),
     }
 
 
@@ -74,7 +79,10 @@ def main() -> int:
             stored, begun = wanted, server.seconds()
             call.raw("GET", "/__admin/books?limit=1")
             call.raw("GET", "/__admin/books?reference=row-0")
-            print(f"{stored:,} charges: the first look takes {server.seconds() - begun:.2f} s of CPU", flush=True)
+            print(
+                f"{stored:,} charges: the first look takes {server.seconds() - begun:.2f} s of CPU",
+                flush=True,
+            )
             for name, read in reads(call, stored).items():
                 seen.setdefault(name, []).append(cpu(server, read))
     print(f"| CPU us | {FIRST:,} charges | {most:,} | ratio |\n|---|---|---|---|")

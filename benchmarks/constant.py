@@ -1,7 +1,7 @@
 """The least that can be: Starlette gives the same answer to each charge.
 
-Served as its makers recommend: uvicorn with uvloop and httptools, no access log. ``python benchmarks/constant.py PORT``
-serves it.
+Served as its makers recommend: uvicorn with uvloop and httptools, no access log. ``python
+benchmarks/constant.py PORT`` serves it.
 """
 
 from __future__ import annotations

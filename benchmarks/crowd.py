@@ -1,10 +1,12 @@
-"""What creates cost while many look on: 1,000 rules, 1,000 calls that wait, 100 event streams, against none of them.
+"""What creates cost while many look on: 1,000 rules, 1,000 calls that wait, 100 event streams,
+against none of them.
 
     python -m benchmarks.crowd [--rounds N]
 
-CPU time of the server for each create over HTTP at 16 connections, the rounds of all servers in turn. The rules match
-nothing; the waiting calls wait in the sandbox that is written to, for a charge that never comes. Rules cost a part of
-each create, calls and streams a part of each second: more than 10 % of either is too much, and exit code 1. Needs wrk.
+CPU time of the server for each create over HTTP at 16 connections, the rounds of all servers in
+turn. The rules match nothing; the waiting calls wait in the sandbox that is written to, for a
+charge that never comes. Rules cost a part of each create, calls and streams a part of each second:
+more than 10 % of either is too much, and exit code 1. Needs wrk.
 """
 
 from __future__ import annotations
@@ -27,17 +29,28 @@ SECONDS = 3
 MOST = 0.10
 WAITERS = 1_000
 STREAMS = 100
-NOBODY, RULES, WAITING, STREAMING = "nobody", "1,000 rules", f"{WAITERS:,} waiters", f"{STREAMS} streams"
+NOBODY, RULES, WAITING, STREAMING = (
+    "nobody",
+    "1,000 rules",
+    f"{WAITERS:,} waiters",
+    f"{STREAMS} streams",
+)
 WAIT = json.dumps({"for": {"charge": {"reference": "never"}}, "timeout": "60s"})
 
 
 @contextlib.contextmanager
-def looking_on(server: Served, count: int, head: str, body: str = "") -> Iterator[list[socket.socket]]:
-    """So many connections whose request is sent, and whose answer is not read; an answer that comes is an error."""
+def looking_on(
+    server: Served, count: int, head: str, body: str = ""
+) -> Iterator[list[socket.socket]]:
+    """So many connections whose request is sent, and whose answer is not read; an answer that comes
+    is an error."""
     text = f"{head} HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\nx-secretkey: bench\r\n"
     text += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n{body}"
     with ExitStack() as opened:
-        found = [opened.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(count)]
+        found = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            for _ in range(count)
+        ]
         for one in found:
             one.sendall(text.encode())
         time.sleep(1)
@@ -79,7 +92,9 @@ def measure(rounds: int) -> dict[str, list[Round]]:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     found = measure(parser.parse_args().rounds)
     alone = statistics.median(one.cost for one in found[NOBODY])
@@ -89,7 +104,11 @@ def main() -> int:
         share = statistics.median((one.cost - alone) * one.rate for one in rounds)
         extra, of = (cost / alone - 1, "of a create") if name == RULES else (share, "of a core")
         good = good and extra <= MOST
-        words = "" if name == NOBODY else f"{extra:>+7.1%} {of}  {'kept' if extra <= MOST else 'MISSED'}"
+        words = (
+            ""
+            if name == NOBODY
+            else f"{extra:>+7.1%} {of}  {'kept' if extra <= MOST else 'MISSED'}"
+        )
         print(f"{name:<16}{cost * 1e6:>7.0f} us of CPU a create {words}".rstrip())
     return 0 if good else 1
 

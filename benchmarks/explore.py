@@ -2,10 +2,11 @@
 
     python -m benchmarks.explore [--seeds 200] [--milliseconds 50]
 
-The command is a shell that calls the service with curl and works for so many milliseconds of CPU time. It runs alone,
-then under as many seeds, on two jobs. ``CPU`` is what explorer and server themselves use for each cell; ``wall``
-compares the time of all cells with that of the command alone on as many jobs, on an idle machine. The reach is a CPU
-time of 10 ms a cell, and 1.44 times the command alone: 36 s for 1,000 cells of 50 ms on two cores.
+The command is a shell that calls the service with curl and works for so many milliseconds of CPU
+time. It runs alone, then under as many seeds, on two jobs. ``CPU`` is what explorer and server
+themselves use for each cell; ``wall`` compares the time of all cells with that of the command alone
+on as many jobs, on an idle machine. The reach is a CPU time of 10 ms a cell, and 1.44 times the
+command alone: 36 s for 1,000 cells of 50 ms on two cores.
 """
 
 from __future__ import annotations
@@ -71,13 +72,37 @@ def own(process: int) -> float:
 
 
 def explored(script: Path, seeds: int, folder: str) -> tuple[float, float]:
-    """Seconds of CPU time of explorer and server, and of real time, of an exploration of so many seeds."""
+    """Seconds of CPU time of explorer and server, and of real time, of an exploration of so many
+    seeds."""
     url, server = start(["--log-level", "error"], Path(folder))
-    asked = ["--seeds", str(seeds), "--all", "--jobs", str(JOBS), "--client-timeout", "1s", "--faults", "declined_soft"]
-    line = [sys.executable, "-c", EXPLORER, "explore", "--url", url, *asked, "--out", f"{folder}/out"]
+    asked = [
+        "--seeds",
+        str(seeds),
+        "--all",
+        "--jobs",
+        str(JOBS),
+        "--client-timeout",
+        "1s",
+        "--faults",
+        "declined_soft",
+    ]
+    line = [
+        sys.executable,
+        "-c",
+        EXPLORER,
+        "explore",
+        "--url",
+        url,
+        *asked,
+        "--out",
+        f"{folder}/out",
+    ]
     before, began = own(server.pid), time.monotonic()
     ended = subprocess.run(
-        [*line, "--", "sh", str(script)], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [*line, "--", "sh", str(script)],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     took, served = time.monotonic() - began, own(server.pid) - before
     stop(server)
@@ -86,13 +111,17 @@ def explored(script: Path, seeds: int, folder: str) -> tuple[float, float]:
 
 def main() -> int:
     """Measure, print, and say whether it is within reach."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--milliseconds", type=int, default=50)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "pay.sh"
-        script.write_text(PAY.replace("LENGTH", str(given.milliseconds / 1_000)).replace("PYTHON", sys.executable))
+        script.write_text(
+            PAY.replace("LENGTH", str(given.milliseconds / 1_000)).replace("PYTHON", sys.executable)
+        )
         command = alone(script, 20)
         for name in ("few", "many"):
             (Path(folder) / name).mkdir()
@@ -103,7 +132,10 @@ def main() -> int:
     above, ratio = cell * 1e3, wall * JOBS / command
     print(f"the command alone: {command * 1e3:.1f} ms of CPU time")
     print(f"a cell above it: {above:.1f} ms of CPU time (reach {REACH_MS:.0f})")
-    print(f"wall: {ratio:.2f} times the command's CPU time on {JOBS} jobs (reach {REACH_RATIO}, on an idle machine)")
+    print(
+        f"wall: {ratio:.2f} times the command's CPU time on {JOBS} jobs (reach {REACH_RATIO}, on "
+        f"an idle machine)"
+    )
     return int(above > REACH_MS)
 
 

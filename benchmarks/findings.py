@@ -1,11 +1,12 @@
-"""What findings cost a create: the same charges with ``--findings on`` and ``off``, in turn, in one run.
+"""What findings cost a create: the same charges with ``--findings on`` and ``off``, in turn, in one
+run.
 
     python -m benchmarks.findings [--rounds N] [--http]
 
-In one process: CPU time of a create without server and network, where the share of findings is greatest. With
-``--http``: CPU time of two servers under ``wrk``, for each request they answered, which is what a client meets. Others
-may use the machine: CPU time counts, and of all runs the tenth that was least disturbed. Exit code 1 when findings cost
-more than 3 % of a create over HTTP.
+In one process: CPU time of a create without server and network, where the share of findings is
+greatest. With ``--http``: CPU time of two servers under ``wrk``, for each request they answered,
+which is what a client meets. Others may use the machine: CPU time counts, and of all runs the tenth
+that was least disturbed. Exit code 1 when findings cost more than 3 % of a create over HTTP.
 """
 
 from __future__ import annotations
@@ -39,12 +40,22 @@ BODY = {
     "Phone": "0400000000",
     "FirstName": "Ann",
     "LastName": "Example",
-    "Address": {"Line1": "1 Example Street", "City": "Sydney", "Country": "AU", "PostalCode": "2000", "State": "NSW"},
+    "Address": {
+        "Line1": "1 Example Street",
+        "City": "Sydney",
+        "Country": "AU",
+        "PostalCode": "2000",
+        "State": "NSW",
+    },
     "Order": {"OrderNumber": "o-1", "FreightAmount": 1.5},
     "Metadata": {"shop": "benchmark", "tier": "gold"},
 }
 RAW = json.dumps(BODY).encode()
-HEADERS = [(b"host", b"127.0.0.1:4111"), (b"x-secretkey", b"bench"), (b"content-type", b"application/json")]
+HEADERS = [
+    (b"host", b"127.0.0.1:4111"),
+    (b"x-secretkey", b"bench"),
+    (b"content-type", b"application/json"),
+]
 
 
 class Whole:
@@ -100,7 +111,9 @@ def block(app: Application) -> float:
 
 def in_process(rounds: int) -> tuple[list[float], list[float]]:
     """CPU seconds of a create with findings and without, block by block."""
-    apps = {name: create_app(Settings(findings=name, journal_limit=1_000)) for name in ("on", "off")}
+    apps = {
+        name: create_app(Settings(findings=name, journal_limit=1_000)) for name in ("on", "off")
+    }
     taken: dict[str, list[float]] = {"on": [], "off": []}
     for number in range(rounds + WARM):
         for name in ("on", "off") if number % 2 else ("off", "on"):
@@ -132,7 +145,9 @@ def over_http(rounds: int) -> tuple[list[float], list[float]]:
 
 def show(name: str, on: list[float], off: list[float]) -> float:
     """Print a line; the share that findings cost."""
-    least = {word: sorted(taken)[len(taken) // 10] * 1e6 for word, taken in (("on", on), ("off", off))}
+    least = {
+        word: sorted(taken)[len(taken) // 10] * 1e6 for word, taken in (("on", on), ("off", off))
+    }
     share = least["on"] / least["off"] - 1
     print(f"{name:<11} on {least['on']:6.1f} us   off {least['off']:6.1f} us   {share:+.1%}")
     return share
@@ -140,9 +155,14 @@ def show(name: str, on: list[float], off: list[float]) -> float:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "--rounds", type=int, default=200, help="pairs of blocks in process, and a tenth of them over HTTP"
+        "--rounds",
+        type=int,
+        default=200,
+        help="pairs of blocks in process, and a tenth of them over HTTP",
     )
     parser.add_argument("--http", action="store_true", help="also over HTTP; needs wrk")
     chosen = parser.parse_args()

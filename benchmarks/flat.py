@@ -1,10 +1,12 @@
-"""Creates, reads and searches beside a million charges against the same in a sandbox that is nearly empty.
+"""Creates, reads and searches beside a million charges against the same in a sandbox that is nearly
+empty.
 
     python -m benchmarks.flat [CHARGES] [ROUNDS]
 
-Needs ``wrk``. Two servers run at once; one sandbox is filled with 1,000,000 charges by batches. They are loaded in turn
-as ``benchmarks.table`` loads them, a second at a time. Ends with exit code 1 when one of them costs over a quarter more
-CPU time beside the million, at the median of all rounds.
+Needs ``wrk``. Two servers run at once; one sandbox is filled with 1,000,000 charges by batches.
+They are loaded in turn as ``benchmarks.table`` loads them, a second at a time. Ends with exit code
+1 when one of them costs over a quarter more CPU time beside the million, at the median of all
+rounds.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ def main() -> int:
         for server in (small, large):
             server.paths = kind.prepare(server)
         for number in range(rounds):
-            both = {server.port: loads(server, 1) for server in ((small, large) if number % 2 else (large, small))}
+            both = {
+                server.port: loads(server, 1)
+                for server in ((small, large) if number % 2 else (large, small))
+            }
             for name, (_, late, cpu) in both[large.port].items():
                 seen.setdefault(name, []).append((both[small.port][name][2], cpu))
                 p99.setdefault(name, []).append(late)
@@ -48,7 +53,10 @@ def main() -> int:
     good = True
     for name, pairs in seen.items():
         few, many = (statistics.median(column) for column in zip(*pairs, strict=True))
-        print(f"| {name} | {few:.0f} | {many:.0f} | {many / few:.2f} | {statistics.median(p99[name]):.1f} |")
+        print(
+            f"| {name} | {few:.0f} | {many:.0f} | {many / few:.2f} | "
+            f"{statistics.median(p99[name]):.1f} |"
+        )
         good = good and many <= few * MOST
     return 0 if good else 1
 

@@ -1,10 +1,11 @@
-"""What a request costs without a server: CPU time of create, get and search through ``create_app`` in one process, as
-tests meet it that ask the application itself.
+"""What a request costs without a server: CPU time of create, get and search through ``create_app``
+in one process, as tests meet it that ask the application itself.
 
     python -m benchmarks.in_process [--rounds N] [--beside FOLDER]
 
-``FOLDER`` is another checkout, measured in turn with this one: CPU time on a machine that others use too is steady
-within a round, not from one to the next. Printed are the medians of all rounds, and of their differences.
+``FOLDER`` is another checkout, measured in turn with this one: CPU time on a machine that others
+use too is steady within a round, not from one to the next. Printed are the medians of all rounds,
+and of their differences.
 """
 
 from __future__ import annotations
@@ -65,14 +66,22 @@ class Asking:
     def create(self) -> bytes:
         """A charge of its own reference."""
         self._created += 1
-        return self._ask("POST", "/charge/card", raw=json.dumps({**BODY, "Reference": f"r-{self._created}"}).encode())
+        return self._ask(
+            "POST",
+            "/charge/card",
+            raw=json.dumps({**BODY, "Reference": f"r-{self._created}"}).encode(),
+        )
 
     def blocks(self) -> dict[str, Block]:
         """What is measured, by name."""
         return {
             "create": lambda: self._each(lambda number: self.create()),
-            "get": lambda: self._each(lambda number: self._ask("GET", f"/charge/{self._ids[number % STORED]}")),
-            "search": lambda: self._each(lambda number: self._ask("GET", "/charge", b"Reference=r-1")),
+            "get": lambda: self._each(
+                lambda number: self._ask("GET", f"/charge/{self._ids[number % STORED]}")
+            ),
+            "search": lambda: self._each(
+                lambda number: self._ask("GET", "/charge", b"Reference=r-1")
+            ),
         }
 
     def _each(self, ask: Callable[[int], bytes]) -> None:
@@ -94,7 +103,8 @@ class Asking:
 
 
 def serve() -> None:
-    """Measure a block of each kind for each line that is read, and write the microseconds of a request."""
+    """Measure a block of each kind for each line that is read, and write the microseconds of a
+    request."""
     blocks = Asking().blocks()
     for _ in sys.stdin:
         taken = {}
@@ -134,15 +144,21 @@ class Worker:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=40, help="blocks of each kind for each checkout")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=40, help="blocks of each kind for each checkout"
+    )
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another checkout")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
         serve()
         return 0
-    folders = {"here": HERE.parents[1]} | ({"beside": chosen.beside.resolve()} if chosen.beside else {})
+    folders = {"here": HERE.parents[1]} | (
+        {"beside": chosen.beside.resolve()} if chosen.beside else {}
+    )
     workers = {name: Worker(folder) for name, folder in folders.items()}
     rounds: list[dict[str, dict[str, float]]] = []
     for number in range(chosen.rounds + WARM):
@@ -153,9 +169,14 @@ def main() -> int:
     for worker in workers.values():
         worker.close()
     for kind in rounds[0]["here"]:
-        line = "".join(f"  {name} {median(one[name][kind] for one in rounds):6.1f} us" for name in workers)
+        line = "".join(
+            f"  {name} {median(one[name][kind] for one in rounds):6.1f} us" for name in workers
+        )
         if chosen.beside:
-            line += f"  difference {median(one['here'][kind] - one['beside'][kind] for one in rounds):+6.1f} us"
+            line += (
+                f"  difference "
+                f"{median(one['here'][kind] - one['beside'][kind] for one in rounds):+6.1f} us"
+            )
         print(f"{kind:<8}{line}")
     return 0
 

@@ -1,14 +1,17 @@
-"""Instructions of the processor that a request takes, from the bytes that came to the bytes that go, without network.
+"""Instructions of the processor that a request takes, from the bytes that came to the bytes that
+go, without network.
 
-    python -m benchmarks.instructions [--time] [--reference] [create create-totals get get-many search search-many]
+    python -m benchmarks.instructions [--time] [--reference] [create create-totals get get-many
+    search search-many]
 
-Needs ``valgrind``. A count is the same in every run, whoever else uses the machine: it shows a change of one per cent.
-The packets of ``requests`` requests are given to the connection as the server has it; two runs, one with a thousand
-requests more, leave out start and preparation. ``--time`` counts CPU time instead, the best of many short stretches,
-without ``valgrind``. Everything is on that is on by itself: journal, test values, findings, metrics, request log.
-The collector of garbage, which works in lumps, is off in both.
-``create-totals`` is a create in a sandbox whose books were asked for, with its part of the running sums.
-``--reference`` counts the bare reference in the place of the sandbox, served by uvicorn's own protocol.
+Needs ``valgrind``. A count is the same in every run, whoever else uses the machine: it shows a
+change of one per cent. The packets of ``requests`` requests are given to the connection as the
+server has it; two runs, one with a thousand requests more, leave out start and preparation.
+``--time`` counts CPU time instead, the best of many short stretches, without ``valgrind``.
+Everything is on that is on by itself: journal, test values, findings, metrics, request log. The
+collector of garbage, which works in lumps, is off in both. ``create-totals`` is a create in a
+sandbox whose books were asked for, with its part of the running sums. ``--reference`` counts the
+bare reference in the place of the sandbox, served by uvicorn's own protocol.
 """
 
 from __future__ import annotations
@@ -101,7 +104,15 @@ class Connection:
 
 
 def _config(app: Any, **further: Any) -> Config:
-    config = Config(app, ws="none", lifespan="off", interface="asgi3", log_config=None, proxy_headers=False, **further)
+    config = Config(
+        app,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        proxy_headers=False,
+        **further,
+    )
     config.load()
     return config
 
@@ -109,7 +120,8 @@ def _config(app: Any, **further: Any) -> Config:
 def packet(method: str, path: str, body: bytes = b"") -> bytes:
     """A request as wrk sends it."""
     head = (
-        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nx-secretkey: bench\r\ncontent-type: application/json\r\n"
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nx-secretkey: "
+        f"bench\r\ncontent-type: application/json\r\n"
     )
     length = f"Content-Length: {len(body)}\r\n" if body else ""
     return f"{head}{length}\r\n".encode() + body
@@ -162,8 +174,22 @@ async def run(kind: str, requests: int, *, reference: bool = False) -> float:
 
 def instructions(kind: str, requests: int, further: list[str]) -> int:
     """What a process takes that serves so many."""
-    valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    command = [*valgrind, sys.executable, "-m", "benchmarks.instructions", "--serve", str(requests), *further, kind]
+    valgrind = [
+        "valgrind",
+        "--tool=cachegrind",
+        "--cache-sim=no",
+        "--cachegrind-out-file=/dev/null",
+    ]
+    command = [
+        *valgrind,
+        sys.executable,
+        "-m",
+        "benchmarks.instructions",
+        "--serve",
+        str(requests),
+        *further,
+        kind,
+    ]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
@@ -175,13 +201,19 @@ def instructions(kind: str, requests: int, further: list[str]) -> int:
 def main() -> None:
     """Print a row for each kind."""
     parser = argparse.ArgumentParser(description="What a request takes, without network.")
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all when none is given")
+    parser.add_argument(
+        "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all when none is given"
+    )
     parser.add_argument("--time", action="store_true", help="CPU time instead of instructions")
-    parser.add_argument("--reference", action="store_true", help="of the bare reference instead of the sandbox")
+    parser.add_argument(
+        "--reference", action="store_true", help="of the bare reference instead of the sandbox"
+    )
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if unknown := set(args.kinds) - set(KINDS):
-        parser.error(f"no kind is called {', '.join(sorted(unknown))}: there are {', '.join(KINDS)}")
+        parser.error(
+            f"no kind is called {', '.join(sorted(unknown))}: there are {', '.join(KINDS)}"
+        )
     for kind in args.kinds or KINDS:
         if args.serve is not None:
             asyncio.run(run(kind, args.serve, reference=args.reference))
@@ -190,7 +222,9 @@ def main() -> None:
             print(f"| {kind} | {best:.1f} us |", flush=True)
         else:
             further = ["--reference"] if args.reference else []
-            taken = (instructions(kind, MANY, further) - instructions(kind, FEW, further)) / (MANY - FEW)
+            taken = (instructions(kind, MANY, further) - instructions(kind, FEW, further)) / (
+                MANY - FEW
+            )
             print(f"| {kind} | {taken:,.0f} |", flush=True)
 
 

@@ -2,11 +2,12 @@
 
     python -m benchmarks.large [CHARGES] [--steps]
 
-Fills a sandbox with 100,000 charges, and does to it one after the other: fork, the first search of the fork, export,
-import, reset, wait, a scenario of 10,000 rules, lagging reads. Somebody else creates charges in another sandbox all
-the while, and waits as long as is printed, in milliseconds. The reach is a p99 of 50 ms, and 0.1 s for the fork; other
-users of the machine are measured too: take it on an idle one. With ``--steps`` it prints the longest step of the event
-loop instead, in milliseconds of CPU time, which other users hardly change.
+Fills a sandbox with 100,000 charges, and does to it one after the other: fork, the first search of
+the fork, export, import, reset, wait, a scenario of 10,000 rules, lagging reads. Somebody else
+creates charges in another sandbox all the while, and waits as long as is printed, in milliseconds.
+The reach is a p99 of 50 ms, and 0.1 s for the fork; other users of the machine are measured too:
+take it on an idle one. With ``--steps`` it prints the longest step of the event loop instead, in
+milliseconds of CPU time, which other users hardly change.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ LONGEST_FORK_S = 0.1
 
 
 def filled(call: Caller, rows: int, *, begin: int = 0) -> None:
-    """Make so many charges, by batches; the first is ``row-`` with the number at which they ``begin``."""
+    """Make so many charges, by batches; the first is ``row-`` with the number at which they
+    ``begin``."""
     call("PUT", "/__admin/clock", {"mode": "manual"})
-    method = call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    method = call(
+        "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}
+    )["paymentMethodId"]
     for start in range(begin, begin + rows, 100_000):
         count = min(begin + rows - start, 100_000)
         text = "PaymentMethodId,Amount,Currency,Reference\n"
@@ -49,7 +53,11 @@ def many_rules() -> str:
     return json.dumps({"version": 1, "name": "many", "rules": rules})
 
 
-LAG = {"version": 1, "name": "lag", "rules": [{"id": "lag", "when": {"op": "charge.search"}, "then": {"lag": "10s"}}]}
+LAG = {
+    "version": 1,
+    "name": "lag",
+    "rules": [{"id": "lag", "when": {"op": "charge.search"}, "then": {"lag": "10s"}}],
+}
 
 
 def steps(call: Caller, port: int) -> dict[str, Callable[[], object]]:
@@ -91,7 +99,10 @@ def steps_of(rows: int) -> int:
                 longest(file, process.pid)
                 taken, _ = timed(step)
                 took, what = longest(file, process.pid)
-                print(f"{name:<24}{taken:>9.3f}{took:>9.1f}  {what[:100] if took > LONGEST_STEP_MS / 2 else ''}")
+                print(
+                    f"{name:<24}{taken:>9.3f}{took:>9.1f}  "
+                    f"{what[:100] if took > LONGEST_STEP_MS / 2 else ''}"
+                )
                 good = good and took <= LONGEST_STEP_MS
         finally:
             process.terminate()
@@ -120,8 +131,12 @@ def waits_of(rows: int) -> int:
                 others.join()
                 waits.sort()
                 p99 = waits[int(len(waits) * 0.99)] * 1e3
-                print(f"{name:<24}{taken:>9.3f}{waits[len(waits) // 2] * 1e3:>12.1f}{p99:>8.1f}{waits[-1] * 1e3:>8.1f}")
-                good = good and p99 <= LONGEST_P99_MS and (name != "fork" or taken <= LONGEST_FORK_S)
+                print(
+                    f"{name:<24}{taken:>9.3f}{waits[len(waits) // 2] * 1e3:>12.1f}{p99:>8.1f}{waits[-1] * 1e3:>8.1f}"
+                )
+                good = (
+                    good and p99 <= LONGEST_P99_MS and (name != "fork" or taken <= LONGEST_FORK_S)
+                )
         finally:
             process.terminate()
             process.wait()

@@ -38,13 +38,16 @@ def conf_for(port: int, shards: Sequence[int]) -> str:
 
 @contextlib.contextmanager
 def cluster(count: int, *options: str) -> Iterator[Cluster]:
-    """So many servers behind nginx; nginx shares a core with the load. Raises RuntimeError without nginx."""
+    """So many servers behind nginx; nginx shares a core with the load. Raises RuntimeError without
+    nginx."""
     if shutil.which("nginx") is None:
         raise RuntimeError("nginx is not installed (Debian: apt-get install nginx)")
     port = free_port()
     with ExitStack() as running:
         shards = [
-            running.enter_context(sandbox("--public-url", f"http://127.0.0.1:{port}/s/{number}", *options))
+            running.enter_context(
+                sandbox("--public-url", f"http://127.0.0.1:{port}/s/{number}", *options)
+            )
             for number in range(1, count + 1)
         ]
         folder = Path(running.enter_context(tempfile.TemporaryDirectory()))

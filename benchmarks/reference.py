@@ -1,9 +1,9 @@
 """The bare reference: what the same charge costs when nothing but the necessary is done.
 
-Starlette takes the body, pydantic validates it with keys in any letter case, a dict stores the answer, orjson writes
-it, an index lists charges by their reference. No authentication, states, money, scenarios, journal or webhooks. Served
-as its makers recommend: uvicorn with uvloop and httptools, no access log. ``python benchmarks/reference.py PORT``
-serves it.
+Starlette takes the body, pydantic validates it with keys in any letter case, a dict stores the
+answer, orjson writes it, an index lists charges by their reference. No authentication, states,
+money, scenarios, journal or webhooks. Served as its makers recommend: uvicorn with uvloop and
+httptools, no access log. ``python benchmarks/reference.py PORT`` serves it.
 """
 
 from __future__ import annotations
@@ -145,7 +145,9 @@ async def search(request: Request) -> Response:
 
 
 async def read(request: Request) -> Response:
-    return Response(orjson.dumps(CHARGES[request.path_params["charge_id"]]), media_type="application/json")
+    return Response(
+        orjson.dumps(CHARGES[request.path_params["charge_id"]]), media_type="application/json"
+    )
 
 
 app = Starlette(

@@ -1,10 +1,12 @@
-"""Measure the sandbox against the bare reference, in one run on one machine, and hold the ratios to their reach.
+"""Measure the sandbox against the bare reference, in one run on one machine, and hold the ratios to
+their reach.
 
     python benchmarks/run.py [--quick] [--json FILE]
 
-Needs ``wrk`` (and ``taskset``: the server gets core 0, the load core 1). Absolute figures depend on the machine; ratios
-travel. ``--quick`` measures for a shorter time and with 20,000 instead of 100,000 charges. The charges are made through
-``POST /charge/card`` over HTTP, one sandbox, closed loop, 16 connections. Exit code 1 when a figure misses its reach.
+Needs ``wrk`` (and ``taskset``: the server gets core 0, the load core 1). Absolute figures depend on
+the machine; ratios travel. ``--quick`` measures for a shorter time and with 20,000 instead of
+100,000 charges. The charges are made through ``POST /charge/card`` over HTTP, one sandbox, closed
+loop, 16 connections. Exit code 1 when a figure misses its reach.
 """
 
 from __future__ import annotations
@@ -34,7 +36,12 @@ KEY = {"x-secretkey": "bench"}
 CUSTOMER_CHARGES = 10
 RULES = 1_000
 PROVIDER = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
-CARD = {"CardNumber": "4111111111111111", "ExpiryDate": "12/40", "Ccv": "123", "Cardholder": "Ann Example"}
+CARD = {
+    "CardNumber": "4111111111111111",
+    "ExpiryDate": "12/40",
+    "Ccv": "123",
+    "Cardholder": "Ann Example",
+}
 CHARGE = {"Amount": 12.5, "Currency": "AUD", "ProviderId": PROVIDER, "PaymentInformation": CARD}
 
 
@@ -49,7 +56,8 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured value, and the reach that it must keep below or above; None is for information."""
+    """One measured value, and the reach that it must keep below or above; None is for
+    information."""
 
     name: str
     value: float
@@ -132,7 +140,10 @@ def served(*command: str, port: int) -> Iterator[Served]:
             if process.poll() is not None:
                 log.seek(0)
                 words = log.read().decode("utf-8", "replace")
-                raise RuntimeError(f"the server ended with exit code {process.returncode} before it answered: {words}")
+                raise RuntimeError(
+                    f"the server ended with exit code {process.returncode} before it answered: "
+                    f"{words}"
+                )
             try:
                 Served(port, process, 0).call("POST", "/charge/card", CHARGE)
                 break
@@ -154,7 +165,8 @@ def sandbox(*options: str) -> Iterator[Served]:
 
 @contextlib.contextmanager
 def many_rules() -> Iterator[Path]:
-    """A scenario of 1,000 rules on the creation of charges, none of which any benchmarked charge meets."""
+    """A scenario of 1,000 rules on the creation of charges, none of which any benchmarked charge
+    meets."""
     rules = [
         {"id": f"never-{number}", "when": {"op": "charge.create", "request.reference": f"never-{number}"},
          "then": {"decline": "insufficient_funds"}}
@@ -174,13 +186,18 @@ def reference() -> Iterator[Served]:
 
 
 def wrk(server: Served, seconds: int, *args: str, connections: int = CONNECTIONS) -> Load:
-    """Run wrk with ``load.lua``. Raises RuntimeError when an answer was a refusal or a connection failed."""
+    """Run wrk with ``load.lua``. Raises RuntimeError when an answer was a refusal or a connection
+    failed."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(HERE / "load.lua")]
     address = [f"http://127.0.0.1:{server.port}", "--", *args]
-    done = subprocess.run([*pinned(1, *command), *address], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*pinned(1, *command), *address], capture_output=True, text=True, check=True
+    )
     seen = json.loads(done.stdout.splitlines()[-1])
     if seen["errors"]:
-        raise RuntimeError(f"{' '.join(args[:3])}: {seen['errors']} of {seen['requests']} requests failed")
+        raise RuntimeError(
+            f"{' '.join(args[:3])}: {seen['errors']} of {seen['requests']} requests failed"
+        )
     return Load(seen["requests"] / seen["seconds"], seen["p50"], seen["p99"])
 
 
@@ -192,7 +209,8 @@ def stored(server: Served) -> int:
 def fill(server: Served, target: int) -> int:
     """Make charges until at least ``target`` are stored; how many there are then."""
     while (count := stored(server)) < target:
-        # Answers under way at the end of a run are stored but not counted by wrk: no reference is used twice.
+        # Answers under way at the end of a run are stored but not counted by wrk: no reference is
+        # used twice.
         wrk(server, 2, "create", str(count * 2))
     return count
 
@@ -201,23 +219,35 @@ def create_and_read(server: Served, seconds: int) -> tuple[Load, Load]:
     """Both rates on an otherwise empty store; a short run warms up."""
     wrk(server, 1, "create", "0")
     created = wrk(server, seconds, "create", "0")
-    paths = [f"/charge/{server.call('POST', '/charge/card', CHARGE)['chargeId']}" for _ in range(64)]
+    paths = [
+        f"/charge/{server.call('POST', '/charge/card', CHARGE)['chargeId']}" for _ in range(64)
+    ]
     return created, wrk(server, seconds, "read", *paths)
 
 
 def make_customer(server: Served) -> str:
     """A customer with a few charges; its id."""
-    body = {"ProviderId": PROVIDER, "FirstName": "Ann", "LastName": "Example", "PaymentInformation": CARD}
+    body = {
+        "ProviderId": PROVIDER,
+        "FirstName": "Ann",
+        "LastName": "Example",
+        "PaymentInformation": CARD,
+    }
     identifier = str(server.call("POST", "/customer/card", body)["customerId"])
     for _ in range(CUSTOMER_CHARGES):
-        server.call("POST", "/charge/customer", {"CustomerId": identifier, "Amount": 5, "Currency": "AUD"})
+        server.call(
+            "POST", "/charge/customer", {"CustomerId": identifier, "Amount": 5, "Currency": "AUD"}
+        )
     return identifier
 
 
 def searches(server: Served, customer: str, seconds: int) -> dict[str, Load]:
-    """Runs of the two indexed searches. Raises RuntimeError when one finds another number of charges."""
+    """Runs of the two indexed searches. Raises RuntimeError when one finds another number of
+    charges."""
     asked = {"Reference": "/charge?Reference=r-500", "CustomerId": f"/charge?CustomerId={customer}"}
-    for name, (path, count) in zip(asked, zip(asked.values(), (1, CUSTOMER_CHARGES), strict=True), strict=True):
+    for name, (path, count) in zip(
+        asked, zip(asked.values(), (1, CUSTOMER_CHARGES), strict=True), strict=True
+    ):
         if (found := server.call("GET", path)["count"]) != count:
             raise RuntimeError(f"search by {name} found {found} charges, wanted {count}")
     return {name: wrk(server, seconds, "read", path) for name, path in asked.items()}
@@ -252,15 +282,27 @@ def measure(seconds: int, many: int, starts: int) -> list[Figure]:
         Figure("POST /charge/card", create.rate, "req/s"),
         Figure("GET /charge/<id>", read.rate, "req/s"),
         Figure("create / reference", create.rate / bare_create.rate, "ratio", at_least=0.6),
-        Figure(f"create with {RULES:,} rules that match nothing / with none", ruled.rate / create.rate, "ratio", 0.8),
+        Figure(
+            f"create with {RULES:,} rules that match nothing / with none",
+            ruled.rate / create.rate,
+            "ratio",
+            0.8,
+        ),
         Figure("get / reference", read.rate / bare_read.rate, "ratio", at_least=0.6),
         Figure(f"create with {many:,} stored, p50", full.p50 / 1e3, "ms"),
         Figure(f"create with {many:,} stored, p99", full.p99 / 1e3, "ms"),
         Figure("p99 / p50", full.p99 / full.p50, "ratio", at_most=10),
-        *(Figure(f"search by {name}, {many:,} stored", large[name].rate, "req/s") for name in large),
+        *(
+            Figure(f"search by {name}, {many:,} stored", large[name].rate, "req/s")
+            for name in large
+        ),
         *(
             Figure(
-                f"search by {name}, time {many:,} / {SMALL:,}", small[name].rate / large[name].rate, "ratio", None, 2
+                f"search by {name}, time {many:,} / {SMALL:,}",
+                small[name].rate / large[name].rate,
+                "ratio",
+                None,
+                2,
             )
             for name in large
         ),
@@ -271,7 +313,9 @@ def measure(seconds: int, many: int, starts: int) -> list[Figure]:
 
 def main() -> int:
     """Measure, print the table, and say by the exit code whether every reach was kept."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="shorter runs, 20,000 charges")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     chosen = parser.parse_args()
@@ -280,7 +324,11 @@ def main() -> int:
     figures = measure(2, 20_000, 3) if chosen.quick else measure(8, 100_000, 5)
     width = max(len(figure.name) for figure in figures)
     for figure in figures:
-        verdict = "" if not figure.reach else f"{figure.reach:>8}  {'MISSED' if figure.missed else 'kept'}"
+        verdict = (
+            ""
+            if not figure.reach
+            else f"{figure.reach:>8}  {'MISSED' if figure.missed else 'kept'}"
+        )
         print(f"{figure.name:<{width}}  {figure.value:>12,.2f} {figure.unit:<6}{verdict}".rstrip())
     if chosen.json:
         chosen.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=2) + "\n")

@@ -1,13 +1,15 @@
-"""Searches of a sandbox with a million objects: how long each takes, and how long others wait meanwhile.
+"""Searches of a sandbox with a million objects: how long each takes, and how long others wait
+meanwhile.
 
     python -m benchmarks.searches [KIND ...] [--rows ROWS] [--steps]
 
-Fills a sandbox with 1,000,000 objects of one kind after the other, or as many as there can be. Then asks for each
-filter alone, for every two of them together, and for each field to sort by, alone and with a filter, each twice: when
-it is first asked for, an index or an order may have to be made. Somebody else creates charges in another sandbox all
-the while. With ``--steps`` the longest step of the event loop is printed instead of their wait, in milliseconds of CPU
-time, and what counts of the second time is the CPU time that the server takes while nobody creates charges: other
-users of the machine hardly change either.
+Fills a sandbox with 1,000,000 objects of one kind after the other, or as many as there can be. Then
+asks for each filter alone, for every two of them together, and for each field to sort by, alone and
+with a filter, each twice: when it is first asked for, an index or an order may have to be made.
+Somebody else creates charges in another sandbox all the while. With ``--steps`` the longest step of
+the event loop is printed instead of their wait, in milliseconds of CPU time, and what counts of the
+second time is the CPU time that the server takes while nobody creates charges: other users of the
+machine hardly change either.
 """
 
 from __future__ import annotations
@@ -93,10 +95,20 @@ def measure(name: str, kind: Kind, rows: int, *, by_steps: bool) -> bool:
     print(f"{'search':<40}{'first s':>9}{'again s':>9}{worst:>18}")
     shown = {row for place in (1, 2, 3) for row in sorted(taken, key=lambda row: -row[place])[:12]}
     for search, first, again, wait, what in sorted(shown, key=lambda row: -row[2]):
-        print(f"{search:<40}{first:>9.3f}{again:>9.3f}{wait:>18.1f}  {what[:90] if wait > LONGEST_STEP_MS else ''}")
+        print(
+            f"{search:<40}{first:>9.3f}{again:>9.3f}{wait:>18.1f}  "
+            f"{what[:90] if wait > LONGEST_STEP_MS else ''}"
+        )
     at_first, slow = (sum(row[place] > LONGEST_S for row in taken) for place in (1, 2))
-    print(f"{len(taken)} searches, {at_first} of them over {LONGEST_S} s the first time, {slow} the second")
-    print(f"others: p50 {waits[len(waits) // 2] * 1e3:.1f} ms, p99 {p99:.1f}, worst {waits[-1] * 1e3:.1f}", flush=True)
+    print(
+        f"{len(taken)} searches, {at_first} of them over {LONGEST_S} s the first time, {slow} the "
+        f"second"
+    )
+    print(
+        f"others: p50 {waits[len(waits) // 2] * 1e3:.1f} ms, p99 {p99:.1f}, worst "
+        f"{waits[-1] * 1e3:.1f}",
+        flush=True,
+    )
     stalls = by_steps and any(row[3] > LONGEST_STEP_MS for row in taken)
     return not slow and not stalls and p99 <= LONGEST_P99_MS
 
@@ -104,7 +116,9 @@ def measure(name: str, kind: Kind, rows: int, *, by_steps: bool) -> bool:
 def main() -> int:
     """Measure each kind once."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.searches")
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)}; all without one")
+    parser.add_argument(
+        "kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)}; all without one"
+    )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--steps", action="store_true")
     given = parser.parse_args()
@@ -112,7 +126,10 @@ def main() -> int:
         if name not in KINDS:
             parser.error(f"got '{name}', wanted one of {', '.join(KINDS)}")
     wanted = {name: KINDS[name] for name in given.kinds or KINDS}
-    good = [measure(name, kind, min(given.rows, kind.most), by_steps=given.steps) for name, kind in wanted.items()]
+    good = [
+        measure(name, kind, min(given.rows, kind.most), by_steps=given.steps)
+        for name, kind in wanted.items()
+    ]
     return 0 if all(good) else 1
 
 

@@ -2,14 +2,16 @@
 
     python -m benchmarks.soak [--seconds 600] [--connections 64] [--shards N] [--json FILE]
 
-Each connection has a sandbox of its own and does, again and again, in an order drawn by its number: create, get,
-search, capture, refund, void, decline, batch, webhook to a receiver on this machine, payment link and its page, fork,
-export, import, reset, move of the clock, wait and event stream. Every answer is checked, and what a sandbox holds is
-compared with what was done in it. ``--shards`` puts so many servers behind the nginx configuration that ships.
+Each connection has a sandbox of its own and does, again and again, in an order drawn by its number:
+create, get, search, capture, refund, void, decline, batch, webhook to a receiver on this machine,
+payment link and its page, fork, export, import, reset, move of the clock, wait and event stream.
+Every answer is checked, and what a sandbox holds is compared with what was done in it. ``--shards``
+puts so many servers behind the nginx configuration that ships.
 
-Prints how long calls of each kind took, and the memory of the servers: at the begin, at the end, and its slope over
-the second half. Exit code 1 when an answer was wrong, a webhook was lost, or memory grows by more than 2 MiB a minute
-(judged from 5 minutes on). The journals of the servers keep 100 entries, so that they are full soon.
+Prints how long calls of each kind took, and the memory of the servers: at the begin, at the end,
+and its slope over the second half. Exit code 1 when an answer was wrong, a webhook was lost, or
+memory grows by more than 2 MiB a minute (judged from 5 minutes on). The journals of the servers
+keep 100 entries, so that they are full soon.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ class Connection:
         self.seen = seen
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def raw(self, method: str, path: str, body: bytes = b"", key: str | None = "") -> tuple[int, bytes]:
+    async def raw(
+        self, method: str, path: str, body: bytes = b"", key: str | None = ""
+    ) -> tuple[int, bytes]:
         """Status and body of an answer."""
         reader, writer = await self._open()
         key = self.key if key == "" else key
@@ -80,9 +84,14 @@ class Connection:
             self.close()
         return int(told.split()[1]), content
 
-    async def call(self, kind: str, method: str, path: str, body: Any = None, key: str | None = "") -> Any:
-        """The JSON of an answer that is not a refusal, its time noted under ``kind``. Raises ``Wrong``."""
-        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    async def call(
+        self, kind: str, method: str, path: str, body: Any = None, key: str | None = ""
+    ) -> Any:
+        """The JSON of an answer that is not a refusal, its time noted under ``kind``. Raises
+        ``Wrong``."""
+        content = (
+            body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        )
         begun = time.perf_counter()
         status, text = await self.raw(method, path, content, key)
         self.seen.times[kind].append(time.perf_counter() - begun)
@@ -94,7 +103,10 @@ class Connection:
     async def news(self) -> bytes:
         """The first piece of news of an event stream, on a connection of its own."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        head = f"GET /__admin/events-stream HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\nx-secretkey: {self.key}\r\n\r\n"
+        head = (
+            f"GET /__admin/events-stream HTTP/1.1\r\nhost: "
+            f"127.0.0.1:{self.port}\r\nx-secretkey: {self.key}\r\n\r\n"
+        )
         writer.write(head.encode())
         try:
             told = await reader.readuntil(b"\r\n\r\n")
@@ -124,10 +136,12 @@ class Connection:
 
 
 class Client:
-    """What one connection does in its sandbox. ``made`` are the charges that it knows of, ``count`` how many there are
-    with those of batches."""
+    """What one connection does in its sandbox. ``made`` are the charges that it knows of, ``count``
+    how many there are with those of batches."""
 
-    def __init__(self, number: int, port: int, receiver: str, seen: Seen, *, is_alone: bool = True) -> None:
+    def __init__(
+        self, number: int, port: int, receiver: str, seen: Seen, *, is_alone: bool = True
+    ) -> None:
         self.is_alone = is_alone
         self.number = number
         self.random = Random(number)
@@ -142,12 +156,16 @@ class Client:
         await self.call("clock", "PUT", "/__admin/clock", {"mode": "manual"})
 
     async def create(self) -> None:
-        made = await self.call("create", "POST", "/charge/card", {**CHARGE, "Reference": f"r-{self.count}"})
+        made = await self.call(
+            "create", "POST", "/charge/card", {**CHARGE, "Reference": f"r-{self.count}"}
+        )
         self.made.append(made["chargeId"])
         self.count += 1
 
     async def decline(self) -> None:
-        await self.call("decline", "POST", "/charge/card", {**CHARGE, "PaymentInformation": DECLINED})
+        await self.call(
+            "decline", "POST", "/charge/card", {**CHARGE, "PaymentInformation": DECLINED}
+        )
         self.count += 1
 
     async def get(self) -> None:
@@ -180,11 +198,19 @@ class Client:
 
     async def batch(self) -> None:
         card = {"ProviderId": PROVIDER, "PaymentInformation": CARD}
-        method = (await self.call("method", "POST", "/payment_method/card", card))["paymentMethodId"]
-        text = "PaymentMethodId,Amount,Currency,Reference\n" + "\n".join([f"{method},1,AUD,b"] * ROWS)
+        method = (await self.call("method", "POST", "/payment_method/card", card))[
+            "paymentMethodId"
+        ]
+        text = "PaymentMethodId,Amount,Currency,Reference\n" + "\n".join(
+            [f"{method},1,AUD,b"] * ROWS
+        )
         body = {"count": ROWS, "description": "soak", "batch": text}
         handed = await self.call("batch", "POST", "/batch/transaction/payment_method", body)
-        waiting = {"for": {"batch": {"id": handed["batchId"], "status": "SUCCESS"}}, "advance": True, "timeout": "60s"}
+        waiting = {
+            "for": {"batch": {"id": handed["batchId"], "status": "SUCCESS"}},
+            "advance": True,
+            "timeout": "60s",
+        }
         held = await self.call("wait", "POST", "/__admin/wait", waiting)
         expect("wait", held["held"], True)
         done = await self.call("results", "GET", f"/batch/{handed['batchId']}")
@@ -202,12 +228,19 @@ class Client:
         self.told += 1
 
     async def link(self) -> None:
-        made = await self.call("link", "POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"})
+        made = await self.call(
+            "link", "POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"}
+        )
         path = "/" + made["url"].split("/", 3)[3]
         await self.call("page", "GET", path, key=None)
 
     async def advance(self) -> None:
-        await self.call("clock", "POST", "/__admin/clock/advance", {"by": self.random.choice(["1ms", "1h", "9d"])})
+        await self.call(
+            "clock",
+            "POST",
+            "/__admin/clock/advance",
+            {"by": self.random.choice(["1ms", "1h", "9d"])},
+        )
 
     async def fork(self) -> None:
         copy = f"{self.connection.key}_copy"
@@ -268,10 +301,14 @@ async def receiving(seen: Seen) -> Any:
     """A receiver of webhooks on this machine; its address."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+        with contextlib.suppress(
+            asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError
+        ):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                await reader.readexactly(int(head.lower().partition("content-length:")[2].split()[0]))
+                await reader.readexactly(
+                    int(head.lower().partition("content-length:")[2].split()[0])
+                )
                 seen.webhooks[head.split()[1]] += 1
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
         writer.close()
@@ -288,29 +325,40 @@ async def soak(target: Cluster, seconds: float, connections: int) -> Seen:
     async with receiving(seen) as receiver:
         is_alone = len(target.shards) < 2
         clients = [
-            Client(number, target.front.port, receiver, seen, is_alone=is_alone) for number in range(connections)
+            Client(number, target.front.port, receiver, seen, is_alone=is_alone)
+            for number in range(connections)
         ]
 
         async def run(client: Client) -> None:
             try:
                 await client.run(end)
             except (Wrong, OSError, asyncio.IncompleteReadError, ValueError) as fault:
-                seen.faults.append(f"{client.connection.key}: {type(fault).__name__}: {fault}"[:500])
+                seen.faults.append(
+                    f"{client.connection.key}: {type(fault).__name__}: {fault}"[:500]
+                )
             finally:
                 client.connection.close()
 
         async def watch() -> None:
             while True:
-                seen.memory.append((time.monotonic() - seen.begun, sum(one.resident() for one in target.shards)))
+                seen.memory.append(
+                    (time.monotonic() - seen.begun, sum(one.resident() for one in target.shards))
+                )
                 await asyncio.sleep(max(seconds / 200, 0.1))
 
         watching = asyncio.create_task(watch())
         await asyncio.gather(*(run(client) for client in clients))
         watching.cancel()
         for client in clients:
-            came = sum(count for path, count in seen.webhooks.items() if path == client.receiver[len(receiver) :])
+            came = sum(
+                count
+                for path, count in seen.webhooks.items()
+                if path == client.receiver[len(receiver) :]
+            )
             if came < client.told:
-                seen.faults.append(f"{client.connection.key}: {came} of {client.told} webhooks came")
+                seen.faults.append(
+                    f"{client.connection.key}: {came} of {client.told} webhooks came"
+                )
     return seen
 
 
@@ -324,12 +372,18 @@ def slope(memory: list[tuple[float, int]]) -> float:
 
 def main() -> int:
     """Run, print, and say by the exit code whether all went well."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--shards", type=int, default=0, help="servers behind nginx; 0: one server, no nginx")
+    parser.add_argument(
+        "--shards", type=int, default=0, help="servers behind nginx; 0: one server, no nginx"
+    )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--port", type=int, default=0, help="a server that runs already, whose memory is not read")
+    parser.add_argument(
+        "--port", type=int, default=0, help="a server that runs already, whose memory is not read"
+    )
     chosen = parser.parse_args()
     with running(chosen) as target:
         used = sum(map(cpu_of, target.shards))
@@ -361,19 +415,34 @@ def report(chosen: argparse.Namespace, seen: Seen, used: float, ends: list[int |
     figures: dict[str, Any] = {}
     for kind, times in table.items():
         times.sort()
-        shown = [times[len(times) // 2], times[int(len(times) * 0.99)], times[-1]] if times else [0.0, 0.0, 0.0]
+        shown = (
+            [times[len(times) // 2], times[int(len(times) * 0.99)], times[-1]]
+            if times
+            else [0.0, 0.0, 0.0]
+        )
         print(f"{kind:<10}{len(times):>9,}" + "".join(f"{taken * 1e3:>10.1f}" for taken in shown))
-        figures[kind] = {"count": len(times), **dict(zip(("p50", "p99", "worst"), shown, strict=True))}
+        figures[kind] = {
+            "count": len(times),
+            **dict(zip(("p50", "p99", "worst"), shown, strict=True)),
+        }
     grows, (_, first), (_, last) = slope(seen.memory), seen.memory[0], seen.memory[-1]
     most = max(held for _, held in seen.memory)
-    print(f"\n{len(every) / chosen.seconds:,.0f} requests/s, {used / max(len(every), 1) * 1e6:,.0f} us of CPU each")
+    print(
+        f"\n{len(every) / chosen.seconds:,.0f} requests/s, {used / max(len(every), 1) * 1e6:,.0f} "
+        f"us of CPU each"
+    )
     print(f"{sum(seen.webhooks.values()):,} webhooks came, {len(faults)} faults")
-    held = ", ".join(f"{name} {size / 2**20:,.0f}" for name, size in (("first", first), ("last", last), ("most", most)))
+    held = ", ".join(
+        f"{name} {size / 2**20:,.0f}"
+        for name, size in (("first", first), ("last", last), ("most", most))
+    )
     print(f"memory in MiB: {held}; slope over the second half {grows:+.2f} a minute")
     for fault in faults[:10]:
         print(fault)
     if chosen.json:
-        chosen.json.write_text(json.dumps({"calls": figures, "slope": grows, "faults": faults}, indent=2) + "\n")
+        chosen.json.write_text(
+            json.dumps({"calls": figures, "slope": grows, "faults": faults}, indent=2) + "\n"
+        )
     is_flat = chosen.seconds < LONG_ENOUGH or grows <= STEEPEST
     return 0 if is_flat and not faults else 1
 

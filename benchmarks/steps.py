@@ -1,9 +1,11 @@
-"""The longest step of a server's event loop, in CPU time: others wait for at least so long, on whatever machine.
+"""The longest step of a server's event loop, in CPU time: others wait for at least so long, on
+whatever machine.
 
     python -m benchmarks.steps FILE serve ...
 
-Runs ``mockserver serve ...`` on an event loop of Python's own, whose steps can be timed. On SIGUSR1 it writes the
-milliseconds of the longest step since the last signal to ``FILE``, and what that step ran.
+Runs ``mockserver serve ...`` on an event loop of Python's own, whose steps can be timed. On SIGUSR1
+it writes the milliseconds of the longest step since the last signal to ``FILE``, and what that step
+ran.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class Steps:
 
 
 def longest(path: Path, pid: int) -> tuple[float, str]:
-    """The milliseconds of the longest step of a server since this was last asked, and what it ran."""
+    """The milliseconds of the longest step of a server since this was last asked, and what it
+    ran."""
     # A step that has answered may still have something to do.
     time.sleep(0.1)
     path.unlink(missing_ok=True)
@@ -57,7 +60,12 @@ def longest(path: Path, pid: int) -> tuple[float, str]:
 
 def busy(pid: int) -> float:
     """The seconds of CPU time that all threads of a server have taken."""
-    return sum(int(one.read_text().split()[0]) for one in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+    return (
+        sum(
+            int(one.read_text().split()[0]) for one in Path(f"/proc/{pid}/task").glob("*/schedstat")
+        )
+        / 1e9
+    )
 
 
 def main() -> None:

@@ -1,10 +1,11 @@
-"""Measure what keeping costs: charges with ``--store`` against charges without, in turns on one machine, by CPU time
-of both servers; the least that a commit can take; the size of the file, and a restart.
+"""Measure what keeping costs: charges with ``--store`` against charges without, in turns on one
+machine, by CPU time of both servers; the least that a commit can take; the size of the file, and a
+restart.
 
     python -m benchmarks.store [--quick]
 
-Needs ``wrk``, as ``run.py``. ``--quick`` keeps 10,000 instead of 100,000 charges. Exit code 1 when a figure
-misses its reach.
+Needs ``wrk``, as ``run.py``. ``--quick`` keeps 10,000 instead of 100,000 charges. Exit code 1 when
+a figure misses its reach.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ COMMITS = 2_000
 BYTES = 6_500
 
 RESTART = 3.0
-"""Seconds until a server of 100,000 charges answers, its start and the reading of the sandbox included."""
+"""Seconds until a server of 100,000 charges answers, its start and the reading of the sandbox
+included."""
 
 PER_CHARGE = 3 * 1024
 """Bytes of the file for each charge, journal and all."""
@@ -47,9 +49,15 @@ def cpu(server: Served, seconds: int, connections: int, turn: int) -> float:
 
 
 def bare(folder: Path) -> float:
-    """CPU time of a commit in a loop that does nothing else, in microseconds: the best of many stretches."""
+    """CPU time of a commit in a loop that does nothing else, in microseconds: the best of many
+    stretches."""
     db = sqlite3.connect(folder / "bare.db", isolation_level=None)
-    for setting in ("page_size = 8192", "locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
+    for setting in (
+        "page_size = 8192",
+        "locking_mode = EXCLUSIVE",
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+    ):
         db.execute(f"PRAGMA {setting}")
     db.execute("CREATE TABLE rows (number INTEGER PRIMARY KEY, value BLOB NOT NULL)")
     best, value = float("inf"), os.urandom(BYTES)
@@ -71,14 +79,19 @@ def measure(seconds: int, many: int) -> list[Figure]:
                 wrk(server, 1, "create", "0")
             for place, connections in enumerate(CONNECTIONS):
                 both = [
-                    [cpu(server, seconds, connections, ROUNDS * place + turn) for server in (plain, kept)]
+                    [
+                        cpu(server, seconds, connections, ROUNDS * place + turn)
+                        for server in (plain, kept)
+                    ]
                     for turn in range(ROUNDS)
                 ]
                 without, with_store = map(statistics.median, zip(*both, strict=True))
                 name = f"create without a store, {connections} connections"
                 found.append(Figure(name, without, "us of CPU"))
                 found.append(Figure("with one", with_store, "us of CPU"))
-                found.append(Figure("ratio", without / with_store, "of the CPU time", at_least=RATIO))
+                found.append(
+                    Figure("ratio", without / with_store, "of the CPU time", at_least=RATIO)
+                )
             count = fill(kept, many)
         size = sum(os.path.getsize(Path(folder) / name) for name in os.listdir(folder))
         found.append(Figure("bare loop of INSERT and COMMIT", bare(Path(folder)), "us of CPU"))
@@ -88,7 +101,9 @@ def measure(seconds: int, many: int) -> list[Figure]:
         raise RuntimeError(f"{count} charges were kept, {again_there} are there after the restart")
     return [
         *found,
-        Figure(f"restart with {count} charges", restart, "s", at_most=RESTART * max(count / 100_000, 1)),
+        Figure(
+            f"restart with {count} charges", restart, "s", at_most=RESTART * max(count / 100_000, 1)
+        ),
         Figure("its CPU time", taken, "s"),
         Figure("file", size / count, "B a charge", at_most=PER_CHARGE),
     ]
@@ -97,7 +112,9 @@ def measure(seconds: int, many: int) -> list[Figure]:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="measure for a shorter time, with fewer charges")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure for a shorter time, with fewer charges"
+    )
     quick = parser.parse_args().quick
     figures = measure(1 if quick else 4, 10_000 if quick else 100_000)
     for figure in figures:

@@ -1,12 +1,14 @@
-"""The table of ``benchmarks/README.md``: the sandbox beside the bare references and its peers, in one run.
+"""The table of ``benchmarks/README.md``: the sandbox beside the bare references and its peers, in
+one run.
 
     python -m benchmarks.table [--rounds N] [--seconds N] [--stored N] [--peers FOLDER]
 
-Needs ``wrk``. All servers run at once and are loaded in turn, round by round, on one core, the load on another. Each
-figure is that of the best round: others may use the machine. ``CPU us`` is what a request costs the server in CPU time,
-which suffers less from them than the rate. ``--peers`` is a folder with ``node_modules`` (stripe-stateful-mock,
-json-server, wiremock, @stoplight/prism-cli) and a virtual environment ``venv`` (localstripe, pytest-httpserver); peers
-that are not there are left out.
+Needs ``wrk``. All servers run at once and are loaded in turn, round by round, on one core, the load
+on another. Each figure is that of the best round: others may use the machine. ``CPU us`` is what a
+request costs the server in CPU time, which suffers less from them than the rate. ``--peers`` is a
+folder with ``node_modules`` (stripe-stateful-mock, json-server, wiremock, @stoplight/prism-cli) and
+a virtual environment ``venv`` (localstripe, pytest-httpserver); peers that are not there are left
+out.
 """
 
 from __future__ import annotations
@@ -43,7 +45,13 @@ BODY = {
     "Phone": "0400000000",
     "FirstName": "Ann",
     "LastName": "Example",
-    "Address": {"Line1": "1 Example Street", "City": "Sydney", "Country": "AU", "PostalCode": "2000", "State": "NSW"},
+    "Address": {
+        "Line1": "1 Example Street",
+        "City": "Sydney",
+        "Country": "AU",
+        "PostalCode": "2000",
+        "State": "NSW",
+    },
     "Order": {"OrderNumber": "o-1", "FreightAmount": 1.5},
     "Metadata": {"shop": "benchmark", "tier": "gold"},
 }
@@ -53,8 +61,9 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A server that can be measured. ``first`` is the path, type and body of the call whose answer is waited for;
-    ``create`` what ``load.lua`` is told to make charges, ``prepare`` gives the paths to read by name."""
+    """A server that can be measured. ``first`` is the path, type and body of the call whose answer
+    is waited for; ``create`` what ``load.lua`` is told to make charges, ``prepare`` gives the paths
+    to read by name."""
 
     name: str
     command: Callable[[int, Path], list[str]]
@@ -66,8 +75,8 @@ class Kind:
 
 @dataclass(slots=True)
 class Running:
-    """A server under measurement: ``first`` is how long its first answer took, ``cpu`` what that cost, both in seconds;
-    ``idle`` its memory after that, in bytes."""
+    """A server under measurement: ``first`` is how long its first answer took, ``cpu`` what that
+    cost, both in seconds; ``idle`` its memory after that, in bytes."""
 
     kind: Kind
     port: int
@@ -82,7 +91,11 @@ class Running:
     def call(self, method: str, path: str, body: str | None = None, kind: str = JSON) -> Any:
         """The JSON answer. Raises ``RuntimeError`` when it is a refusal."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"x-secretkey": "bench", "authorization": "Bearer sk_test_bench", "content-type": kind}
+        headers = {
+            "x-secretkey": "bench",
+            "authorization": "Bearer sk_test_bench",
+            "content-type": kind,
+        }
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
@@ -90,7 +103,9 @@ class Running:
         finally:
             connection.close()
         if answer.status >= 400:
-            raise RuntimeError(f"{self.kind.name}: {method} {path} answered {answer.status}: {content[:300]!r}")
+            raise RuntimeError(
+                f"{self.kind.name}: {method} {path} answered {answer.status}: {content[:300]!r}"
+            )
         return json.loads(content)
 
     def seconds(self) -> float:
@@ -100,17 +115,23 @@ class Running:
 
     def resident(self) -> int:
         """Resident memory, in bytes."""
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
 
     def load(self, seconds: int, *args: str) -> tuple[float, float, float]:
         """Requests a second, 99th percentile in ms, CPU time of a request in us."""
         before = self.seconds()
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(HERE / "load.lua")]
         address = [f"http://127.0.0.1:{self.port}", "--", *args]
-        done = subprocess.run([*pinned(1, *command), *address], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [*pinned(1, *command), *address], capture_output=True, text=True, check=True
+        )
         seen = json.loads(done.stdout.splitlines()[-1])
         if seen["errors"] or not seen["requests"]:
-            raise RuntimeError(f"{self.kind.name}: {args[:2]}: {seen['errors']} of {seen['requests']} failed")
+            raise RuntimeError(
+                f"{self.kind.name}: {args[:2]}: {seen['errors']} of {seen['requests']} failed"
+            )
         rate = seen["requests"] / seen["seconds"]
         return rate, seen["p99"] / 1e3, (self.seconds() - before) / seen["requests"] * 1e6
 
@@ -129,12 +150,16 @@ def charges(server: Running) -> dict[str, list[str]]:
 
 def stripe_charges(server: Running) -> dict[str, list[str]]:
     """The same of a mock of Stripe's API, which lists the newest ten."""
-    found = [server.call("POST", *server.kind.first[:1], server.kind.first[2], FORM)["id"] for _ in range(64)]
+    found = [
+        server.call("POST", *server.kind.first[:1], server.kind.first[2], FORM)["id"]
+        for _ in range(64)
+    ]
     return {"get": [f"/v1/charges/{one}" for one in found], "search": ["/v1/charges?limit=10"]}
 
 
 def local_charges(server: Running) -> dict[str, list[str]]:
-    """The same of localstripe, whose charges need a customer; its list shows all charges, and is left out."""
+    """The same of localstripe, whose charges need a customer; its list shows all charges, and is
+    left out."""
     token = server.call("POST", server.kind.first[0], server.kind.first[2], FORM)["id"]
     customer = server.call("POST", "/v1/customers", urlencode({"source": token}), FORM)["id"]
     body = urlencode({"amount": 1250, "currency": "aud", "customer": customer})
@@ -146,9 +171,13 @@ def local_charges(server: Running) -> dict[str, list[str]]:
 def rows(server: Running) -> dict[str, list[str]]:
     """The same of json-server, which looks at every row."""
     found = [
-        server.call("POST", "/charges", json.dumps({**BODY, "reference": f"ten-{n % 6}"}))["id"] for n in range(60)
+        server.call("POST", "/charges", json.dumps({**BODY, "reference": f"ten-{n % 6}"}))["id"]
+        for n in range(60)
     ]
-    return {"get": [f"/charges/{one}" for one in found], "search": ["/charges?reference=ten-3&_limit=10"]}
+    return {
+        "get": [f"/charges/{one}" for one in found],
+        "search": ["/charges?reference=ten-3&_limit=10"],
+    }
 
 
 ANSWER = {"chargeId": "1", "amount": 12.5, "currency": "AUD", "status": "SUCCESS"}
@@ -166,9 +195,21 @@ threading.Event().wait()
 def wiremock(jar: Path, port: int, folder: Path) -> list[str]:
     """WireMock with one stub."""
     (folder / "mappings").mkdir(exist_ok=True)
-    stub = {"request": {"method": "POST", "url": "/charge/card"}, "response": {"status": 201, "jsonBody": ANSWER}}
+    stub = {
+        "request": {"method": "POST", "url": "/charge/card"},
+        "response": {"status": 201, "jsonBody": ANSWER},
+    }
     (folder / "mappings" / "charge.json").write_text(json.dumps(stub))
-    return ["java", "-jar", str(jar), "--port", str(port), "--root-dir", str(folder), "--disable-banner"]
+    return [
+        "java",
+        "-jar",
+        str(jar),
+        "--port",
+        str(port),
+        "--root-dir",
+        str(folder),
+        "--disable-banner",
+    ]
 
 
 def as_documented(value: Any) -> Any:
@@ -180,9 +221,19 @@ def as_documented(value: Any) -> Any:
 
 def prism(command: Path, port: int, folder: Path) -> list[str]:
     """Prism with our own OpenAPI document."""
-    document = subprocess.run([sys.executable, "-m", "mockserver", "openapi"], capture_output=True, check=True)
+    document = subprocess.run(
+        [sys.executable, "-m", "mockserver", "openapi"], capture_output=True, check=True
+    )
     (folder / "openapi.json").write_bytes(document.stdout)
-    return [str(command), "mock", "--port", str(port), "--verboseLevel", "silent", str(folder / "openapi.json")]
+    return [
+        str(command),
+        "mock",
+        "--port",
+        str(port),
+        "--verboseLevel",
+        "silent",
+        str(folder / "openapi.json"),
+    ]
 
 
 def kinds(peers: Path | None) -> list[Kind]:
@@ -217,16 +268,29 @@ def kinds(peers: Path | None) -> list[Kind]:
     ]
     if peers is None:
         return found
-    card = {"card[number]": "4242424242424242", "card[exp_month]": "12", "card[exp_year]": "2040", "card[cvc]": "123"}
+    card = {
+        "card[number]": "4242424242424242",
+        "card[exp_month]": "12",
+        "card[exp_year]": "2040",
+        "card[cvc]": "123",
+    }
     stripe = urlencode({"amount": 1250, "currency": "aud", "source": "tok_visa"})
-    mock, rowserver = (peers / "node_modules" / ".bin" / name for name in ("stripe-stateful-mock", "json-server"))
+    mock, rowserver = (
+        peers / "node_modules" / ".bin" / name for name in ("stripe-stateful-mock", "json-server")
+    )
     localstripe = peers / "venv" / "bin" / "localstripe"
     if mock.exists():
         command = lambda port, _: ["env", f"PORT={port}", "LOG_LEVEL=silent", str(mock)]  # noqa: E731
         call = ("/v1/charges", FORM, stripe)
         found.append(Kind("stripe-stateful-mock", command, call, ("post", *call), stripe_charges))
     if rowserver.exists():
-        command = lambda port, folder: [str(rowserver), "--quiet", "--port", str(port), str(folder / "db.json")]  # noqa: E731
+        command = lambda port, folder: [  # noqa: E731
+            str(rowserver),
+            "--quiet",
+            "--port",
+            str(port),
+            str(folder / "db.json"),
+        ]
         call = ("/charges", JSON, full)
         found.append(Kind("json-server", command, call, ("post", *call), rows))
     if localstripe.exists():
@@ -235,14 +299,28 @@ def kinds(peers: Path | None) -> list[Kind]:
         found.append(Kind("localstripe", command, token, (), local_charges))
     jar = next(peers.glob("node_modules/wiremock/build/*.jar"), None)
     if jar is not None and shutil.which("java"):
-        found.append(Kind("WireMock, one stub", partial(wiremock, jar), first, ("post", *first), lambda _: {}))
+        found.append(
+            Kind(
+                "WireMock, one stub", partial(wiremock, jar), first, ("post", *first), lambda _: {}
+            )
+        )
     if (command := peers / "node_modules" / ".bin" / "prism").exists():
         spelt = ("/charge/card", JSON, json.dumps(as_documented(BODY)))
-        found.append(Kind("Prism, our document", partial(prism, command), spelt, ("post", *spelt), lambda _: {}))
+        found.append(
+            Kind(
+                "Prism, our document",
+                partial(prism, command),
+                spelt,
+                ("post", *spelt),
+                lambda _: {},
+            )
+        )
     if any(peers.glob("venv/lib/*/site-packages/pytest_httpserver")):
         python, code = str(peers / "venv" / "bin" / "python"), HTTPSERVER.format(answer=ANSWER)
         command = lambda port, _: [python, "-c", code, str(port)]  # noqa: E731
-        found.append(Kind("pytest-httpserver, one answer", command, first, ("post", *first), lambda _: {}))
+        found.append(
+            Kind("pytest-httpserver, one answer", command, first, ("post", *first), lambda _: {})
+        )
     return found
 
 
@@ -284,7 +362,9 @@ def running(kind: Kind, folder: Path) -> Iterator[Running]:
 
 def loads(server: Running, seconds: int) -> dict[str, tuple[float, float, float]]:
     """One round: what is seen of each operation."""
-    create = [word.replace("{first}", str(server.made)) for word in server.create or server.kind.create]
+    create = [
+        word.replace("{first}", str(server.made)) for word in server.create or server.kind.create
+    ]
     seen = {"create": server.load(seconds, *create)}
     server.made += 1_000_000
     for name, paths in server.paths.items():
@@ -327,7 +407,9 @@ def measure(
             server.paths = server.kind.prepare(server)
             if server.kind.fills and stored:
                 grown[server.kind.name] = fill(server, stored)
-        found: dict[str, dict[str, list[tuple[float, float, float]]]] = {one.kind.name: {} for one in servers}
+        found: dict[str, dict[str, list[tuple[float, float, float]]]] = {
+            one.kind.name: {} for one in servers
+        }
         for number in range(rounds):
             for server in servers if number % 2 else servers[::-1]:
                 for name, seen in loads(server, seconds).items():
@@ -363,7 +445,10 @@ def show(table: list[dict[str, Any]], grown: dict[str, float]) -> None:
         print()
     print("| | first answer | its CPU | idle |\n|---|---|---|---|")
     for row in table:
-        started = f"{row['first'] * 1e3:,.0f} ms | {row['first_cpu'] * 1e3:,.0f} ms | {row['idle']:.0f} MiB"
+        started = (
+            f"{row['first'] * 1e3:,.0f} ms | {row['first_cpu'] * 1e3:,.0f} ms | "
+            f"{row['idle']:.0f} MiB"
+        )
         print(f"| {row['name']} | {started} |")
     columns = ("create", "get", "search", "get, many", "search, many")
     ours, plain, bare = table[:3]
@@ -375,18 +460,27 @@ def show(table: list[dict[str, Any]], grown: dict[str, float]) -> None:
         by_cpu, by_rate = other[name][2] / ours[name][2], ours[name][0] / other[name][0]
         print(f"{name}: {by_cpu:.2f} of {words} by CPU, {by_rate:.2f} by rate")
     by_cpu, by_clock = ours["first_cpu"] / bare["first_cpu"], ours["first"] / bare["first"]
-    print(f"first answer: {by_cpu:.2f} times that of the reference by CPU, {by_clock:.2f} by the clock")
+    print(
+        f"first answer: {by_cpu:.2f} times that of the reference by CPU, {by_clock:.2f} by the "
+        f"clock"
+    )
     for name, size in grown.items():
         print(f"a charge in {name}: {size:,.0f} bytes")
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2, help="of each load")
-    parser.add_argument("--stored", type=int, default=100_000, help="charges made before, in sandbox and reference")
-    parser.add_argument("--starts", type=int, default=4, help="further starts, for the first answer")
+    parser.add_argument(
+        "--stored", type=int, default=100_000, help="charges made before, in sandbox and reference"
+    )
+    parser.add_argument(
+        "--starts", type=int, default=4, help="further starts, for the first answer"
+    )
     parser.add_argument("--peers", type=Path, help="where they are installed")
     chosen = parser.parse_args()
     if shutil.which("wrk") is None:

@@ -1,9 +1,10 @@
 """What a sandbox for each test costs, as CPU time: ``python -m benchmarks.tests``.
 
-In pytest 400 tests of one call each, the server included, beside the same tests with pytest-httpserver (``pip install
-pytest-httpserver``); in node:test, PHPUnit, JUnit 5 and NUnit what a sandbox adds to an empty test, in the process of
-the tests and in the server. What is not installed is left out. CPU time is what a busy machine moves least; of each
-figure the best of three runs counts.
+In pytest 400 tests of one call each, the server included, beside the same tests with
+pytest-httpserver (``pip install pytest-httpserver``); in node:test, PHPUnit, JUnit 5 and NUnit what
+a sandbox adds to an empty test, in the process of the tests and in the server. What is not
+installed is left out. CPU time is what a busy machine moves least; of each figure the best of three
+runs counts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from shutil import which
 ROOT = Path(__file__).resolve().parents[1]
 CLIENTS = ROOT / "clients"
 SUBREAPER = 36
-"""What ``prctl`` of Linux calls a process that becomes the parent of what its children leave behind."""
+"""What ``prctl`` of Linux calls a process that becomes the parent of what its children leave
+behind."""
 
 REACH, REACH_MILLISECONDS = 1.3, 3.0
 CALLS, TESTS, ROUNDS = 400, 1_000, 3
@@ -40,7 +42,12 @@ def test_one({fixture}, number):
     {before}
     assert CLIENT.get({url}, headers={{"x-secretkey": {key}}}).status_code == 200
 """
-OURS = {"fixture": "mockserver", "before": "pass", "url": 'mockserver.url + "/charge"', "key": "mockserver.secret_key"}
+OURS = {
+    "fixture": "mockserver",
+    "before": "pass",
+    "url": 'mockserver.url + "/charge"',
+    "key": "mockserver.secret_key",
+}
 THEIRS = {
     "fixture": "httpserver",
     "before": 'httpserver.expect_request("/charge").respond_with_json({"count": 0, "charges": []})',
@@ -97,7 +104,8 @@ public class CostTest{own}
 
 @dataclass(frozen=True)
 class Stack:
-    """A framework: its command, the file with its tests and what is in there for an empty test and for a sandbox."""
+    """A framework: its command, the file with its tests and what is in there for an empty test and
+    for a sandbox."""
 
     needs: str
     command: str
@@ -108,16 +116,26 @@ class Stack:
 
 
 STACKS = {
-    "node:test": Stack("node", "node --test {file}", "cost.test.mjs", NODE, "() => {}", "mockserver(async () => {})"),
+    "node:test": Stack(
+        "node",
+        "node --test {file}",
+        "cost.test.mjs",
+        NODE,
+        "() => {}",
+        "mockserver(async () => {})",
+    ),
     "PHPUnit": Stack(
         "phpunit",
-        "phpunit --no-configuration --do-not-cache-result --bootstrap {clients}/php/autoload.php {file}",
+        "phpunit --no-configuration --do-not-cache-result --bootstrap {clients}/php/autoload.php "
+        "{file}",
         "CostTest.php",
         PHP,
         "",
         "use Payfurl\\Mockserver\\WithMockserver;",
     ),
-    "JUnit 5": Stack("javac", "sh {clients}/java/test.sh {report}", "CostTest.java", JAVA, "", "Sandbox sandbox"),
+    "JUnit 5": Stack(
+        "javac", "sh {clients}/java/test.sh {report}", "CostTest.java", JAVA, "", "Sandbox sandbox"
+    ),
     "NUnit": Stack(
         "nunit-console",
         "sh {clients}/dotnet/test.sh {report}",
@@ -150,24 +168,49 @@ def pytest_ratio(folder: Path) -> float:
     for name, words in {"ours": OURS, "theirs": THEIRS}.items():
         file = folder / f"test_{name}.py"
         file.write_text(PYTEST.format(calls=CALLS, **words))
-        plugins = ["pytest_httpserver.pytest_plugin"] if name == "theirs" else ["mockserver.pytest_plugin"]
+        plugins = (
+            ["pytest_httpserver.pytest_plugin"]
+            if name == "theirs"
+            else ["mockserver.pytest_plugin"]
+        )
         loaded = [word for plugin in plugins for word in ("-p", plugin)]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loaded, str(file)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *loaded,
+            str(file),
+        ]
         taken[name] = cpu(*command, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONPATH=str(ROOT))
         print(f"pytest, {CALLS} tests of one call, {name}: {taken[name]:.2f} s of CPU")
     return taken["ours"] / taken["theirs"]
 
 
 def milliseconds(stack: Stack, folder: Path) -> float:
-    """What a sandbox adds to an empty test. The start of framework and server is in runs of one test too."""
+    """What a sandbox adds to an empty test. The start of framework and server is in runs of one
+    test too."""
     added = 0.0
-    for own, tests, sign in ((stack.own, TESTS, 1), (stack.own, 1, -1), (stack.empty, TESTS, -1), (stack.empty, 1, 1)):
+    for own, tests, sign in (
+        (stack.own, TESTS, 1),
+        (stack.own, 1, -1),
+        (stack.empty, TESTS, -1),
+        (stack.empty, 1, 1),
+    ):
         place = Path(tempfile.mkdtemp(dir=folder))
         file = place / stack.file
         file.write_text(stack.text.format(own=own, tests=tests, clients=CLIENTS))
         command = stack.command.format(file=file, clients=CLIENTS, report=place / "report")
-        environ = {"MOCKSERVER_COMMAND": f"{sys.executable} -m mockserver", "TESTS": str(place), "CLASS": "CostTest"}
-        added += sign * cpu(*command.split(), PYTHONPATH=str(ROOT), BUILD=str(place / "build"), **environ)
+        environ = {
+            "MOCKSERVER_COMMAND": f"{sys.executable} -m mockserver",
+            "TESTS": str(place),
+            "CLASS": "CostTest",
+        }
+        added += sign * cpu(
+            *command.split(), PYTHONPATH=str(ROOT), BUILD=str(place / "build"), **environ
+        )
     return added / (TESTS - 1) * 1000
 
 
@@ -193,7 +236,8 @@ def main() -> int:
             added = milliseconds(stack, folder)
             missed |= added > REACH_MILLISECONDS
             print(
-                f"{framework}: a sandbox adds {added:.2f} ms of CPU to a test, wanted at most {REACH_MILLISECONDS}",
+                f"{framework}: a sandbox adds {added:.2f} ms of CPU to a test, wanted at most "
+                f"{REACH_MILLISECONDS}",
                 flush=True,
             )
     return int(missed)

@@ -1,11 +1,13 @@
-"""What it costs the API that somebody has the control page open: the same load with no view, then with each in turn.
+"""What it costs the API that somebody has the control page open: the same load with no view, then
+with each in turn.
 
     python -m benchmarks.watching [--rounds N] [--seconds S] [--view NAME ...]
 
-50 charges a second, each with a webhook to the built-in inbox. Needs Playwright, Chromium and two cores: the server has
-core 0; core 1 is for the load, and for the browser at a lower priority. Others may use the machine: p99 is that of the
-turn that was least disturbed, and CPU time of the server the steadier figure. Exit code 1 when a view makes p99 more
-than 1.5 times what it is without.
+50 charges a second, each with a webhook to the built-in inbox. Needs Playwright, Chromium and two
+cores: the server has core 0; core 1 is for the load, and for the browser at a lower priority.
+Others may use the machine: p99 is that of the turn that was least disturbed, and CPU time of the
+server the steadier figure. Exit code 1 when a view makes p99 more than 1.5 times what it is
+without.
 """
 
 from __future__ import annotations
@@ -30,7 +32,17 @@ MOST = 1.5
 FULL = 1_000
 SETTLE_SECONDS = 1.5
 NOBODY = "no view"
-VIEWS = ("requests", "objects", "webhooks", "inbox", "findings", "explorations", "scenarios", "assumptions", "sandbox")
+VIEWS = (
+    "requests",
+    "objects",
+    "webhooks",
+    "inbox",
+    "findings",
+    "explorations",
+    "scenarios",
+    "assumptions",
+    "sandbox",
+)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -62,7 +74,9 @@ def measure(views: list[str], rounds: int, seconds: float) -> dict[str, tuple[fl
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sandbox() as server:
         ours, theirs = multiprocessing.get_context("spawn").Pipe()
-        caller = multiprocessing.get_context("spawn").Process(target=load, args=(server.port, theirs), daemon=True)
+        caller = multiprocessing.get_context("spawn").Process(
+            target=load, args=(server.port, theirs), daemon=True
+        )
         if len(os.sched_getaffinity(0)) > 1:
             os.sched_setaffinity(0, {1})
         caller.start()
@@ -71,13 +85,17 @@ def measure(views: list[str], rounds: int, seconds: float) -> dict[str, tuple[fl
             server.call("POST", "/charge/card", CHARGE)
         identifier = server.call("GET", "/__admin/sandbox")["id"]
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            browser = playwright.chromium.launch(
+                executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+            )
             page = browser.new_page(viewport={"width": 1440, "height": 800})
             for turn in range(rounds + 1):
                 for view in taken:
                     page.goto("about:blank")
                     if view != NOBODY:
-                        page.goto(f"http://127.0.0.1:{server.port}/__admin/?sandbox={identifier}#{view}")
+                        page.goto(
+                            f"http://127.0.0.1:{server.port}/__admin/?sandbox={identifier}#{view}"
+                        )
                     time.sleep(SETTLE_SECONDS)
                     before = cpu_of(server)
                     ours.send(seconds)
@@ -92,15 +110,27 @@ def measure(views: list[str], rounds: int, seconds: float) -> dict[str, tuple[fl
         view: [min(turn[len(turn) * share // 100] for turn in turns) for share in (50, 99)]
         for view, turns in taken.items()
     }
-    return {view: (p50, p99, used[view] * 1e3 / (rounds * seconds)) for view, (p50, p99) in least.items()}
+    return {
+        view: (p50, p99, used[view] * 1e3 / (rounds * seconds))
+        for view, (p50, p99) in least.items()
+    }
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3, help="how often each view has its turn, after a first for all")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=3,
+        help="how often each view has its turn, after a first for all",
+    )
     parser.add_argument("--seconds", type=float, default=6, help="how long a turn takes")
-    parser.add_argument("--view", action="append", choices=VIEWS, help="only this one; may be repeated")
+    parser.add_argument(
+        "--view", action="append", choices=VIEWS, help="only this one; may be repeated"
+    )
     chosen = parser.parse_args()
     found = measure(chosen.view or list(VIEWS), chosen.rounds, chosen.seconds)
     missed = []
@@ -109,7 +139,10 @@ def main() -> int:
         ratio = p99 / found[NOBODY][1]
         missed += [view] if ratio > MOST else []
         print(f"{view:<12}{p50:6.1f}ms{p99:6.1f}ms{ratio:7.2f}{cpu:16.0f} ms / s")
-    print(f"reach: p99 at most {MOST} times that of no view: {'MISSED by ' + ', '.join(missed) if missed else 'kept'}")
+    print(
+        f"reach: p99 at most {MOST} times that of no view: "
+        f"{'MISSED by ' + ', '.join(missed) if missed else 'kept'}"
+    )
     return 1 if missed else 0
 
 

@@ -1,7 +1,8 @@
 """Runs the tests of the clients and compares them with the contract, situation by situation.
 
 python clients/check.py [CLIENT ...]     say what does not hold; exit code 1 when anything does not
-python clients/check.py --write ...      write what holds into clients/results.csv, which docs/client-libraries.md shows
+python clients/check.py --write ...      write what holds into clients/results.csv, which
+                                         docs/client-libraries.md shows
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ import yaml
 
 FOLDER = Path(__file__).resolve().parent
 RESULTS = FOLDER / "results.csv"
-SITUATIONS: Sequence[Mapping[str, Any]] = yaml.safe_load((FOLDER / "contract.yaml").read_text("utf-8"))
+SITUATIONS: Sequence[Mapping[str, Any]] = yaml.safe_load(
+    (FOLDER / "contract.yaml").read_text("utf-8")
+)
 SECONDS = 240
 TELL, DIES = "CONTRACT_TELL", "CONTRACT_DIES"
 
 
 def slug(name: str) -> str:
-    """A name as every language can write it: ``a finding fails`` is ``aFindingFails`` and ``a_finding_fails``."""
+    """A name as every language can write it: ``a finding fails`` is ``aFindingFails`` and
+    ``a_finding_fails``."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -57,7 +61,10 @@ def junit(report: Path) -> Iterator[tuple[str, Seen]]:
             text = "\n".join(f"{one.get('message') or ''}\n{one.text or ''}" for one in bad)
             text += "\n".join(one.text or "" for one in case if one.tag.startswith("system"))
             yield (
-                (case.get("name") or "").partition("(")[0].removeprefix("test").split(" \u203a ")[-1],
+                (case.get("name") or "")
+                .partition("(")[0]
+                .removeprefix("test")
+                .split(" \u203a ")[-1],
                 Seen(bool(bad), text),
             )
 
@@ -73,13 +80,16 @@ def nunit(report: Path) -> Iterator[tuple[str, Seen]]:
     """The tests of a report of NUnit 2."""
     for case in ElementTree.parse(report).iter("test-case"):
         text = "".join(case.itertext())
-        yield case.attrib["name"].rsplit(".", 1)[-1], Seen(case.get("result") not in ("Success", "Ignored"), text)
+        yield (
+            case.attrib["name"].rsplit(".", 1)[-1],
+            Seen(case.get("result") not in ("Success", "Ignored"), text),
+        )
 
 
 @dataclass(frozen=True)
 class Client:
-    """A framework: its folder, the command that runs its tests, ``{report}`` and ``{name}`` filled in, and what reads
-    its report. ``variables`` are for its environment."""
+    """A framework: its folder, the command that runs its tests, ``{report}`` and ``{name}`` filled
+    in, and what reads its report. ``variables`` are for its environment."""
 
     folder: str
     command: str
@@ -88,17 +98,33 @@ class Client:
 
 
 CLIENTS = {
-    "node:test": Client("node", "node --test --test-reporter=junit --test-reporter-destination={report}"
-                        " --test-name-pattern={name} test/node.test.mjs", junit, {}),
-    "Vitest": Client("node", "npx vitest run --reporter=junit --outputFile={report} -t {name}", junit, {}),
-    "Jest": Client("node", "npx jest --json --outputFile={report} -t {name}", jest,
-                   {"NODE_OPTIONS": "--experimental-vm-modules --no-warnings"}),
-    "Playwright Test": Client("node", "npx playwright test --reporter=junit -g {name} test/contract.spec.mjs", junit,
-                              {"PLAYWRIGHT_JUNIT_OUTPUT_FILE": "{report}"}),
+    "node:test": Client(
+        "node",
+        "node --test --test-reporter=junit "
+        "--test-reporter-destination={report}"
+        " --test-name-pattern={name} test/node.test.mjs",
+        junit,
+        {},
+    ),
+    "Vitest": Client(
+        "node", "npx vitest run --reporter=junit --outputFile={report} -t {name}", junit, {}
+    ),
+    "Jest": Client(
+        "node",
+        "npx jest --json --outputFile={report} -t {name}",
+        jest,
+        {"NODE_OPTIONS": "--experimental-vm-modules --no-warnings"},
+    ),
+    "Playwright Test": Client(
+        "node",
+        "npx playwright test --reporter=junit -g {name} test/contract.spec.mjs",
+        junit,
+        {"PLAYWRIGHT_JUNIT_OUTPUT_FILE": "{report}"},
+    ),
     "PHPUnit": Client("php", "phpunit --log-junit {report} --filter {name}", junit, {}),
     "JUnit 5": Client("java", "sh test.sh {report} {camel}", junit, {}),
     "NUnit": Client("dotnet", "sh test.sh {report} {camel}", nunit, {}),
-}  # fmt: skip
+}
 
 
 class OldServer(BaseHTTPRequestHandler):
@@ -124,7 +150,9 @@ def servers() -> Iterator[Mapping[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         port = Path(folder) / "port"
         words = [*mockserver(), "serve", "--tether", "--port", "0", "--port-file", str(port)]
-        running = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         until(port.exists)
         try:
             yield {
@@ -161,12 +189,16 @@ def until(holds: Callable[[], bool], seconds: float = 60) -> bool:
     return True
 
 
-def started(client: Client, folder: Path, name: str, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def started(
+    client: Client, folder: Path, name: str, variables: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     """The tests of a client whose names fit, as a process with a session of its own."""
     report = str(folder / "report.xml")
     given = {"report": report, "name": pattern(name), "camel": camel(name)}
     words = [word.format(**given) for word in client.command.split()]
-    environ = {key: value for key, value in os.environ.items() if key != "MOCKSERVER_URL" and key != "CI"}
+    environ = {
+        key: value for key, value in os.environ.items() if key != "MOCKSERVER_URL" and key != "CI"
+    }
     own = {key: value.format(report=report) for key, value in client.variables.items()}
     with (folder / "printed").open("wb") as printed:
         return subprocess.Popen(
@@ -181,7 +213,8 @@ def started(client: Client, folder: Path, name: str, variables: Mapping[str, str
 
 
 def run(client: Client, name: str, variables: Mapping[str, str]) -> tuple[dict[str, Seen], str]:
-    """Run the tests whose names fit: how each was reported, by slug, and what the framework printed."""
+    """Run the tests whose names fit: how each was reported, by slug, and what the framework
+    printed."""
     with tempfile.TemporaryDirectory() as folder:
         process = started(client, Path(folder), name, variables)
         process.wait(SECONDS)
@@ -252,11 +285,16 @@ def checked(client: Client, given: Mapping[str, str]) -> dict[str, str]:
             found[name] = killed(client, name)
         elif situation.get("others"):
             found[name] = "; ".join(
-                f"{test}: {seen.text[:600]}" for test, seen in others(together).items() if seen.failed
+                f"{test}: {seen.text[:600]}"
+                for test, seen in others(together).items()
+                if seen.failed
             )
         elif situation.get("alone"):
             test = situation.get("runs", name)
-            variables = {key: value.format(**given) for key, value in situation.get("environment", {}).items()}
+            variables = {
+                key: value.format(**given)
+                for key, value in situation.get("environment", {}).items()
+            }
             alone, said = run(client, test, {DIES: "1", **variables})
             found[name] = fault(situation, alone.get(slug(test)) or unreported(said), said)
         else:
@@ -277,7 +315,9 @@ def unreported(printed: str) -> Seen | None:
 
 def main() -> int:
     """Check the clients that are named, or all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("--write", action="store_true", help="write the results")
     chosen = parser.parse_args()
@@ -297,7 +337,9 @@ def main() -> int:
                 print(f"{name}: {situation}: {why or 'holds'}", flush=True)
     if chosen.write:
         with RESULTS.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, ["situation", *CLIENTS], restval="no", lineterminator="\n")
+            writer = csv.DictWriter(
+                file, ["situation", *CLIENTS], restval="no", lineterminator="\n"
+            )
             writer.writeheader()
             writer.writerows(known[one["name"]] for one in SITUATIONS)
     return 1 if wrong else 0

@@ -1,7 +1,7 @@
 """The ``mockserver`` command: every face of the product that is not HTTP (docs/cli.md).
 
-Options come from the settings table; commands of other modules are imported when one of them is asked for. Exit codes
-are those of :class:`mockserver.adapters.exit_codes.Exit`.
+Options come from the settings table; commands of other modules are imported when one of them is
+asked for. Exit codes are those of :class:`mockserver.adapters.exit_codes.Exit`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class _Row:
     summary: str
 
 
-COMMANDS: Mapping[str, Sequence[_Row]] = read_grouped("commands", _Row, Path(__file__).parent / "commands")
+COMMANDS: Mapping[str, Sequence[_Row]] = read_grouped(
+    "commands", _Row, Path(__file__).parent / "commands"
+)
 """All commands by their groups, so that the help imports none of them."""
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
 """Options of ``serve`` that the root's help shows."""
@@ -62,17 +64,21 @@ _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 
 
 class ServeByDefault(click.Group):
-    """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port 0``."""
+    """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port
+    0``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # While the shell completes a first word, that is the name of a command.
         bare = not args and not ctx.resilient_parsing
-        if bare or (args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
+        if bare or (
+            args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")
+        ):
             args = ["serve", *args]
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name, imported now; for a name that is none all of them, of which click suggests one."""
+        """A command by its name, imported now; for a name that is none all of them, of which click
+        suggests one."""
         from pkgutil import resolve_name
 
         known = [row for rows in COMMANDS.values() for row in rows]
@@ -88,8 +94,9 @@ class ServeByDefault(click.Group):
         return sorted(row.name for rows in COMMANDS.values() for row in rows)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command. An interruption that it does not see to itself, such as one that comes before it has begun,
-        ends it with the exit code of one; so does a disk that is full, where its output goes."""
+        """Run the command. An interruption that it does not see to itself, such as one that comes
+        before it has begun, ends it with the exit code of one; so does a disk that is full, where
+        its output goes."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -100,7 +107,8 @@ class ServeByDefault(click.Group):
             stop(Exit.INTERNAL, f"what was to be printed could not be written: {problem.strerror}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands in groups, each with its whole first sentence; then the options that matter first."""
+        """The commands in groups, each with its whole first sentence; then the options that matter
+        first."""
         widest = max(map(len, self.list_commands(ctx)))
         for title, rows in COMMANDS.items():
             with formatter.section(title):
@@ -135,13 +143,18 @@ def load(flags: dict[str, Any]) -> Settings:
         raise click.UsageError(str(refusal)) from None
 
 
-@click.group(cls=ServeByDefault, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.group(
+    cls=ServeByDefault,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
 @click.version_option(__version__, message="%(version)s")
 def main() -> None:
-    """A local, stateful sandbox of the payFURL payments API and its white labels. Without a command: serve.
+    """A local, stateful sandbox of the payFURL payments API and its white labels. Without a
+    command: serve.
 
-    Exit codes: 0 success or stopped by a signal, 1 internal error or a finding, 2 bad usage, setting, scenario or
-    store, 3 port or store in use, 4 verification failed, 5 not ready in time, 130 interrupted.
+    Exit codes: 0 success or stopped by a signal, 1 internal error or a finding, 2 bad usage,
+    setting, scenario or store, 3 port or store in use, 4 verification failed, 5 not ready in time,
+    130 interrupted.
     """
 
 
@@ -150,9 +163,11 @@ def serve(**flags: Any) -> None:
     """Serve until a signal stops it."""
     from mockserver.server.garbage import Collector
 
-    # What start-up makes stays: looking through it for garbage, over and over, would take a sixth of its time.
+    # What start-up makes stays: looking through it for garbage, over and over, would take a sixth
+    # of its time.
     collector = Collector()
-    # Nor is there a plugin of pydantic for us among all that is installed, whose lists it would read.
+    # Nor is there a plugin of pydantic for us among all that is installed, whose lists it would
+    # read.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = load(flags)
     if settings.tether:
@@ -201,8 +216,8 @@ def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
 
 
 def _traces(log: ServerLog) -> Any:
-    """What makes and sends spans, None when they go nowhere. Orchestrators set such variables for all that they start,
-    so what is wrong with them stops no server."""
+    """What makes and sends spans, None when they go nowhere. Orchestrators set such variables for
+    all that they start, so what is wrong with them stops no server."""
     protocol = trace_protocol(os.environ)
     if protocol is None:
         return None
@@ -216,7 +231,11 @@ def _traces(log: ServerLog) -> Any:
 
 
 @main.command(name="help")
-@click.argument("command", nargs=-1, shell_complete=lambda ctx, _, start: main.shell_complete(ctx.find_root(), start))
+@click.argument(
+    "command",
+    nargs=-1,
+    shell_complete=lambda ctx, _, start: main.shell_complete(ctx.find_root(), start),
+)
 @click.pass_context
 def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
     """Print this help, or with COMMAND that of a command."""
@@ -224,7 +243,9 @@ def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
     for name in command:
         group = within.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"{within.command_path} has no commands of its own, got {name!r}")
+            raise click.UsageError(
+                f"{within.command_path} has no commands of its own, got {name!r}"
+            )
         found = group.resolve_command(within, [name])[1]
         within = click.Context(found or group, info_name=name, parent=within)
     click.echo(within.get_help())
@@ -257,13 +278,18 @@ def config(as_json: bool, **flags: Any) -> None:
 
 @main.command(params=[*OPTIONS])
 @click.option(
-    "--within", type=click.FloatRange(0, 3600), default=3.0, show_default=True, help="Seconds to wait for readiness."
+    "--within",
+    type=click.FloatRange(0, 3600),
+    default=3.0,
+    show_default=True,
+    help="Seconds to wait for readiness.",
 )
 @click.option("--url", metavar="URL", help="Address of the server, instead of --host and --port.")
 def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     """Wait for a running server to be ready: exit code 0, or 5 when it is not ready in time.
 
-    The options are those of serve: give those of the server. With --port 0 the port is read from --port-file.
+    The options are those of serve: give those of the server. With --port 0 the port is read from
+    --port-file.
     """
     settings = load(flags)
     try:
@@ -295,7 +321,8 @@ def _ask_ready(url: str | None, settings: Settings) -> str | None:
 
 
 def _get(url: str, settings: Settings) -> tuple[int, str]:
-    """Status and beginning of an answer; of https also where this user's own authority vouches for the server."""
+    """Status and beginning of an answer; of https also where this user's own authority vouches for
+    the server."""
     from http.client import HTTPConnection, HTTPSConnection
 
     parts = urlsplit(url)
@@ -345,7 +372,8 @@ def _print(document: object) -> None:
 
 @main.command(params=[*OPTIONS])
 def ca(**flags: Any) -> None:
-    """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on first use."""
+    """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on
+    first use."""
     settings = load(flags)
     from mockserver.adapters.tls import authority_pem
 

@@ -1,9 +1,10 @@
-"""Failures tried in pytest: each test as it is, then once for each fault at each of its calls (docs/pytest.md,
-Every failure in every test).
+"""Failures tried in pytest: each test as it is, then once for each fault at each of its calls
+(docs/pytest.md, Every failure in every test).
 
-The tests that use a sandbox are first run twice, in a process of their own, with the arguments of the session. The
-session then knows every failure to try before it collects a single test, what each test does with the money, and so do
-all workers of xdist. Only imported when failures are to be tried.
+The tests that use a sandbox are first run twice, in a process of their own, with the arguments of
+the session. The session then knows every failure to try before it collects a single test, what each
+test does with the money, and so do all workers of xdist. Only imported when failures are to be
+tried.
 """
 
 import json
@@ -50,16 +51,18 @@ PARAMETER = "_mockserver_tried"
 """The parameter of a test that says what is tried in it."""
 
 AGAIN = "without.faults#2-again"
-"""Stands in brackets behind the name of a test that is run a second time to learn, as the names of what is tried do."""
+"""Stands in brackets behind the name of a test that is run a second time to learn, as the names of
+what is tried do."""
 
 TRIED_ID = re.compile(r"\[(?:(?P<own>.+)-)?[a-z_]+\.[a-z_]+#[0-9]+-[a-z_]+\]$")
 """End of the id of a test in which a fault is tried."""
 
 Learnt: TypeAlias = dict[str, Any]
-"""What is known of one test: its ``place`` (file and line), ``seconds`` that it took, the ``calls`` that it made,
-whether its clock was set by hand (``is_manual``), and the reason ``why_not`` to try anything, None when it can be
-tried. Of its second run ``unlike`` says what was otherwise; where both moved the same ``money`` that is there, with the
-names of the orders that both had (``shared``)."""
+"""What is known of one test: its ``place`` (file and line), ``seconds`` that it took, the ``calls``
+that it made, whether its clock was set by hand (``is_manual``), and the reason ``why_not`` to try
+anything, None when it can be tried. Of its second run ``unlike`` says what was otherwise; where
+both moved the same ``money`` that is there, with the names of the orders that both had
+(``shared``)."""
 
 _LEARNT = "mockserver_learnt"
 _NO_RUN = ("--collect-only", "--collectonly", "--co", "--pdb", "--trace")
@@ -74,7 +77,8 @@ sys.exit(pytest.main())
 
 
 def learn(config: pytest.Config) -> dict[str, Learnt]:
-    """What is known of each test, by its id. Raises ``pytest.UsageError`` with what was printed when none was run."""
+    """What is known of each test, by its id. Raises ``pytest.UsageError`` with what was printed
+    when none was run."""
     asked = [str(argument) for argument in config.invocation_params.args]
     chosen = [test_itself(argument) for argument in asked if argument not in _NO_RUN]
     chosen += [f"{test[:-1]}-{AGAIN}]" for test in chosen if "::" in test and test.endswith("]")]
@@ -95,7 +99,9 @@ def learn(config: pytest.Config) -> dict[str, Learnt]:
             known: dict[str, Learnt] = json.loads(file.read_text("utf-8"))
             return known
     said = done.stdout.decode("utf-8", "replace").strip()[-_TAIL:]
-    raise pytest.UsageError(f"--mockserver-explore: the tests could not be run as they are:\n{said}")
+    raise pytest.UsageError(
+        f"--mockserver-explore: the tests could not be run as they are:\n{said}"
+    )
 
 
 def test_itself(test: str) -> str:
@@ -104,13 +110,18 @@ def test_itself(test: str) -> str:
 
 
 def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
-    """The calls of a test as a journal shows them, in short; in a shared sandbox from where the test began."""
+    """The calls of a test as a journal shows them, in short; in a shared sandbox from where the
+    test began."""
     numbers: Counter[str] = Counter()
     calls = []
     for entry in sandbox.journal(**sandbox.from_mark):
         is_call = entry["call"] is not None
         numbers[entry["op"]] += is_call
-        short = {"op": entry["op"], "call": numbers[entry["op"]] if is_call else None, "status": entry["status"]}
+        short = {
+            "op": entry["op"],
+            "call": numbers[entry["op"]] if is_call else None,
+            "status": entry["status"],
+        }
         calls.append({**short, "webhooks": entry["webhooks"], "facts": facts_of(entry)})
     return calls
 
@@ -121,7 +132,8 @@ def money_in(sandbox: RemoteSandbox) -> RunMoney:
 
 
 class Learner:
-    """Notes what each test asks of its sandbox, and what money it moves, where tests are run to learn that."""
+    """Notes what each test asks of its sandbox, and what money it moves, where tests are run to
+    learn that."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._file = Path(config.getoption(LEARN))
@@ -134,22 +146,41 @@ class Learner:
         yield
         _run_with(metafunc, {AGAIN: None})
 
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        chosen = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        chosen = [
+            item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        ]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         sandbox = sandbox_of(item)
-        if report.when != "call" or not report.passed or hasattr(report, "wasxfail") or sandbox is None:
+        if (
+            report.when != "call"
+            or not report.passed
+            or hasattr(report, "wasxfail")
+            or sandbox is None
+        ):
             return report
         # What cannot be asked any more is not explored.
         with suppress(ControlRefused, HTTPError):
             allowed = asked_of(item).allow or ()
-            bad = [row["finding"] for row in sandbox.findings("error", finish=True) if row["finding"] not in allowed]
-            why_not = f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}" if bad else None
+            bad = [
+                row["finding"]
+                for row in sandbox.findings("error", finish=True)
+                if row["finding"] not in allowed
+            ]
+            why_not = (
+                f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}"
+                if bad
+                else None
+            )
             is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
             found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
             setattr(report, _LEARNT, {**found, "money": astuple(money_in(sandbox))})
@@ -159,7 +190,13 @@ class Learner:
         """Take down what the reports of all workers say."""
         (path, line, _), test = report.location, test_itself(report.nodeid)
         why_not = "it does not pass without any fault"
-        plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "is_manual": False, "why_not": why_not}
+        plain = {
+            "place": [path, line or 0],
+            "seconds": 0.0,
+            "calls": [],
+            "is_manual": False,
+            "why_not": why_not,
+        }
         runs = self._known if test == report.nodeid else self._again
         known = runs.setdefault(test, {**plain, "money": None, "shared": [], "unlike": ""})
         known["seconds"] += report.duration
@@ -178,8 +215,13 @@ class Learner:
 
 
 def _compare(known: Learnt, again: Learnt | None) -> None:
-    """Note how the second run of a test was otherwise; what is tried is then not compared with its money."""
-    runs = [RunMoney(*one["money"]) for one in (known, again) if one is not None and one["money"] is not None]
+    """Note how the second run of a test was otherwise; what is tried is then not compared with its
+    money."""
+    runs = [
+        RunMoney(*one["money"])
+        for one in (known, again)
+        if one is not None and one["money"] is not None
+    ]
     calls = [] if len(runs) < 2 or again is None else differences(known["calls"], again["calls"])
     reference = Reference.of(*runs) if len(runs) == 2 and not calls else Reference()
     known["shared"] = sorted(reference.shared)
@@ -206,7 +248,8 @@ _WORKER = "mockserver_explore"
 
 @mutable
 class _Came:
-    """What came of a test in which something is tried; ``hung`` is the limit in seconds that it has passed."""
+    """What came of a test in which something is tried; ``hung`` is the limit in seconds that it has
+    passed."""
 
     verdict: str = ""
     words: Sequence[str] = ()
@@ -223,12 +266,14 @@ def _of(item: pytest.Item) -> _Came:
 
 
 def name_of(trial: Trial) -> str:
-    """What stands in brackets behind the name of a test with a fault: ``charge.create#1-lost_answer``."""
+    """What stands in brackets behind the name of a test with a fault:
+    ``charge.create#1-lost_answer``."""
     return f"{trial.point}-{trial.fault}"
 
 
 def scenario_of(trial: Trial, sandbox: RemoteSandbox | None = None) -> str:
-    """A scenario file that makes a trial happen; after what a sandbox has been asked since it was opened."""
+    """A scenario file that makes a trial happen; after what a sandbox has been asked since it was
+    opened."""
     [(point, fault)] = trial.injections
     if sandbox is not None and sandbox.since is not None and point.op not in UNREQUESTED:
         entries = sandbox.rows("/__admin/journal", "entries", op=point.op, limit=1)
@@ -239,12 +284,17 @@ def scenario_of(trial: Trial, sandbox: RemoteSandbox | None = None) -> str:
 def has_fired(trial: Trial, sandbox: RemoteSandbox) -> bool:
     """Whether what is tried happened."""
     [(point, fault)] = trial.injections
-    is_hit = any(row["hits"] for row in sandbox.rules() if row["id"].startswith(f"{fault.name}-{point.op}-"))
-    return is_hit and (not fault.comes_due or f"came due: {fault.comes_due}" in sandbox.report("timeline"))
+    is_hit = any(
+        row["hits"] for row in sandbox.rules() if row["id"].startswith(f"{fault.name}-{point.op}-")
+    )
+    return is_hit and (
+        not fault.comes_due or f"came due: {fault.comes_due}" in sandbox.report("timeline")
+    )
 
 
 def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
-    """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for an unknown fault."""
+    """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for an unknown
+    fault."""
     return names_in(item, "survives", "faults", given, lambda name: fault(name).name)
 
 
@@ -258,7 +308,8 @@ def _read(config: pytest.Config, option: str, read: Callable[[str], T]) -> T | N
 
 
 def _run_with(metafunc: pytest.Metafunc, tries: Mapping[str, Trial | None]) -> None:
-    """Run a test function that uses a sandbox also with what is tried in it, by the names that its tests get then."""
+    """Run a test function that uses a sandbox also with what is tried in it, by the names that its
+    tests get then."""
     if tries and FIXTURES.intersection(metafunc.fixturenames):
         metafunc.fixturenames.append(PARAMETER)
         ids = [pytest.HIDDEN_PARAM, *tries]
@@ -272,8 +323,8 @@ def tried_in(item: object) -> Trial | None:
 
 
 class Explorer:
-    """Adds a test for each failure that can be tried, judges it, and shows what came of all. After the ``deadline``, in
-    microseconds since 1970, no failure is tried any more."""
+    """Adds a test for each failure that can be tried, judges it, and shows what came of all. After
+    the ``deadline``, in microseconds since 1970, no failure is tried any more."""
 
     known: dict[str, Learnt]
     deadline: Micros | None
@@ -282,11 +333,15 @@ class Explorer:
         if not hasattr(pytest, "HIDDEN_PARAM"):
             raise pytest.UsageError(f"{OPTION} needs pytest 8.4 or later")
         self.config = config
-        named = _read(config, OPTION, lambda given: faults_of(None if given == USUAL else given)) or []
+        named = (
+            _read(config, OPTION, lambda given: faults_of(None if given == USUAL else given)) or []
+        )
         self.faults = [fault for fault in FAULTS.values() if fault in named]
         self.budget = _read(config, f"{OPTION}-budget", parse_duration)
         self.timeout = _read(config, f"{OPTION}-timeout", parse_duration)
-        self.client_timeout = _read(config, f"{OPTION}-client-timeout", parse_duration) or CLIENT_TIMEOUT
+        self.client_timeout = (
+            _read(config, f"{OPTION}-client-timeout", parse_duration) or CLIENT_TIMEOUT
+        )
         self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
         self.known, self.deadline = self.worker[_WORKER] if self.worker is not None else ({}, None)
 
@@ -312,14 +367,18 @@ class Explorer:
         if learnt["why_not"] is not None:
             return {}
         points = points_of(learnt["calls"])
-        faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
-        found = (Trial(((point, fault),)) for point in points for fault in faults if fault.fits(point))
+        faults = [
+            fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults
+        ]
+        found = (
+            Trial(((point, fault),)) for point in points for fault in faults if fault.fits(point)
+        )
         return {name_of(one): one for one in found}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Iterator[None]:
-        """Add what is tried with any parameters of a test function; ``pytest_make_collect_report`` takes away what is
-        not tried with those of one test."""
+        """Add what is tried with any parameters of a test function; ``pytest_make_collect_report``
+        takes away what is not tried with those of one test."""
         yield
         function = metafunc.definition.nodeid
         tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
@@ -339,14 +398,17 @@ class Explorer:
         return sandbox
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    def pytest_make_collect_report(
+        self,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Take away what the calls of a test do not give to try."""
         report = yield
         if report.passed:
             report.result = [
                 node
                 for node in report.result
-                if (tried := tried_in(node)) is None or name_of(tried) in self.tries.get(test_itself(node.nodeid), ())
+                if (tried := tried_in(node)) is None
+                or name_of(tried) in self.tries.get(test_itself(node.nodeid), ())
             ]
         return report
 
@@ -354,7 +416,9 @@ class Explorer:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Within a budget the weightiest faults come first, after all tests as they are."""
         if self.budget is not None:
-            items.sort(key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.priority)
+            items.sort(
+                key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.priority
+            )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -363,7 +427,9 @@ class Explorer:
             return (yield)
         if self.deadline is not None and machine_now() > self.deadline:
             _of(item).verdict = LEFT_OUT
-            pytest.skip(f"left out: the budget of {self.config.getoption(f'{OPTION}-budget')} is used up")
+            pytest.skip(
+                f"left out: the budget of {self.config.getoption(f'{OPTION}-budget')} is used up"
+            )
         with self._limited(item, tried):
             return (yield)
 
@@ -402,7 +468,8 @@ class Explorer:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Give the last report of a test its verdict. Fixtures that fail under a fault do not fail the test."""
+        """Give the last report of a test its verdict. Fixtures that fail under a fault do not fail
+        the test."""
         report, tried = (yield), tried_in(item)
         if tried is None:
             return report
@@ -414,23 +481,28 @@ class Explorer:
             self._tell(item, tried, report)
         if report.failed:
             report.sections.append(("mockserver scenario", scenario_of(tried)))
-        # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
-        # the test from is not news of that.
+        # What a client does wrong under a fault is not a finding of the session, and what a fault
+        # keeps a scenario of the test from is not news of that.
         vars(report).pop(ATTRIBUTE, None)
         return report
 
     def _excuse_fixtures(self, item: pytest.Item, tried: Trial, report: pytest.TestReport) -> None:
-        """Say of fixtures that failed what is wrong with the money, or that they have noticed the fault."""
+        """Say of fixtures that failed what is wrong with the money, or that they have noticed the
+        fault."""
         found, words = Verdict.NOT_REACHED, ""
         with suppress(ControlRefused, HTTPError):
             found, words = self._judge(item, tried, failed=True)
         if found is Verdict.UNSAFE:
             report.longrepr = words
         elif found is Verdict.FAILED and not self._shall_survive(item, tried):
-            report.outcome, report.longrepr = "skipped", (*_place(item), f"{words}, in its fixtures")
+            report.outcome, report.longrepr = (
+                "skipped",
+                (*_place(item), f"{words}, in its fixtures"),
+            )
 
     def _tell(self, item: pytest.Item, tried: Trial, report: pytest.TestReport) -> None:
-        """Let the last report say what came of the test; what goes wrong after it under a fault is its failure too."""
+        """Let the last report say what came of the test; what goes wrong after it under a fault is
+        its failure too."""
         came = _of(item)
         if report.failed and came.has_struck:
             if not Verdict(came.verdict).reaches(Verdict.FAILED):
@@ -449,10 +521,15 @@ class Explorer:
         code, has_books = None if came.hung else int(failed), sandbox.has_books
         # What a finding has cost is allowed with it.
         reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
-        made = judged(code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours)
+        made = judged(
+            code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours
+        )
         if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
-        found, bad = made.verdict, ["\n".join(lines_of(row)) for row in rows if row["severity"] == "error"]
+        found, bad = (
+            made.verdict,
+            ["\n".join(lines_of(row)) for row in rows if row["severity"] == "error"],
+        )
         came.verdict, came.words = found.value, made.words
         said = {
             Verdict.UNSAFE: "".join(f"\n\n{told}" for told in (*made.words, *bad)),
@@ -471,11 +548,14 @@ class Explorer:
 
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Trial) -> Iterator[None]:
-        """End what takes too long, where the system has an alarm for that and nothing else has set it."""
+        """End what takes too long, where the system has an alarm for that and nothing else has set
+        it."""
         seconds = self.known[test_itself(item.nodeid)]["seconds"]
         limit = (10 * seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.waits
         is_main = threading.current_thread() is threading.main_thread()
-        has_alarm = hasattr(signal, "setitimer") and is_main and not signal.getitimer(signal.ITIMER_REAL)[0]
+        has_alarm = (
+            hasattr(signal, "setitimer") and is_main and not signal.getitimer(signal.ITIMER_REAL)[0]
+        )
 
         def end(*_: object) -> None:
             pytest.fail(f"hung: not done in {limit:.0f} s")
@@ -514,14 +594,24 @@ def _matrix(cells: Sequence[Mapping[str, Any]], known: Mapping[str, Learnt]) -> 
     """The tables of all tests with their points, and how many there are of each verdict."""
     found = {(f"{cell['test']} {cell['point']}", cell["fault"]): cell for cell in cells}
     verdicts = {place: cell["verdict"] for place, cell in found.items()}
-    words = {place: one if one == LEFT_OUT else word(Verdict(one)) for place, one in verdicts.items()}
-    points = [f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])]
+    words = {
+        place: one if one == LEFT_OUT else word(Verdict(one)) for place, one in verdicts.items()
+    }
+    points = [
+        f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])
+    ]
     yield from tables(points, words)
     for place, cell in found.items():
         if cell["money"]:
-            yield from (f"{words[place]}  {'/'.join(place)}", *(f"    {line}" for line in cell["money"]))
+            yield from (
+                f"{words[place]}  {'/'.join(place)}",
+                *(f"    {line}" for line in cell["money"]),
+            )
     counts = Counter(verdicts.values())
-    yield ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one]) or "nothing was tried"
+    yield (
+        ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one])
+        or "nothing was tried"
+    )
 
 
 def _place(item: pytest.Item) -> tuple[str, int]:

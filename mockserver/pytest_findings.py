@@ -1,5 +1,5 @@
-"""Findings in pytest: what the marker of a test asks for; each test is judged when it ends, its findings fail it or are
-counted (docs/findings.md).
+"""Findings in pytest: what the marker of a test asks for; each test is judged when it ends, its
+findings fail it or are counted (docs/findings.md).
 
 Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker argument ``allow``.
 """
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 LEVELS = ("off", "note", "warning", "error")
 TITLE = "mockserver findings"
 ATTRIBUTE = "mockserver_findings"
-"""The ini setting, and the attribute of a report that counts the findings of its test and says which of its scenarios
-did nothing."""
+"""The ini setting, and the attribute of a report that counts the findings of its test and says
+which of its scenarios did nothing."""
 
-MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None, books=None)"
+MARKER = (
+    "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None, books=None)"
+)
 
 _PROFILES = ("documented", "sdk")
 sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
@@ -36,7 +38,8 @@ _found_key: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 def level_of(config: pytest.Config) -> str:
-    """The least severity that fails a test, or ``off``. Raises ``pytest.UsageError`` for an unknown ini value."""
+    """The least severity that fails a test, or ``off``. Raises ``pytest.UsageError`` for an unknown
+    ini value."""
     level: str = config.getoption("--mockserver-findings") or config.getini(ATTRIBUTE)
     if level not in LEVELS:
         raise pytest.UsageError(f"mockserver_findings: {_words_of_unknown(level, LEVELS)}")
@@ -61,11 +64,14 @@ class MarkerArguments:
 
 
 def asked_of(item: pytest.Item) -> MarkerArguments:
-    """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
+    """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that
+    is not known."""
     chosen: dict[str, Any] = {}
     for marker in item.iter_markers("mockserver"):
         if marker.args:
-            raise pytest.UsageError(f"{item.nodeid}: the marker is {MARKER}: give its arguments by name")
+            raise pytest.UsageError(
+                f"{item.nodeid}: the marker is {MARKER}: give its arguments by name"
+            )
         for name, value in marker.kwargs.items():
             _known("argument", name, [field.name for field in fields(MarkerArguments)], item)
             chosen.setdefault(name, value)
@@ -76,7 +82,9 @@ def asked_of(item: pytest.Item) -> MarkerArguments:
 
 def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
     if got not in allowed:
-        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: {what}: {_words_of_unknown(got, allowed)}")
+        raise pytest.UsageError(
+            f"{item.nodeid}: marker mockserver: {what}: {_words_of_unknown(got, allowed)}"
+        )
 
 
 def _words_of_unknown(got: object, allowed: Sequence[str]) -> str:
@@ -96,13 +104,18 @@ def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
     return names_in(item, "allow", "findings", given, lambda name: kind_of(name).name)
 
 
-def names_in(item: pytest.Item, argument: str, what: str, given: object, known: Callable[[str], str]) -> frozenset[str]:
-    """The names in an argument of a marker; ``known`` raises ``ValueError``. Raises ``pytest.UsageError``."""
+def names_in(
+    item: pytest.Item, argument: str, what: str, given: object, known: Callable[[str], str]
+) -> frozenset[str]:
+    """The names in an argument of a marker; ``known`` raises ``ValueError``. Raises
+    ``pytest.UsageError``."""
     __tracebackhide__ = True
     if given is None:
         return frozenset()
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: {argument}: got {given!r}, wanted a list of {what}")
+        raise pytest.UsageError(
+            f"{item.nodeid}: marker mockserver: {argument}: got {given!r}, wanted a list of {what}"
+        )
     try:
         return frozenset(known(str(name)) for name in given)
     except ValueError as fault:
@@ -110,13 +123,17 @@ def names_in(item: pytest.Item, argument: str, what: str, given: object, known: 
 
 
 def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -> str:
-    """End the story of a test: what fails it, in words, expectations of rules, invariants and findings at the level."""
+    """End the story of a test: what fails it, in words, expectations of rules, invariants and
+    findings at the level."""
     from mockserver.findings.catalogue import lines_of, reaches
 
     level = level_of(item.config)
     ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)
     rows = [row for row in ended["findings"] if row["finding"] not in allowed]
-    item.stash[_found_key] = {"counts": dict(Counter(row["finding"] for row in rows)), "idle": sandbox.idle}
+    item.stash[_found_key] = {
+        "counts": dict(Counter(row["finding"] for row in rows)),
+        "idle": sandbox.idle,
+    }
     bad = ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
     return "\n\n".join(["\n".join(ended["rules"])] * bool(ended["rules"]) + bad)
 
@@ -142,7 +159,11 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     if counts:
         from mockserver.findings.catalogue import CATALOGUE
 
-        reporter.line(", ".join(f"{counts[name]} {name}" for name in sorted(counts, key=list(CATALOGUE).index)))
+        reporter.line(
+            ", ".join(
+                f"{counts[name]} {name}" for name in sorted(counts, key=list(CATALOGUE).index)
+            )
+        )
 
 
 COVERED = "mockserver_covered"

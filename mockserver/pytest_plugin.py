@@ -1,8 +1,9 @@
 """The pytest plugin: a server for the session, a sandbox for each test (docs/pytest.md).
 
-A test fails that leaves an expectation of its rules unmet, whose books differ, or whose client did something wrong
-(``pytest_findings``). With ``--mockserver-explore`` each test is run again under each fault (``pytest_explore``).
-Nothing is started, and nothing but this module and ``pytest_findings`` imported, until a test asks for a fixture.
+A test fails that leaves an expectation of its rules unmet, whose books differ, or whose client did
+something wrong (``pytest_findings``). With ``--mockserver-explore`` each test is run again under
+each fault (``pytest_explore``). Nothing is started, and nothing but this module and
+``pytest_findings`` imported, until a test asks for a fixture.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Server:
     tests: Counter[str] = field(default_factory=Counter)
 
     def key_of(self, test: str) -> str:
-        """A secret key for one run of a test: the same in every session, so that its ids are too."""
+        """A secret key for one run of a test: the same in every session, so that its ids are
+        too."""
         self.tests[test] += 1
         return f"sk_test_{sha256(f'{test} {self.tests[test]}'.encode()).hexdigest()[:32]}"
 
@@ -56,7 +58,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     words = "the least finding that fails a test: off, note, warning or error"
     parser.addini(pytest_findings.ATTRIBUTE, words, default="error")
     group = parser.getgroup("mockserver")
-    group.addoption("--mockserver-findings", choices=pytest_findings.LEVELS, help=f"{words} (the default)")
+    group.addoption(
+        "--mockserver-findings", choices=pytest_findings.LEVELS, help=f"{words} (the default)"
+    )
     group.addoption(
         _EXPLORE,
         nargs="?",
@@ -67,30 +71,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     for option, words in {
         "budget": "how long that may take, such as 10m: the likeliest mistakes first",
-        "timeout": "when one of these runs hangs; default: 10 times as long as without the fault, and 10s",
-        "client-timeout": "how long the tested code waits for an answer; default 30s: the fault too_slow answers a "
+        "timeout": "when one of these runs hangs; default: 10 times as long as without the fault, "
+        "and 10s",
+        "client-timeout": "how long the tested code waits for an answer; default 30s: the fault "
+        "too_slow answers a "
         "second later",
     }.items():
         group.addoption(f"{_EXPLORE}-{option}", metavar="TIME", help=words)
     group.addoption(f"{_EXPLORE}-learn", help=SUPPRESS)
     group.addoption(
-        _COVERAGE, metavar="FILE", help="write which failures the tests have met, for `mockserver coverage`"
+        _COVERAGE,
+        metavar="FILE",
+        help="write which failures the tests have met, for `mockserver coverage`",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> None:
     """An option that may be given without a value must not take the path behind it for one."""
     if _EXPLORE in args:
         args[:] = [f"{_EXPLORE}=usual" if argument == _EXPLORE else argument for argument in args]
-        early_config.known_args_namespace = parser.parse_known_args(args, namespace=copy(early_config.option))
+        early_config.known_args_namespace = parser.parse_known_args(
+            args, namespace=copy(early_config.option)
+        )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the test's sandbox, the "
-        "findings that it may have, the faults under which it must pass, and the function module:name that gives the "
+        f"{MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the "
+        f"test's sandbox, the "
+        "findings that it may have, the faults under which it must pass, and the function "
+        "module:name that gives the "
         "shop's books",
     )
     pytest_findings.level_of(config)
@@ -106,18 +120,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mockserver_args() -> Sequence[str]:
-    """Options of ``mockserver serve`` for the session's server: override it to give some, such as ``["--seed", "7"]``.
+    """Options of ``mockserver serve`` for the session's server: override it to give some, such as
+    ``["--seed", "7"]``.
 
-    The environment's ``MOCKSERVER_`` variables do not count, so that a test means the same everywhere.
+    The environment's ``MOCKSERVER_`` variables do not count, so that a test means the same
+    everywhere.
     """
     return ()
 
 
 @pytest.fixture(scope="session")
 def mockserver_server(
-    request: pytest.FixtureRequest, mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    mockserver_args: Sequence[str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
-    """The session's server, on a free port of the loopback address; under xdist one for each worker."""
+    """The session's server, on a free port of the loopback address; under xdist one for each
+    worker."""
     __tracebackhide__ = True
     from mockserver.adapters.local_server import start, stop
     from mockserver.remote import ControlLine
@@ -132,7 +151,9 @@ def mockserver_server(
 
 
 @pytest.fixture
-def mockserver(request: pytest.FixtureRequest, mockserver_server: Server) -> Iterator[RemoteSandbox]:
+def mockserver(
+    request: pytest.FixtureRequest, mockserver_server: Server
+) -> Iterator[RemoteSandbox]:
     """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
     __tracebackhide__ = True
     from mockserver.remote import RemoteSandbox
@@ -160,8 +181,11 @@ def mockserver(request: pytest.FixtureRequest, mockserver_server: Server) -> Ite
 
 
 @pytest.fixture(scope="session")
-def mockserver_session(mockserver_server: Server, request: pytest.FixtureRequest) -> Iterator[RemoteSandbox]:
-    """One sandbox for an application that is started once: a fixed key, known early enough to start a process with."""
+def mockserver_session(
+    mockserver_server: Server, request: pytest.FixtureRequest
+) -> Iterator[RemoteSandbox]:
+    """One sandbox for an application that is started once: a fixed key, known early enough to start
+    a process with."""
     from mockserver.remote import RemoteSandbox
 
     sandbox = RemoteSandbox(mockserver_server.url, SESSION_KEY, [request.config.rootpath])
@@ -170,7 +194,9 @@ def mockserver_session(mockserver_server: Server, request: pytest.FixtureRequest
 
 
 @pytest.fixture
-def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSandbox) -> Iterator[RemoteSandbox]:
+def mockserver_app(
+    request: pytest.FixtureRequest, mockserver_session: RemoteSandbox
+) -> Iterator[RemoteSandbox]:
     """The session's sandbox for one test: what it did is judged and reported from here on."""
     mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
     mockserver_session.judged = mockserver_session.is_unsafe = mockserver_session.has_books = False
@@ -182,7 +208,8 @@ def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSan
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test that passed while its client did something wrong, or a rule's ``expect`` is not met nor reported."""
+    """Fail a test that passed while its client did something wrong, or a rule's ``expect`` is not
+    met nor reported."""
     yield
     sandbox = sandbox_of(item)
     if sandbox is not None:
@@ -190,8 +217,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the timeline of the sandbox to the report of a failing test, while the sandbox is still there."""
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the timeline of the sandbox to the report of a failing test, while the sandbox is still
+    there."""
     report = yield
     sandbox = sandbox_of(item)
     if sandbox is not None and report.failed and report.when in ("setup", "call"):
@@ -208,11 +238,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """A worker of xdist has ended: what its tests have met counts too."""
-    pytest_findings.add_coverage(node.config, getattr(node, "workeroutput", {}).get(pytest_findings.COVERED, []))
+    pytest_findings.add_coverage(
+        node.config, getattr(node, "workeroutput", {}).get(pytest_findings.COVERED, [])
+    )
 
 
 def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
-    """Fail the test for unmet expectations of rules or findings; a sandbox that cannot be asked is not judged."""
+    """Fail the test for unmet expectations of rules or findings; a sandbox that cannot be asked is
+    not judged."""
     from httpx import HTTPError
 
     from mockserver.remote import ControlRefused, VerificationFailed
@@ -231,14 +264,17 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
 
 
 def _compare_books(item: pytest.Item, sandbox: RemoteSandbox) -> None:
-    """Compare the shop's books with the sandbox's, where the marker names a function that gives them."""
+    """Compare the shop's books with the sandbox's, where the marker names a function that gives
+    them."""
     named = asked_of(item).books
     if named is None:
         return
     try:
         rows = resolve_name(named)()
     except (ImportError, AttributeError, ValueError) as problem:
-        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: books: {named}: {problem}") from None
+        raise pytest.UsageError(
+            f"{item.nodeid}: marker mockserver: books: {named}: {problem}"
+        ) from None
     sandbox.books(list(rows))
 
 

@@ -1,7 +1,9 @@
-"""One sandbox of a running server, as a Python object: what a test asks for, in the words of the control API.
+"""One sandbox of a running server, as a Python object: what a test asks for, in the words of the
+control API.
 
-The pytest plugin hands one of these to each test; any other program may make its own. Everything here is one HTTP call
-to the documented control API (docs/control-api.md), so nothing can be done that ``curl`` cannot do too.
+The pytest plugin hands one of these to each test; any other program may make its own. Everything
+here is one HTTP call to the documented control API (docs/control-api.md), so nothing can be done
+that ``curl`` cannot do too.
 """
 
 from __future__ import annotations
@@ -57,12 +59,13 @@ class VerificationFailed(AssertionError):
 class RemoteSandbox:
     """The sandbox that ``secret_key`` opens on the server at ``url``.
 
-    ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a server with
-    ``--admin-token`` wants, ``line`` is shared with other sandboxes. Close it when done: it holds connections.
-    ``judged`` says that a verification has failed and its caller was informed, ``idle`` what scenarios waited for
-    of which no rule had fired when findings were last asked for; ``invariants`` are to hold when a test ends,
-    ``is_unsafe`` says that an assertion about money has failed, ``has_books`` that the shop's books were compared.
-    ``since`` is the last mark, and ``after`` the journal entry behind which it stands.
+    ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a
+    server with ``--admin-token`` wants, ``line`` is shared with other sandboxes. Close it when
+    done: it holds connections. ``judged`` says that a verification has failed and its caller was
+    informed, ``idle`` what scenarios waited for of which no rule had fired when findings were last
+    asked for; ``invariants`` are to hold when a test ends, ``is_unsafe`` says that an assertion
+    about money has failed, ``has_books`` that the shop's books were compared. ``since`` is the last
+    mark, and ``after`` the journal entry behind which it stands.
     """
 
     def __init__(
@@ -92,12 +95,14 @@ class RemoteSandbox:
         self.journal = RemoteJournal(self)
 
     def __repr__(self) -> str:
-        # Shown in the reports of failing tests, which many people read: no key, and the same in every run.
+        # Shown in the reports of failing tests, which many people read: no key, and the same in
+        # every run.
         return f"<sandbox {sha256(self.secret_key.encode()).hexdigest()[:6]}>"
 
     @cached_property
     def client(self) -> httpx.Client:
-        """An HTTP client with this server as its base URL and this sandbox's key in ``x-secretkey``."""
+        """An HTTP client with this server as its base URL and this sandbox's key in
+        ``x-secretkey``."""
         import httpx
 
         return httpx.Client(
@@ -135,7 +140,10 @@ class RemoteSandbox:
         elif method in ("POST", "PUT", "DELETE"):
             content, headers = dumps({} if json is None else json), _JSON
         raw = None if content is None else content.encode("utf-8", "surrogatepass")
-        asked = {name: str(one).lower() if isinstance(one, bool) else one for name, one in dict(params or {}).items()}
+        asked = {
+            name: str(one).lower() if isinstance(one, bool) else one
+            for name, one in dict(params or {}).items()
+        }
         target = f"{path}?{urlencode(asked)}" if asked else path
         own = {"x-secretkey": self.secret_key, **self._token, **headers}
         status, answer = self._line.exchange(method, target, raw, own, patience=patience)
@@ -147,12 +155,14 @@ class RemoteSandbox:
     def scenario(self, text_or_path: str | Path | Mapping[str, object]) -> None:
         """Put a scenario in force, in the place of all others but the built-in test values.
 
-        It is a map, YAML or JSON text, the path of a file, or the name of a shipped scenario. Raises
-        :class:`ControlRefused` (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused``
-        for an unknown name.
+        It is a map, YAML or JSON text, the path of a file, or the name of a shipped scenario.
+        Raises :class:`ControlRefused` (400) with line and column of every fault,
+        ``FileNotFoundError`` and ``ScenarioRefused`` for an unknown name.
         """
         text, name = self._scenario_text(text_or_path)
-        self.call("PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None)
+        self.call(
+            "PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None
+        )
         if self._pinned is not None:
             self.pin(self._pinned)
 
@@ -167,7 +177,8 @@ class RemoteSandbox:
         self.call("DELETE", "/__admin/scenarios", params={"name": name})
 
     def assume(self, overrides: Mapping[str, object]) -> None:
-        """Override rows of the assumption table: ``{"vault.ccv_delay": "10s"}``; ``profile`` chooses the profile."""
+        """Override rows of the assumption table: ``{"vault.ccv_delay": "10s"}``; ``profile``
+        chooses the profile."""
         self.call("PUT", "/__admin/assumptions", json=dict(overrides))
 
     def reset(self) -> None:
@@ -196,13 +207,16 @@ class RemoteSandbox:
     ) -> dict[str, Any]:
         """Wait until all conditions hold, and return the answer of ``POST /__admin/wait``.
 
-        ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox="shop")``. With ``advance`` the sandbox's clock is
-        moved to what is due next, and so on, no further than ``within`` (``31d`` by default). ``timeout`` is a
-        duration of real time, ``5s`` by default, with ``advance`` ``30s``. Raises :class:`VerificationFailed` saying
-        why, when the conditions did not hold in time.
+        ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox="shop")``. With ``advance`` the
+        sandbox's clock is moved to what is due next, and so on, no further than ``within`` (``31d``
+        by default). ``timeout`` is a duration of real time, ``5s`` by default, with ``advance``
+        ``30s``. Raises :class:`VerificationFailed` saying why, when the conditions did not hold in
+        time.
         """
         if conditions is not None and not isinstance(conditions, Mapping):
-            raise TypeError(f"got {conditions!r}, wanted kinds by name, such as wait_for(inbox='shop')")
+            raise TypeError(
+                f"got {conditions!r}, wanted kinds by name, such as wait_for(inbox='shop')"
+            )
         wanted = {**(conditions or {}), **more}
         given = {"timeout": timeout, "within": within}
         bounds = {name: _duration(length) for name, length in given.items() if length is not None}
@@ -210,18 +224,30 @@ class RemoteSandbox:
         answer: dict[str, Any] = self.call("POST", "/__admin/wait", json=body, patience=None)
         if not answer["held"]:
             reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
-            how = f"moved the clock by {answer['waited']}" if advance else f"waited {bounds.get('timeout', '5s')}"
-            raise VerificationFailed(f"{how}: " + "; ".join([*reasons, *filter(None, [answer.get("hint")])]))
+            how = (
+                f"moved the clock by {answer['waited']}"
+                if advance
+                else f"waited {bounds.get('timeout', '5s')}"
+            )
+            raise VerificationFailed(
+                f"{how}: " + "; ".join([*reasons, *filter(None, [answer.get("hint")])])
+            )
         return answer
 
-    def verify(self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object) -> None:
-        """Check what was asked of the sandbox; with ``rules`` also that every rule's ``expect`` was met.
+    def verify(
+        self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object
+    ) -> None:
+        """Check what was asked of the sandbox; with ``rules`` also that every rule's ``expect`` was
+        met.
 
-        Each request is ``{"op": "charge.create", "where": {"request.reference": "r-1"}, "count": 1}``; one alone may be
-        given by keywords. Without ``where`` every request of the operation counts, without ``count`` one is enough.
-        Raises :class:`VerificationFailed` with the differences and near misses.
+        Each request is ``{"op": "charge.create", "where": {"request.reference": "r-1"}, "count":
+        1}``; one alone may be given by keywords. Without ``where`` every request of the operation
+        counts, without ``count`` one is enough. Raises :class:`VerificationFailed` with the
+        differences and near misses.
         """
-        found = self._verified({"requests": [*requests, *([request] if request else [])], "rules": rules})
+        found = self._verified(
+            {"requests": [*requests, *([request] if request else [])], "rules": rules}
+        )
         if not found["verified"]:
             self.judged = True
             raise VerificationFailed(_words(found))
@@ -235,11 +261,15 @@ class RemoteSandbox:
                 raise
             return refused.body
 
-    def end_of_test(self, findings: str | None, allow: Collection[str] = (), *, rules: bool = True) -> dict[str, Any]:
-        """The answer of ``POST /__admin/verify`` when a test has ended: its story ends, and ``differences`` says which
-        expectations of rules and which invariants do not hold, and which findings of at least a severity (``none``,
-        ``warning``, ``error``; None: not asked for) are there that are not allowed; ``findings`` has all."""
-        # A test that failed by its rules or books has said so, and rules count from the beginning alone.
+    def end_of_test(
+        self, findings: str | None, allow: Collection[str] = (), *, rules: bool = True
+    ) -> dict[str, Any]:
+        """The answer of ``POST /__admin/verify`` when a test has ended: its story ends, and
+        ``differences`` says which expectations of rules and which invariants do not hold, and which
+        findings of at least a severity (``none``, ``warning``, ``error``; None: not asked for) are
+        there that are not allowed; ``findings`` has all."""
+        # A test that failed by its rules or books has said so, and rules count from the beginning
+        # alone.
         judge_rules = rules and not self.judged and self.since is None
         if findings is None and not judge_rules and not self.invariants:
             return {"findings": [], "rules": []}
@@ -255,12 +285,16 @@ class RemoteSandbox:
         return found
 
     def findings(self, severity: str = "note", *, finish: bool = False) -> list[dict[str, Any]]:
-        """What the client did wrong, of at least a severity, oldest first; since the last mark when one was set.
+        """What the client did wrong, of at least a severity, oldest first; since the last mark when
+        one was set.
 
-        With ``finish`` the story ends: what was left open is judged too. Empty with ``--findings off``.
+        With ``finish`` the story ends: what was left open is judged too. Empty with ``--findings
+        off``.
         """
         params = {"severity": severity, **self.from_mark}
-        method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
+        method, path = (
+            ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
+        )
         try:
             page = self.call(method, path, params=params)
         except ControlRefused as refused:
@@ -270,29 +304,36 @@ class RemoteSandbox:
         self.idle = page["idle"]
         return list(page["findings"])
 
-    def books(self, rows: Sequence[Mapping[str, Any]], *, states: Mapping[str, str] | None = None) -> None:
-        """Compare what the shop believes about its orders with what this sandbox knows, since the last mark when one
-        was set (docs/books.md). ``states`` says what the shop's own states mean.
+    def books(
+        self, rows: Sequence[Mapping[str, Any]], *, states: Mapping[str, str] | None = None
+    ) -> None:
+        """Compare what the shop believes about its orders with what this sandbox knows, since the
+        last mark when one was set (docs/books.md). ``states`` says what the shop's own states mean.
 
         Raises :class:`VerificationFailed` with the differences.
         """
         self.has_books = True
         found = self.compare_books(rows, self.since, states)["findings"]
-        errors = [f"{row['finding']}: {row['evidence'][0]['line']}" for row in found if row["severity"] == "error"]
+        errors = [
+            f"{row['finding']}: {row['evidence'][0]['line']}"
+            for row in found
+            if row["severity"] == "error"
+        ]
         if errors:
             self.judged = True
             raise VerificationFailed("\n".join(errors))
 
     def invariant(self, text: str) -> None:
-        """What must hold of the money at the end: ``net("order-1") <= 20`` (docs/books.md). Raises ``ValueError``."""
+        """What must hold of the money at the end: ``net("order-1") <= 20`` (docs/books.md). Raises
+        ``ValueError``."""
         from mockserver.domain.invariants import Invariant
 
         self.invariants.append(Invariant(text))
 
     @contextmanager
     def money_safe(self) -> Iterator[None]:
-        """Assertions in this block are about money: one that fails under a fault of an exploration makes the failure
-        unsafe, where others only say that the test has noticed."""
+        """Assertions in this block are about money: one that fails under a fault of an exploration
+        makes the failure unsafe, where others only say that the test has noticed."""
         try:
             yield
         except AssertionError:
@@ -300,7 +341,8 @@ class RemoteSandbox:
             raise
 
     def money(self, since: str | None = None) -> dict[str, Any]:
-        """The money of this sandbox: its orders, all or those touched since a mark, with totals and calls in doubt."""
+        """The money of this sandbox: its orders, all or those touched since a mark, with totals and
+        calls in doubt."""
         params: dict[str, Any] = {"limit": PAGE, **({} if since is None else {"since": since})}
         found: dict[str, Any] = self.call("GET", "/__admin/books", params=params)
         page = found
@@ -317,10 +359,13 @@ class RemoteSandbox:
         *,
         settled: bool = False,
     ) -> dict[str, Any]:
-        """What the shop's books and the sandbox say differently, as findings. Raises :class:`ControlRefused`."""
+        """What the shop's books and the sandbox say differently, as findings. Raises
+        :class:`ControlRefused`."""
         asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
-        text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)
+        text = dumps(
+            {name: value for name, value in asked.items() if value is not None}, default=str
+        )
         return dict(self.call("POST", "/__admin/books/compare", content=text))
 
     def mark(self, name: str) -> None:
@@ -334,7 +379,8 @@ class RemoteSandbox:
         return {"since": self.since} if self.since is not None else {}
 
     def report(self, parts: str = "timeline,findings,books") -> str:
-        """Timeline, findings and money of this sandbox as text, since the last mark when one was set."""
+        """Timeline, findings and money of this sandbox as text, since the last mark when one was
+        set."""
         return str(self.call("GET", "/__admin/report", params={"parts": parts, **self.from_mark}))
 
     def close(self) -> None:
@@ -344,12 +390,16 @@ class RemoteSandbox:
         if self._own_line:
             self._line.close()
 
-    def _scenario_text(self, text_or_path: str | Path | Mapping[str, object]) -> tuple[str, str | None]:
+    def _scenario_text(
+        self, text_or_path: str | Path | Mapping[str, object]
+    ) -> tuple[str, str | None]:
         """The text, and what it is called where it does not say so itself."""
         if isinstance(text_or_path, Mapping):
             return dumps(text_or_path), None
         text = str(text_or_path)
-        if isinstance(text_or_path, str) and ("\n" in text or text.lstrip().startswith("{") or ": " in text):
+        if isinstance(text_or_path, str) and (
+            "\n" in text or text.lstrip().startswith("{") or ": " in text
+        ):
             return text, None
         for folder in (*self._folders, Path()):
             if (path := folder / text).is_file():
@@ -357,14 +407,16 @@ class RemoteSandbox:
         from mockserver.adapters.scenario_files import shipped_file
 
         if Path(text).suffix in _SCENARIO_SUFFIXES:
-            looked = " and ".join(dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd())))
+            looked = " and ".join(
+                dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd()))
+            )
             raise FileNotFoundError(f"no scenario file {text} in {looked}")
         return shipped_file(text).read_text("utf-8"), text
 
 
 class ControlLine:
-    """Connections to a server for control calls, which many sandboxes may share, in any thread: a test that only makes
-    some of these need not load a client library, nor connect anew."""
+    """Connections to a server for control calls, which many sandboxes may share, in any thread: a
+    test that only makes some of these need not load a client library, nor connect anew."""
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
@@ -374,23 +426,33 @@ class ControlLine:
         self._free: list[HTTPConnection] = []
 
     def exchange(
-        self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], *, patience: float | None
+        self,
+        method: str,
+        target: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        patience: float | None,
     ) -> tuple[int, bytes]:
-        """One call. Raises ``httpx.TransportError`` when it is not answered, ``ValueError`` for a header that HTTP
-        cannot carry."""
+        """One call. Raises ``httpx.TransportError`` when it is not answered, ``ValueError`` for a
+        header that HTTP cannot carry."""
         connection = self._taken()
         try:
             connection.timeout = patience
             if connection.sock is not None:
                 connection.sock.settimeout(patience)
-            connection.request(method, quote(self._path + target, safe=_AS_IT_IS), content, dict(headers))
+            connection.request(
+                method, quote(self._path + target, safe=_AS_IT_IS), content, dict(headers)
+            )
             answer = connection.getresponse()
             status, body = answer.status, answer.read()
         except (OSError, HTTPException) as problem:
             connection.close()
             from httpx import ReadTimeout, TransportError
 
-            raise (ReadTimeout if isinstance(problem, TimeoutError) else TransportError)(str(problem)) from problem
+            raise (ReadTimeout if isinstance(problem, TimeoutError) else TransportError)(
+                str(problem)
+            ) from problem
         self._free.append(connection)
         return status, body
 
@@ -410,7 +472,8 @@ class ControlLine:
 
 
 class RemoteClock:
-    """The clock of a sandbox. Instants are aware date-times in UTC; durations are texts such as ``1h30m``."""
+    """The clock of a sandbox. Instants are aware date-times in UTC; durations are texts such as
+    ``1h30m``."""
 
     def __init__(self, sandbox: RemoteSandbox) -> None:
         self._sandbox = sandbox
@@ -421,20 +484,28 @@ class RemoteClock:
         return _instant(self._sandbox.call("GET", "/__admin/clock")["now"])
 
     def advance(self, by: Duration) -> datetime:
-        """Move forward by a duration, running all that comes due; the new time. Raises as ``to``."""
+        """Move forward by a duration, running all that comes due; the new time. Raises as
+        ``to``."""
         return self._advance({"by": _duration(by)})
 
     def to(self, instant: datetime | str) -> datetime:
         """Move forward to an instant, running all that comes due; the new time.
 
-        Webhooks on the way are sent, and answered, before time goes on. Raises :class:`VerificationFailed` when that
-        takes longer than ten minutes of real time.
+        Webhooks on the way are sent, and answered, before time goes on. Raises
+        :class:`VerificationFailed` when that takes longer than ten minutes of real time.
         """
-        return self._advance({"to": instant.isoformat() if isinstance(instant, datetime) else instant})
+        return self._advance(
+            {"to": instant.isoformat() if isinstance(instant, datetime) else instant}
+        )
 
     def start(self, mode_or_instant: str) -> None:
-        """Begin the time of an unused sandbox: ``real``, ``manual``, ``fast``, or standing still at an instant."""
-        plan = {"mode": mode_or_instant} if mode_or_instant in _MODES else {"mode": "manual", "start": mode_or_instant}
+        """Begin the time of an unused sandbox: ``real``, ``manual``, ``fast``, or standing still at
+        an instant."""
+        plan = (
+            {"mode": mode_or_instant}
+            if mode_or_instant in _MODES
+            else {"mode": "manual", "start": mode_or_instant}
+        )
         scenario = {"version": 1, "name": "clock-of-the-test", "clock": plan}
         self._sandbox.call("POST", "/__admin/scenarios", json=scenario)
 
@@ -457,12 +528,14 @@ class Inbox:
         self._opened = False
 
     def url(self, name: str = "inbox") -> str:
-        """The address to give as a webhook's ``url``; it names the sandbox, as webhooks carry no key."""
+        """The address to give as a webhook's ``url``; it names the sandbox, as webhooks carry no
+        key."""
         if not self._opened:
             # Neither a public key nor reading opens a sandbox.
             self._sandbox.assume({})
             self._opened = True
-        return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}?publicKey={quote(self._sandbox.public_key)}"
+        public_key = quote(self._sandbox.public_key)
+        return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}?publicKey={public_key}"
 
     def messages(self, name: str = "inbox") -> list[dict[str, Any]]:
         """What has arrived, in order."""
@@ -474,7 +547,8 @@ class Inbox:
 
 
 class RemoteJournal:
-    """What was asked of a sandbox and why it answered so, in order. Iterate it, or filter it by calling it."""
+    """What was asked of a sandbox and why it answered so, in order. Iterate it, or filter it by
+    calling it."""
 
     def __init__(self, sandbox: RemoteSandbox) -> None:
         self._sandbox = sandbox
@@ -489,11 +563,14 @@ class RemoteJournal:
         return self()[index]
 
     def __call__(self, **filters: object) -> list[dict[str, Any]]:
-        """Every kept entry that passes the filters of ``GET /__admin/journal``: ``journal(op="charge.create")``."""
+        """Every kept entry that passes the filters of ``GET /__admin/journal``:
+        ``journal(op="charge.create")``."""
         asked: dict[str, object] = {"limit": PAGE, "after": 0, **filters}
         rows = page = self._sandbox.rows("/__admin/journal", "entries", **asked)
         while len(page) == PAGE:
-            page = self._sandbox.rows("/__admin/journal", "entries", **asked | {"after": page[-1]["id"]})
+            page = self._sandbox.rows(
+                "/__admin/journal", "entries", **asked | {"after": page[-1]["id"]}
+            )
             rows = rows + page
         return rows
 
@@ -527,7 +604,9 @@ def _words(body: object) -> str:
         return str(body)
     details = body.get("details")
     if isinstance(details, dict) and details:
-        return f"{body.get('message')}: " + "; ".join(f"{name}: {text}" for name, text in details.items())
+        return f"{body.get('message')}: " + "; ".join(
+            f"{name}: {text}" for name, text in details.items()
+        )
     if isinstance(body.get("differences"), list):
         return "\n".join(str(difference) for difference in body["differences"])
     return str(body)

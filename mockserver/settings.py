@@ -1,8 +1,9 @@
-"""Every option of the server: one table that feeds the command line, the environment, ``config`` and the docs.
+"""Every option of the server: one table that feeds the command line, the environment, ``config``
+and the docs.
 
-Precedence: flag, then environment (``MOCKSERVER_<OPTION>``), then default. This module is the only reader of the
-environment. A bad value is refused with the name of the flag or variable, what was got, what is allowed and, for a
-choice, the nearest allowed value.
+Precedence: flag, then environment (``MOCKSERVER_<OPTION>``), then default. This module is the only
+reader of the environment. A bad value is refused with the name of the flag or variable, what was
+got, what is allowed and, for a choice, the nearest allowed value.
 """
 
 from __future__ import annotations
@@ -63,7 +64,16 @@ def read_host(text: str) -> str:
     return bare
 
 
-_SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_SWITCHES = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 def read_switch(text: str) -> bool:
@@ -89,11 +99,13 @@ def read_url(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(text)
     if parts.port == 0:
-        # Nothing listens there: 0 asks for a free port, and which one that was is known to the server alone.
+        # Nothing listens there: 0 asks for a free port, and which one that was is known to the
+        # server alone.
         raise ValueError(text)
     if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
         raise ValueError(text)
-    # A part of a host name that is empty or too long is met on calling alone, as an error of its own.
+    # A part of a host name that is empty or too long is met on calling alone, as an error of its
+    # own.
     parts.hostname.encode("idna")
     return text.rstrip("/")
 
@@ -137,7 +149,8 @@ class SettingsError(ValueError):
 class Settings:
     """The options of one server. Units and limits of each field are in its row of :data:`SETTINGS`.
 
-    The defaults here are the only ones: the table, the command line and the docs read them from this class.
+    The defaults here are the only ones: the table, the command line and the docs read them from
+    this class.
     """
 
     host: str = "127.0.0.1"
@@ -177,12 +190,19 @@ class Settings:
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
-            given, missing = ("--tls-cert", "--tls-key") if self.tls_cert else ("--tls-key", "--tls-cert")
+            given, missing = (
+                ("--tls-cert", "--tls-key") if self.tls_cert else ("--tls-key", "--tls-cert")
+            )
             raise SettingsError(f"{given} is given without {missing}: allowed: both or none")
         if self.tls_cert is not None and self.tls_port is None:
-            raise SettingsError("--tls-cert is given without --tls-port, so nobody would see it: allowed: both or none")
+            raise SettingsError(
+                "--tls-cert is given without --tls-port, so nobody would see it: allowed: both or "
+                "none"
+            )
         if self.tls_port is not None and self.tls_port == self.port != 0:
-            raise SettingsError(f"--tls-port: got {self.tls_port}, which is also --port: allowed: another port")
+            raise SettingsError(
+                f"--tls-port: got {self.tls_port}, which is also --port: allowed: another port"
+            )
 
     @property
     def is_loopback(self) -> bool:
@@ -211,8 +231,8 @@ class Settings:
 
     @property
     def near_host(self) -> str:
-        """A host under which programs on this machine reach it. ``0.0.0.0`` and ``::`` stand for every address of the
-        machine: nobody can open them in a browser."""
+        """A host under which programs on this machine reach it. ``0.0.0.0`` and ``::`` stand for
+        every address of the machine: nobody can open them in a browser."""
         from ipaddress import ip_address
 
         try:
@@ -227,21 +247,25 @@ class Settings:
     def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
         """The settings that the given flags and environment amount to.
 
-        ``flags`` maps field names to what the command line gave: text, a sequence of texts for a repeatable flag, or a
-        bool for a switch. None, an empty sequence and an unset switch mean "not given".
-        Raises :class:`SettingsError`.
+        ``flags`` maps field names to what the command line gave: text, a sequence of texts for a
+        repeatable flag, or a bool for a switch. None, an empty sequence and an unset switch mean
+        "not given". Raises :class:`SettingsError`.
         """
         return Settings(**{chosen.setting.name: chosen.value for chosen in resolve(flags, environ)})
 
     def override(self, values: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
-        """These settings with the named fields replaced, and the values whose names are not fields."""
+        """These settings with the named fields replaced, and the values whose names are not
+        fields."""
         names = {one.name for one in fields(Settings)}
         chosen = {name: value for name, value in values.items() if name in names}
-        return replace(self, **chosen), {name: value for name, value in values.items() if name not in names}
+        return replace(self, **chosen), {
+            name: value for name, value in values.items() if name not in names
+        }
 
 
 def read_address(text: str) -> str:
-    """The address of a server that runs, as ``read_url`` reads it. Raises ``ValueError`` with the right spelling."""
+    """The address of a server that runs, as ``read_url`` reads it. Raises ``ValueError`` with the
+    right spelling."""
     _, mark, rest = text.partition("://")
     if "@" in (rest if mark else text).partition("/")[0]:
         # What stands before the @ may be a password: it is not repeated.
@@ -252,7 +276,10 @@ def read_address(text: str) -> str:
     with suppress(ValueError):
         # Only the scheme is missing.
         right = right if "://" in text else read_url(f"http://{text}")
-    raise ValueError(f"got '{mask_start(text, 200)}', wanted an http or https address without query, such as {right}")
+    raise ValueError(
+        f"got '{mask_start(text, 200)}', wanted an http or https address without query, such as "
+        f"{right}"
+    )
 
 
 def bracketed(host: str) -> str:
@@ -262,8 +289,8 @@ def bracketed(host: str) -> str:
 
 @record
 class Setting:
-    """One option: a row of ``settings.csv``. ``allowed`` says in words what ``reads`` reads; the value of one that is
-    ``secret`` is never shown."""
+    """One option: a row of ``settings.csv``. ``allowed`` says in words what ``reads`` reads; the
+    value of one that is ``secret`` is never shown."""
 
     flag: str
     reads: str
@@ -291,7 +318,8 @@ class Setting:
         return self.reads in ("switch", "negated")
 
     def read(self, text: str) -> Any:
-        """The value of a text, or of one item of a list. Raises ``ValueError`` when it is not allowed."""
+        """The value of a text, or of one item of a list. Raises ``ValueError`` when it is not
+        allowed."""
         return _reader(self.reads.removeprefix(_LIST))(text)
 
     @property
@@ -299,11 +327,14 @@ class Setting:
         return PREFIX + self.flag.removeprefix("--").replace("-", "_").upper()
 
     def parse(self, text: str, origin: str) -> Any:
-        """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises :class:`SettingsError`."""
+        """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises
+        :class:`SettingsError`."""
         try:
             if self.is_list:
                 # An empty list means "not given", which for some options means "all".
-                return tuple(self.read(part.strip()) for part in text.split(",") if part.strip()) or self.read("")
+                return tuple(
+                    self.read(part.strip()) for part in text.split(",") if part.strip()
+                ) or self.read("")
             return self.read(text.strip())
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
@@ -313,7 +344,8 @@ class Setting:
         if self.secret and value != self.default:
             return "(set)"
         if isinstance(value, bool):
-            # As the flag reads, not as the field does: --no-test-values is true when test values are off.
+            # As the flag reads, not as the field does: --no-test-values is true when test values
+            # are off.
             return value is self.read("true")
         return list(value) if isinstance(value, tuple) else value
 
@@ -334,8 +366,12 @@ class Setting:
         near = get_close_matches(text.strip().lower(), choices, n=1, cutoff=0.4)
         hints = "".join(f"; nearest: {one}" for one in near)
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
-            # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is called "mockserver".
-            hints += "; this looks injected by the orchestrator: rename its service or turn service links off"
+            # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is
+            # called "mockserver".
+            hints += (
+                "; this looks injected by the orchestrator: rename its service or turn "
+                "service links off"
+            )
         return f"{origin}: got {got}, allowed: {self.allowed}{hints}"
 
 
@@ -376,18 +412,22 @@ SETTINGS = read_table("settings", Setting, Path(__file__).parent)
 
 
 def resolve(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[Chosen]:
-    """Every option's value and source, in the order of :data:`SETTINGS`. An empty variable counts as not set.
+    """Every option's value and source, in the order of :data:`SETTINGS`. An empty variable counts
+    as not set.
 
     Raises :class:`SettingsError`.
     """
-    return [_choose(setting, flags.get(setting.name), environ.get(setting.variable, "")) for setting in SETTINGS]
+    return [
+        _choose(setting, flags.get(setting.name), environ.get(setting.variable, ""))
+        for setting in SETTINGS
+    ]
 
 
 def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
     """The value of an option: that of the command line, else of its variable, else the default.
 
-    ``flag`` is what the command line has: True for a switch, a text, or all the texts of an option that
-    may be given several times. One that was not given is False, None or empty.
+    ``flag`` is what the command line has: True for a switch, a text, or all the texts of an option
+    that may be given several times. One that was not given is False, None or empty.
     """
     if flag is True:
         return Chosen(setting, setting.read("true"), "flag")
@@ -400,7 +440,8 @@ def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
 
 
 def _of_flags(setting: Setting, texts: Sequence[object]) -> object:
-    """What an option says that stands once or more on the command line: of a list all, else the last."""
+    """What an option says that stands once or more on the command line: of a list all, else the
+    last."""
     values = [setting.parse(str(text), setting.flag) for text in texts]
     if not setting.is_list:
         return values[-1]
@@ -408,30 +449,51 @@ def _of_flags(setting: Setting, texts: Sequence[object]) -> object:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """One sentence for each ``MOCKSERVER_`` variable that no option reads, with the nearest that one does.
+    """One sentence for each ``MOCKSERVER_`` variable that no option reads, with the nearest that
+    one does.
 
-    A warning and not a refusal: orchestrators inject such variables for a service that is called "mockserver".
+    A warning and not a refusal: orchestrators inject such variables for a service that is called
+    "mockserver".
     """
     from difflib import get_close_matches
 
     known = [setting.variable for setting in SETTINGS]
     unknown = [name for name in sorted(environ) if name.startswith(PREFIX) and name not in known]
-    hints = ("".join(f"; nearest: {one}" for one in get_close_matches(name, known, n=1)) for name in unknown)
-    return [f"{name} is not a known variable{hint}" for name, hint in zip(unknown, hints, strict=True)]
+    hints = (
+        "".join(f"; nearest: {one}" for one in get_close_matches(name, known, n=1))
+        for name in unknown
+    )
+    return [
+        f"{name} is not a known variable{hint}" for name, hint in zip(unknown, hints, strict=True)
+    ]
 
 
 def trace_protocol(environ: Mapping[str, str]) -> str | None:
-    """How spans are sent, by the variables of OpenTelemetry; None without an endpoint, or if SDK or exporter is off."""
-    named = [environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip() for name in ("TRACES_ENDPOINT", "ENDPOINT")]
+    """How spans are sent, by the variables of OpenTelemetry; None without an endpoint, or if SDK or
+    exporter is off."""
+    named = [
+        environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip()
+        for name in ("TRACES_ENDPOINT", "ENDPOINT")
+    ]
     is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    if is_off or not any(named) or environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none":
+    if (
+        is_off
+        or not any(named)
+        or environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none"
+    ):
         return None
-    wanted = [environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip() for name in ("TRACES_PROTOCOL", "PROTOCOL")]
+    wanted = [
+        environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip()
+        for name in ("TRACES_PROTOCOL", "PROTOCOL")
+    ]
     return next(filter(None, wanted), "http/protobuf")
 
 
-def data_directory(settings: Settings, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """The folder for files that outlive a run: ``--data-dir``, else the platform's per-user data folder."""
+def data_directory(
+    settings: Settings, environ: Mapping[str, str], platform: str = sys.platform
+) -> Path:
+    """The folder for files that outlive a run: ``--data-dir``, else the platform's per-user data
+    folder."""
     if settings.data_dir is not None:
         return Path(settings.data_dir).expanduser()
     if platform == "win32":

@@ -1,4 +1,5 @@
-"""Uses the additions of ``tests/test_additions.py`` as a user does, in a copy of the package that has them."""
+"""Uses the additions of ``tests/test_additions.py`` as a user does, in a copy of the package that
+has them."""
 
 import json
 import re
@@ -25,7 +26,9 @@ def named_outcome() -> Any:
 def outcome() -> Any:
     api = scripted("when: {op: 'charge.*'}, then: {whole_units: {}}")
     charge = api.charge(amount=5.75)
-    described = api.get("/__admin/scenarios/schema")["$defs"]["ThenMap"]["properties"]["whole_units"]
+    described = api.get("/__admin/scenarios/schema")["$defs"]["ThenMap"]["properties"][
+        "whole_units"
+    ]
     return [charge["status"], charge["amount"], described["description"]]
 
 
@@ -34,7 +37,9 @@ def fault() -> Any:
 
 
 def source() -> Any:
-    api = scripted("when: {source: voucher, request.voucherCode: SPENT}, then: {decline: insufficient_funds}")
+    api = scripted(
+        "when: {source: voucher, request.voucherCode: SPENT}, then: {decline: insufficient_funds}"
+    )
     body = {"amount": 5, "currency": "AUD", "providerId": DUMMY}
     paid = api.post("/charge/voucher", {**body, "voucherCode": "NEW"})
     spent = api.post("/charge/voucher", {**body, "voucherCode": "SPENT"})
@@ -60,7 +65,9 @@ def explored() -> Any:
     pay = f"""curl -s "$MOCKSERVER_URL/charge/card" -H "x-secretkey: $MOCKSERVER_SECRET_KEY" -o /dev/null --json '{{
         "amount": 5, "providerId": "{DUMMY}", "paymentInformation": {json.dumps(CARD)}}}'"""
     asked = ["explore", "--faults", "teapot", "--format", "json", "--", "sh", "-c", pay]
-    done = subprocess.run([sys.executable, "-m", "mockserver", *asked], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "mockserver", *asked], capture_output=True, text=True, check=False
+    )
     [cell] = json.loads(done.stdout)["cells"]
     return [cell[key] for key in ("name", "verdict")]
 
@@ -115,7 +122,10 @@ def finding() -> Any:
 def _raised(api: Api) -> list[list[str]]:
     for amount in (4999, 5000):
         api.charge(amount=amount, reference=f"order-{amount}")
-    return [[one["finding"], one["evidence"][0]["line"]] for one in api.get("/__admin/findings")["findings"]]
+    return [
+        [one["finding"], one["evidence"][0]["line"]]
+        for one in api.get("/__admin/findings")["findings"]
+    ]
 
 
 def watched() -> Any:
@@ -123,7 +133,9 @@ def watched() -> Any:
     api.charge()
     api.get("/charge")
     sandbox = api.app.world.sandboxes.open("sk_tests", 0)
-    return [observer.calls for observer in sandbox.observers if type(observer).__name__ == "CallCount"]
+    return [
+        observer.calls for observer in sandbox.observers if type(observer).__name__ == "CallCount"
+    ]
 
 
 def page() -> Any:
@@ -152,7 +164,8 @@ USES = {
 
 
 def main() -> None:
-    """Print what is seen of each addition, or why it is not, as JSON. The folder of the copy is the current one."""
+    """Print what is seen of each addition, or why it is not, as JSON. The folder of the copy is the
+    current one."""
     assert Path(mockserver.__file__).is_relative_to(Path.cwd())
     seen: dict[str, Any] = {}
     for what, use in USES.items():

@@ -29,9 +29,11 @@ SLOW = {Path(__file__).with_name(name) for name in ("browser", "e2e", "fuzz", "p
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_settings_from_outside() -> None:
-    """Remove the variables that would change defaults, for this process and all that it starts; but for
-    ``MOCKSERVER_NO_FAST_LANE``, with which all tests must pass too."""
-    for name in [name for name in os.environ if name.startswith(PREFIX) and name != f"{PREFIX}NO_FAST_LANE"]:
+    """Remove the variables that would change defaults, for this process and all that it starts; but
+    for ``MOCKSERVER_NO_FAST_LANE``, with which all tests must pass too."""
+    for name in [
+        name for name in os.environ if name.startswith(PREFIX) and name != f"{PREFIX}NO_FAST_LANE"
+    ]:
         del os.environ[name]
 
 
@@ -51,7 +53,8 @@ def quick_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Process]:
-    """A real server for all tests that need no options of their own; each takes a key of its own."""
+    """A real server for all tests that need no options of their own; each takes a key of its
+    own."""
     from tests.served import serve
 
     process = serve("--log-level", "error")
@@ -67,7 +70,8 @@ def url(server: Process) -> str:
 
 @pytest.fixture(scope="session")
 def _everyones() -> Api:
-    """A caller of the application that all tests share which take ``api``: to make one takes longer than most tests."""
+    """A caller of the application that all tests share which take ``api``: to make one takes longer
+    than most tests."""
     from tests.driving import Api
 
     return Api()
@@ -83,7 +87,8 @@ def api(_everyones: Api) -> Api:
 
 @pytest.fixture(scope="module")
 def shared() -> Api:
-    """A caller of one application for the tests of a file that leave nothing in it, as what is refused does."""
+    """A caller of one application for the tests of a file that leave nothing in it, as what is
+    refused does."""
     from tests.driving import Api
 
     return Api()
@@ -103,21 +108,26 @@ def _leave_time_out() -> None:
     from hypothesis import HealthCheck, settings
 
     quiet, count = [HealthCheck.too_slow], depth.tries(100, 500)
-    settings.register_profile("unhurried", deadline=None, max_examples=count, suppress_health_check=quiet)
+    settings.register_profile(
+        "unhurried", deadline=None, max_examples=count, suppress_health_check=quiet
+    )
     settings.load_profile("unhurried")
 
 
 def _keep_files_in_memory() -> None:
-    """Let tests write their files where no disk makes them wait, if there is such a place with room."""
+    """Let tests write their files where no disk makes them wait, if there is such a place with
+    room."""
     memory = Path("/dev/shm")
     if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 * 2**30:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 def _keep_bytecode(config: pytest.Config) -> None:
-    """Keep compiled modules in the cache folder of pytest where the environment keeps none beside the sources.
+    """Keep compiled modules in the cache folder of pytest where the environment keeps none beside
+    the sources.
 
-    Compiling them anew takes most of the time of a collection and of the many processes that tests start.
+    Compiling them anew takes most of the time of a collection and of the many processes that tests
+    start.
     """
     if sys.dont_write_bytecode and sys.pycache_prefix is None and hasattr(config, "cache"):
         sys.pycache_prefix = str(config.cache.mkdir("bytecode"))
@@ -147,8 +157,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Leave the names of a test and of all that it stands in out of its reports: nobody reads them, and to send them
-    from worker to controller takes a tenth of what a test costs that does nothing."""
+    """Leave the names of a test and of all that it stands in out of its reports: nobody reads them,
+    and to send them from worker to controller takes a tenth of what a test costs that does
+    nothing."""
     report = yield
     report.keywords = {}
     return report
@@ -156,13 +167,21 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
-    """How many processes run the tests unless ``-n`` or ``PYTEST_XDIST_AUTO_NUM_WORKERS`` says: none but this one where
-    few tests are asked for or somebody looks on, else one for each core, and one more for slow tests, which wait for
-    other processes."""
+    """How many processes run the tests unless ``-n`` or ``PYTEST_XDIST_AUTO_NUM_WORKERS`` says:
+    none but this one where few tests are asked for or somebody looks on, else one for each core,
+    and one more for slow tests, which wait for other processes."""
     cores = yield
     option = config.option
-    is_watched = option.capture == "no" or option.trace or option.collectonly or option.setuponly or option.setupshow
-    are_few = option.keyword or option.lf or option.stepwise or all(_is_small(arg) for arg in config.args)
+    is_watched = (
+        option.capture == "no"
+        or option.trace
+        or option.collectonly
+        or option.setuponly
+        or option.setupshow
+    )
+    are_few = (
+        option.keyword or option.lf or option.stepwise or all(_is_small(arg) for arg in config.args)
+    )
     if is_watched or are_few:
         return 0
     are_quick = option.markexpr == "not slow"
@@ -177,8 +196,8 @@ def _is_small(arg: str) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Unless ``--dist`` says otherwise keep the tests of a file together, as they share what they set up, and let a
-    worker that is done take over what another one has not begun."""
+    """Unless ``--dist`` says otherwise keep the tests of a file together, as they share what they
+    set up, and let a worker that is done take over what another one has not begun."""
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
@@ -198,13 +217,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector leave alone what stays to the end, thousands of tests and everything imported, and look
-    at the rest less often: most of what tests leave behind is gone without it."""
+    """Let the garbage collector leave alone what stays to the end, thousands of tests and
+    everything imported, and look at the rest less often: most of what tests leave behind is gone
+    without it."""
     gc.freeze()
     gc.set_threshold(200_000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--update-golden`` writes the kept answers of ``tests/golden`` anew; ``--deep`` tries more."""
-    parser.addoption("--deep", action="store_true", help="try many more examples, requests and operations")
-    parser.addoption("--update-golden", action="store_true", help="write the answers of tests/golden anew")
+    """``--update-golden`` writes the kept answers of ``tests/golden`` anew; ``--deep`` tries
+    more."""
+    parser.addoption(
+        "--deep", action="store_true", help="try many more examples, requests and operations"
+    )
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the answers of tests/golden anew"
+    )

@@ -1,7 +1,7 @@
 """A container engine that pretends: it speaks as much of Docker's API as Testcontainers asks for.
 
-A container of any image is a server of this checkout with the environment that it was created with, and the port that
-the image exposes is mapped to that of the server.
+A container of any image is a server of this checkout with the environment that it was created with,
+and the port that the image exposes is mapped to that of the server.
 """
 
 import json
@@ -43,7 +43,9 @@ class Container:
         own = {"MOCKSERVER_PORT": "0", "MOCKSERVER_PORT_FILE": str(self.folder / "port")}
         with (self.folder / "log").open("wb") as log:
             words = [*warm.python(), "-m", "mockserver"]
-            self.process = subprocess.Popen(words, env={**os.environ, **given, **own}, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                words, env={**os.environ, **given, **own}, stdout=log, stderr=log
+            )
         end = time.monotonic() + START_SECONDS
         while not (self.folder / "port").exists() and time.monotonic() < end:
             time.sleep(0.02)
@@ -59,7 +61,11 @@ class Container:
         running = self.process is not None and self.process.poll() is None
         port = (self.folder / "port").read_text().strip() if running else ""
         mapped = {EXPOSED: [{"HostIp": "127.0.0.1", "HostPort": port}]} if running else {}
-        state = {"Status": "running" if running else "created", "Running": running, "StartedAt": CREATED}
+        state = {
+            "Status": "running" if running else "created",
+            "Running": running,
+            "StartedAt": CREATED,
+        }
         return {
             "Id": self.name,
             "Name": f"/{self.name}",
@@ -86,15 +92,33 @@ class Engine:
         kind, _, rest = path.removeprefix("/").partition("/")
         fixed: dict[str, Any] = {
             "_ping": "OK",
-            "version": {"Version": "27.0.0", "ApiVersion": "1.45", "MinAPIVersion": "1.24", "Os": "linux"},
-            "info": {"ServerVersion": "27.0.0", "OperatingSystem": "pretended", "Labels": [], "IndexServerAddress": ""},
+            "version": {
+                "Version": "27.0.0",
+                "ApiVersion": "1.45",
+                "MinAPIVersion": "1.24",
+                "Os": "linux",
+            },
+            "info": {
+                "ServerVersion": "27.0.0",
+                "OperatingSystem": "pretended",
+                "Labels": [],
+                "IndexServerAddress": "",
+            },
         }
         if kind in fixed:
             return 200, fixed[kind]
         if kind == "images":
-            image = {"Id": "sha256:0", "RepoTags": [rest.removesuffix("/json")], "Architecture": "amd64"}
+            image = {
+                "Id": "sha256:0",
+                "RepoTags": [rest.removesuffix("/json")],
+                "Architecture": "amd64",
+            }
             ports = {"ExposedPorts": {EXPOSED: {}}}
-            return 200, {**image, "Config": ports, "ContainerConfig": ports} if rest != "json" else [image]
+            return 200, {
+                **image,
+                "Config": ports,
+                "ContainerConfig": ports,
+            } if rest != "json" else [image]
         if (method, path) == ("POST", "/containers/create"):
             name = f"{len(self.containers) + 1:064x}"
             (self.folder / name).mkdir()
@@ -137,7 +161,13 @@ def engine() -> Iterator[tuple[str, Engine]]:
                 raw = self.rfile.read(int(self.headers.get("content-length") or 0))
                 path = re.sub(r"^/v1\.\d+", "", unquote(urlsplit(self.path).path))
                 status, body = own.answer(self.command, path, json.loads(raw) if raw else {})
-                sent = body if isinstance(body, bytes) else body.encode() if body == "OK" else json.dumps(body).encode()
+                sent = (
+                    body
+                    if isinstance(body, bytes)
+                    else body.encode()
+                    if body == "OK"
+                    else json.dumps(body).encode()
+                )
                 self.send_response(status)
                 self.send_header("api-version", "1.45")
                 self.send_header("content-type", "application/json")

@@ -1,4 +1,5 @@
-"""How much a test tries: what meets every rule in every run, and far more with ``--deep``, as before a release."""
+"""How much a test tries: what meets every rule in every run, and far more with ``--deep``, as
+before a release."""
 
 from typing import TypeVar
 

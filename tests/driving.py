@@ -1,4 +1,5 @@
-"""Drives the application as a client does, but in this process: one call in, one answer out, nothing shared.
+"""Drives the application as a client does, but in this process: one call in, one answer out,
+nothing shared.
 
 An endpoint that waits for nothing runs to its end in one go, without a loop, a thread or a socket.
 """
@@ -26,7 +27,8 @@ from mockserver.wire import fields
 from mockserver.wire.fields import Body
 
 FAST_LANE = "MOCKSERVER_NO_FAST_LANE" not in os.environ
-"""Whether servers and callers of the tests take the fast lane; the environment turns it off for a whole run."""
+"""Whether servers and callers of the tests take the fast lane; the environment turns it off for a
+whole run."""
 
 START = "2031-03-01T00:00:00Z"
 NOW = parse_instant(START)
@@ -59,7 +61,11 @@ class _Given:
         own = [Scenario("assumed", "assumed.yaml", assumed)] if self.assumptions else []
         given = [_read_text(self.text, "given.yaml")] if self.text else []
         behind = _read((), test_values=True) if self.test_values else []
-        named = [one for one in _read(self.names, test_values=False) if not behind or one.name != behind[0].name]
+        named = [
+            one
+            for one in _read(self.names, test_values=False)
+            if not behind or one.name != behind[0].name
+        ]
         return [*own, *given, *named, *behind]
 
     def read_text(self, text: str, name: str) -> Scenario:
@@ -96,8 +102,8 @@ _lent: list[Application] | None = None
 
 @contextmanager
 def lending() -> Iterator[None]:
-    """Inside of it usual applications are begun anew that earlier tests have done with, and all are done with at its
-    end: to make one takes twenty times as long."""
+    """Inside of it usual applications are begun anew that earlier tests have done with, and all are
+    done with at its end: to make one takes twenty times as long."""
     global _lent
     _lent = lent = []
     try:
@@ -107,7 +113,9 @@ def lending() -> Iterator[None]:
         _idle.extend(lent[: _MOST_IDLE - len(_idle)])
 
 
-def _application(settings: Settings, real_clock: Callable[[], Micros], given: _Given) -> Application:
+def _application(
+    settings: Settings, real_clock: Callable[[], Micros], given: _Given
+) -> Application:
     if _lent is None or settings != _USUAL:
         return Application(settings, real_clock, given)
     if not _idle:
@@ -123,8 +131,9 @@ def _application(settings: Settings, real_clock: Callable[[], Micros], given: _G
 class Api:
     """A caller of an application of its own; ``key`` is its secret key when a call names none.
 
-    The clock stands still at ``START`` until ``advance`` moves it. ``scenario`` is the text of a file, or the names of
-    files. ``waits`` lets every answer take its time; with ``skips`` nobody waits for that time to pass.
+    The clock stands still at ``START`` until ``advance`` moves it. ``scenario`` is the text of a
+    file, or the names of files. ``waits`` lets every answer take its time; with ``skips`` nobody
+    waits for that time to pass.
     """
 
     def __init__(
@@ -159,7 +168,9 @@ class Api:
         """One JSON request; ``waits`` when its answer does. ``more`` as for ``calling``."""
         if query:
             target += "?" + urlencode({name: str(value) for name, value in query.items()})
-        return _run(self.calling(method, target, body, **more), self._loop if waits or self.waits else None)
+        return _run(
+            self.calling(method, target, body, **more), self._loop if waits or self.waits else None
+        )
 
     async def calling(
         self,
@@ -172,10 +183,12 @@ class Api:
         raw: bytes | None = None,
         gone: asyncio.Event | None = None,
     ) -> Reply:
-        """One JSON request among others. ``key`` None sends none; ``raw`` is a body as it stands; the caller leaves
-        when ``gone`` is set. The status is 0 when there is no answer."""
+        """One JSON request among others. ``key`` None sends none; ``raw`` is a body as it stands;
+        the caller leaves when ``gone`` is set. The status is 0 when there is no answer."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
-        scope = self._scope(method, target, {"content-type": "application/json", **(headers or {})}, key)
+        scope = self._scope(
+            method, target, {"content-type": "application/json", **(headers or {})}, key
+        )
         return await _exchange(self.app, scope, content, gone)
 
     def send(
@@ -187,13 +200,15 @@ class Api:
         *lines: tuple[bytes, bytes],
         waits: bool = False,
     ) -> Reply:
-        """One request as bytes; ``target`` is the path with its query, ``lines`` are headers after the others."""
+        """One request as bytes; ``target`` is the path with its query, ``lines`` are headers after
+        the others."""
         scope = self._scope(method, target, headers)
         scope["headers"] += lines
         return _run(_exchange(self.app, scope, raw), self._loop if waits or self.waits else None)
 
     def race(self, *calls: tuple[str, str, object]) -> list[tuple[int, Reply]]:
-        """Several calls at once, each a method, a path and a body: their places and replies as they were answered."""
+        """Several calls at once, each a method, a path and a body: their places and replies as they
+        were answered."""
         answered: list[tuple[int, Reply]] = []
 
         async def run(place: int, method: str, path: str, body: object) -> None:
@@ -212,7 +227,11 @@ class Api:
     ) -> dict[str, Any]:
         path, _, query = target.partition("?")
         secret = self.key if key == "" else key
-        sent = {"host": "127.0.0.1", **({"x-secretkey": secret} if secret else {}), **(headers or {})}
+        sent = {
+            "host": "127.0.0.1",
+            **({"x-secretkey": secret} if secret else {}),
+            **(headers or {}),
+        }
         return {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -223,7 +242,10 @@ class Api:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "root_path": "",
-            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
+            "headers": [
+                (name.lower().encode("latin-1"), value.encode("latin-1"))
+                for name, value in sent.items()
+            ],
             "client": ("127.0.0.1", 50_000),
             "server": ("127.0.0.1", 4111),
         }
@@ -253,18 +275,25 @@ class Api:
 
     def method(self, number: str = VISA, **fields: object) -> str:
         """The id of a card that is stored; the fields of the body on top of an ordinary one."""
-        reply = self.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number), **fields})
+        reply = self.post(
+            "/payment_method/card",
+            {"providerId": DUMMY, "paymentInformation": card(number), **fields},
+        )
         assert reply.status == 201, reply.raw
         return str(reply["paymentMethodId"])
 
     def batch(self, *rows: str, **fields: object) -> str:
-        """The id of a batch of rows that is taken; the fields of the body on top of an ordinary one."""
+        """The id of a batch of rows that is taken; the fields of the body on top of an ordinary
+        one."""
         reply = self.post("/batch/transaction/payment_method", batch_of(*rows, **fields))
         assert reply.status == 201, reply.raw
         return str(reply["batchId"])
 
-    def try_charge(self, amount: float = 20, number: str = VISA, *, key: str | None = "", **fields: object) -> Reply:
-        """The answer to a card charge, whatever it is; the fields of the body on top of an ordinary one."""
+    def try_charge(
+        self, amount: float = 20, number: str = VISA, *, key: str | None = "", **fields: object
+    ) -> Reply:
+        """The answer to a card charge, whatever it is; the fields of the body on top of an ordinary
+        one."""
         body = card_charge(amount=amount, paymentInformation=card(number))
         return self.call("POST", "/charge/card", {**body, **fields}, key=key)
 
@@ -288,7 +317,8 @@ class _SkippingSelector(selectors.DefaultSelector):
 
 
 class _SkippingLoop(asyncio.SelectorEventLoop):
-    """A loop whose time goes on at once to what is planned next, as nobody asks anything meanwhile."""
+    """A loop whose time goes on at once to what is planned next, as nobody asks anything
+    meanwhile."""
 
     def __init__(self) -> None:
         self._selected = _SkippingSelector()
@@ -304,7 +334,9 @@ def _skipping_loop() -> asyncio.AbstractEventLoop:
     return _SkippingLoop()
 
 
-def _run(exchange: Coroutine[object, None, Reply], loop: Callable[[], asyncio.AbstractEventLoop] | None) -> Reply:
+def _run(
+    exchange: Coroutine[object, None, Reply], loop: Callable[[], asyncio.AbstractEventLoop] | None
+) -> Reply:
     if loop is not None:
         return loop().run_until_complete(exchange)
     try:
@@ -317,7 +349,9 @@ def _run(exchange: Coroutine[object, None, Reply], loop: Callable[[], asyncio.Ab
     raise AssertionError("the answer waits for something")
 
 
-async def _exchange(app: Any, scope: dict[str, Any], raw: bytes, gone: asyncio.Event | None = None) -> Reply:
+async def _exchange(
+    app: Any, scope: dict[str, Any], raw: bytes, gone: asyncio.Event | None = None
+) -> Reply:
     """The answer; the caller leaves when ``gone`` is set, or stays until the answer is there."""
     messages: list[dict[str, Any]] = [{"type": "http.request", "body": raw, "more_body": False}]
     answers: list[Any] = []
@@ -335,7 +369,9 @@ async def _exchange(app: Any, scope: dict[str, Any], raw: bytes, gone: asyncio.E
     if not answers:
         return Reply(0, {}, b"")
     head, *parts = answers
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]}
+    headers = {
+        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]
+    }
     return Reply(head["status"], headers, b"".join(part.get("body", b"") for part in parts))
 
 
@@ -346,7 +382,13 @@ def card(number: str = VISA, **fields: object) -> dict[str, object]:
 
 def card_charge(**fields: object) -> dict[str, object]:
     """The body of an ordinary card charge, the given fields on top; ``amount`` 20 unless told."""
-    return {"amount": 20, "currency": "AUD", "providerId": DUMMY, "paymentInformation": card(), **fields}
+    return {
+        "amount": 20,
+        "currency": "AUD",
+        "providerId": DUMMY,
+        "paymentInformation": card(),
+        **fields,
+    }
 
 
 HEADER = "PaymentMethodId,Amount,Currency,Reference"
@@ -374,7 +416,11 @@ def problem_of(reply: Reply) -> tuple[int, int]:
     assert reply.headers["content-type"] == "application/json; charset=utf-8"
     body = reply.body
     assert list(body) == PROBLEM_FIELDS
-    assert (type(body["code"]), type(body["isRetryable"]), body["httpStatus"]) == (int, bool, reply.status)
+    assert (type(body["code"]), type(body["isRetryable"]), body["httpStatus"]) == (
+        int,
+        bool,
+        reply.status,
+    )
     details = body["details"]
     assert details is None or (details and all(isinstance(text, str) for text in details.values()))
     return reply.status, body["code"]

@@ -1,5 +1,5 @@
-"""What a test needs that not every machine has. A test without it is skipped and says so in words that the README lists
-under "Test it"; ``.ci/run`` refuses others."""
+"""What a test needs that not every machine has. A test without it is skipped and says so in words
+that the README lists under "Test it"; ``.ci/run`` refuses others."""
 
 import shutil
 from typing import Any

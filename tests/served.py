@@ -1,4 +1,5 @@
-"""A real server process for end-to-end tests: started on a free port, stopped at the end of the test."""
+"""A real server process for end-to-end tests: started on a free port, stopped at the end of the
+test."""
 
 import http.client
 import json
@@ -29,7 +30,9 @@ class Process:
         """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
-    def call(self, method: str, path: str, body: object = None, key: str = "sk_e2e") -> tuple[int, Any]:
+    def call(
+        self, method: str, path: str, body: object = None, key: str = "sk_e2e"
+    ) -> tuple[int, Any]:
         """One request on a connection of its own; status and JSON of the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
@@ -58,9 +61,11 @@ class Process:
         return self.process.wait(20)
 
 
-def serve(*options: str, port: int = 0, errors: Path | None = None, files: int | None = None) -> Process:
-    """Start a server and wait for its ready line. ``errors`` takes its standard error, ``files`` is how many it may
-    have open: then it is a process of its own, which can be measured."""
+def serve(
+    *options: str, port: int = 0, errors: Path | None = None, files: int | None = None
+) -> Process:
+    """Start a server and wait for its ready line. ``errors`` takes its standard error, ``files`` is
+    how many it may have open: then it is a process of its own, which can be measured."""
     command = ["-m", "mockserver", "serve", "--port", str(port), *options]
     limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable]
     with open(errors or os.devnull, "a") as told:

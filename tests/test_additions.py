@@ -1,5 +1,6 @@
-"""What *Where do I add* of ``docs/architecture.md`` promises, by example: each addition touches the files that its row
-names, ``MOST_FILES`` at most, and works. ``tests/added.py`` uses them all in a copy of the package."""
+"""What *Where do I add* of ``docs/architecture.md`` promises, by example: each addition touches the
+files that its row names, ``MOST_FILES`` at most, and works. ``tests/added.py`` uses them all in a
+copy of the package."""
 
 import json
 import os
@@ -23,7 +24,11 @@ CONTROL = "mockserver/web/control"
 ADDITIONS: Mapping[str, Mapping[str, list[Insertion]]] = {
     "an outcome of a provider, by name": {
         "mockserver/scenario/outcomes.csv": [
-            ("issuer_on_holiday,PROVIDER_SERVICE_ERROR,Z9,Gone fishing,yes,nobody is at the issuer\n", "")
+            (
+                "issuer_on_holiday,PROVIDER_SERVICE_ERROR,Z9,Gone fishing,yes,nobody is at the "
+                "issuer\n",
+                "",
+            )
         ]
     },
     "a new kind of provider outcome": {
@@ -52,11 +57,15 @@ class WholeUnits(OutcomeTraits):
         "mockserver/scenario/outcome.py": [
             ("    WholeUnits,\n", ")\nfrom mockserver.scenario.scalars import"),
             (', "whole_units"', ")\n\n\n@file_model\nclass OutcomeMap"),
-            ("    whole_units: WholeUnits | None = None\n", "    latency: LatencyWord | None = None\n"),
+            (
+                "    whole_units: WholeUnits | None = None\n",
+                "    latency: LatencyWord | None = None\n",
+            ),
         ],
         "mockserver/scenario/reference.md": [
             (
-                '| `whole_units` | cents are not approved | the usual outcome | `{"whole_units": {}}` |\n',
+                '| `whole_units` | cents are not approved | the usual outcome | `{"whole_units": '
+                "{}}` |\n",
                 "| `partial_approve` | ",
             )
         ],
@@ -76,7 +85,10 @@ class WholeUnits(OutcomeTraits):
             )
         ],
         "mockserver/scenario/reference.md": [
-            ('| `shout` | capitals only | | `{"at": "answer", "shout": true}` |\n', "| `truncate` | ")
+            (
+                '| `shout` | capitals only | | `{"at": "answer", "shout": true}` |\n',
+                "| `truncate` | ",
+            )
         ],
     },
     "a payment source": {
@@ -146,7 +158,9 @@ class VoucherSource:
         ],
     },
     "an error code": {
-        "mockserver/domain/codes.py": [("    UNLUCKY_AMOUNT = 118\n", "    VALIDATION_ERROR = 90\n")],
+        "mockserver/domain/codes.py": [
+            ("    UNLUCKY_AMOUNT = 118\n", "    VALIDATION_ERROR = 90\n")
+        ],
         "mockserver/engine/intake.py": [
             (
                 """        if amount == 13:
@@ -212,14 +226,18 @@ ROUTES = (
         ],
         "mockserver/drift/walk.yaml": [
             (
-                "  - {id: link-untitled, call: POST /payment_link, body: {amount: 1, currency: AUD}}\n",
+                "  - {id: link-untitled, call: POST /payment_link, body: {amount: 1, currency: "
+                "AUD}}\n",
                 "  - {id: link-read,",
             )
         ],
     },
     "work that comes due": {
         "mockserver/engine/schedule.py": [
-            ('    LINK_AGED = "link_aged", "payment_links", "a payment link is old"\n', "    TOKEN_EXPIRY = ")
+            (
+                '    LINK_AGED = "link_aged", "payment_links", "a payment link is old"\n',
+                "    TOKEN_EXPIRY = ",
+            )
         ],
         "mockserver/engine/due.py": [
             ("    payment_links,\n", "    payto,\n    step_effects,"),
@@ -267,14 +285,17 @@ ROUTES = (
                 "def create(step: Step",
             ),
             (
-                "    sandbox.schedule.plan(sandbox.now + HOUR, Due.CUSTOMER_GREETED, bare.customer_id)\n",
+                "    sandbox.schedule.plan(sandbox.now + HOUR, Due.CUSTOMER_GREETED, "
+                "bare.customer_id)\n",
                 "    customer = updated(bare, command.details)",
             ),
         ],
         "mockserver/web/webhooks.csv": [(" customer.greeted", ",CustomerReply,")],
     },
     "an index that an operation asks": {
-        "mockserver/engine/tables.py": [('        *_by(is_asked=True, phone="phone"),\n', '        index_by("email",')],
+        "mockserver/engine/tables.py": [
+            ('        *_by(is_asked=True, phone="phone"),\n', '        index_by("email",')
+        ],
         "mockserver/engine/customers.py": [
             (
                 """    phone = command.details.phone
@@ -287,7 +308,11 @@ ROUTES = (
     },
     "a setting": {
         "mockserver/settings.csv": [
-            ('--least-amount,1 to 1000,"a whole number, 1 to 1000",N,,Smallest amount that is charged.\n', "")
+            (
+                '--least-amount,1 to 1000,"a whole number, 1 to 1000",N,,Smallest amount that is '
+                "charged.\n",
+                "",
+            )
         ],
         "mockserver/settings.py": [("    least_amount: int = 1\n", "    sandbox_idle: str")],
         "mockserver/engine/config.py": [("    least_amount: int = 1\n", "    webhook_key: str")],
@@ -356,13 +381,20 @@ class CallCount(Observer):
     },
     "a fault of explore": {
         "mockserver/explore/faults.csv": [
-            ('teapot,answer,it is done,5,,,,,,,,"{""transport"": {""at"": ""answer"", ""status"": 418}}"\n', "")
+            (
+                'teapot,answer,it is done,5,,,,,,,,"{""transport"": {""at"": ""answer"", '
+                '""status"": 418}}"\n',
+                "",
+            )
         ]
     },
     "a page": {
         "mockserver/web/pages.py": [
             (", hello", ", hosted, page\n"),
-            ('    PageRoute("GET", "/hello/{name}", hello.page, "Says hello"),\n', '    PageRoute("GET", "/demo",'),
+            (
+                '    PageRoute("GET", "/hello/{name}", hello.page, "Says hello"),\n',
+                '    PageRoute("GET", "/demo",',
+            ),
         ],
         "mockserver/web/hello.py": [
             (
@@ -377,7 +409,11 @@ def page(call: PageCall) -> Reply:
             )
         ],
         "mockserver/web/templates/hello.html": [
-            ('{% extends "layout.html" %}\n{% block main %}<h1>Hello, {{ who }}</h1>{% endblock %}\n', "")
+            (
+                '{% extends "layout.html" %}\n{% block main %}<h1>Hello, {{ who }}</h1>{% '
+                "endblock %}\n",
+                "",
+            )
         ],
     },
 }
@@ -385,14 +421,22 @@ def page(call: PageCall) -> Reply:
 
 WORKS: Mapping[str, Any] = {
     "an outcome of a provider, by name": [34, "Z9", "Gone fishing", True],
-    "a new kind of provider outcome": ["SUCCESS", 5, "cents are not approved; default: the usual outcome"],
+    "a new kind of provider outcome": [
+        "SUCCESS",
+        5,
+        "cents are not approved; default: the usual outcome",
+    ],
     "a transport fault": {"LIMIT": 100, "SKIP": 0, "COUNT": 0, "CHARGES": []},
     "a payment source": ["SUCCESS", 15, "Charge a voucher"],
     "an error code": [400, 118, "Unlucky Amount", {"Amount": "got 13, wanted another"}],
     "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
     "an assumption": [201, {"Title": "required"}, ["link-untitled"]],
     "work that comes due": ["Tea", "Tea (old)"],
-    "an event that time causes": [["customer.created"], ["customer.created", "customer.greeted"], True],
+    "an event that time causes": [
+        ["customer.created"],
+        ["customer.created", "customer.greeted"],
+        True,
+    ],
     "an index that an operation asks": [201, {"Phone": "another customer has it"}],
     "a setting": {"Amount": "got 2, wanted at least 3"},
     "a finding": [[["large-amount", "5000"]], []],
@@ -405,8 +449,12 @@ WORKS: Mapping[str, Any] = {
 
 def promised() -> dict[str, list[list[str]]]:
     """The table: for each addition the places of each file, which stand between semicolons."""
-    section = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## Where do I add")[2]
-    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")][2:]
+    section = (
+        (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## Where do I add")[2]
+    )
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")][
+        2:
+    ]
     return {
         what.strip(): [re.findall(r"`(mockserver/[\w./-]+)`", one) for one in re.split("; ", files)]
         for what, files in rows
@@ -459,10 +507,15 @@ def add(path: Path, insertions: list[Insertion]) -> None:
 @pytest.mark.parametrize("what", ADDITIONS)
 def test_an_addition_touches_the_files_that_the_table_names(what: str) -> None:
     places, touched = PROMISED[what], list(ADDITIONS[what])
-    assert len(places) == len(touched) <= MOST_FILES, f"its row has the places {places}, its example touches {touched}"
+    assert len(places) == len(touched) <= MOST_FILES, (
+        f"its row has the places {places}, its example touches {touched}"
+    )
     for path, named in zip(touched, places, strict=True):
-        # A row may leave to the reader which rule raises a code, or which module asks an assumption.
-        assert not named or any(path == one or (one.endswith("/") and path.startswith(one)) for one in named), path
+        # A row may leave to the reader which rule raises a code, or which module asks an
+        # assumption.
+        assert not named or any(
+            path == one or (one.endswith("/") and path.startswith(one)) for one in named
+        ), path
 
 
 @pytest.mark.slow

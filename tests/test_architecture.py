@@ -1,4 +1,5 @@
-"""The architecture, read from the imports of every module. ``pyproject.toml`` has its layers, as contracts."""
+"""The architecture, read from the imports of every module. ``pyproject.toml`` has its layers, as
+contracts."""
 
 from __future__ import annotations
 
@@ -65,7 +66,11 @@ def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
 
 def foreign(source: str, module: str) -> list[str]:
     """Every package that ``source`` imports and its layer may not."""
-    found = {name.split(".")[0] for _, name in imports(source, module)} - {"mockserver"} - sys.stdlib_module_names
+    found = (
+        {name.split(".")[0] for _, name in imports(source, module)}
+        - {"mockserver"}
+        - sys.stdlib_module_names
+    )
     return sorted(found - set(PACKAGES[layer_of(module)].split()))
 
 
@@ -93,16 +98,21 @@ def broken(*extra: tuple[str, str]) -> list[str]:
         for importer, imported in extra:
             graph.add_import(importer=importer, imported=imported)
         kind = {"layers": LayersContract, "forbidden": ForbiddenContract}[given["type"]]
-        contract = kind(name=given["name"], session_options=options.session_options, contract_options=given)
+        contract = kind(
+            name=given["name"], session_options=options.session_options, contract_options=given
+        )
         found += [] if contract.check(graph, verbose=False).kept else [given["name"]]
     return found
 
 
 def scripts() -> dict[str, set[str]]:
     """The modules of the control page, with those that they import."""
-    files = {path.name: path.read_text("utf-8") for path in (PACKAGE / "web" / "static").glob("*.js")}
+    files = {
+        path.name: path.read_text("utf-8") for path in (PACKAGE / "web" / "static").glob("*.js")
+    }
     said = re.compile(
-        r"""^(?:import|export)\b[^;]*?["']\./([\w-]+\.js)["']|\bimport\(["']\./([\w-]+\.js)["']\)""", re.MULTILINE
+        r"""^(?:import|export)\b[^;]*?["']\./([\w-]+\.js)["']|\bimport\(["']\./([\w-]+\.js)["']\)""",
+        re.MULTILINE,
     )
     return {
         name: {one or other for one, other in said.findall(text)}
@@ -120,7 +130,9 @@ def test_the_inner_house_is_what_the_contracts_say() -> None:
     contracts = project["tool"]["importlinter"]["contracts"]
     sources = {one["name"]: one.get("source_modules", []) for one in contracts}
     closed = sources["The inner house knows nothing of the rooms around it"]
-    by_door = sources["The web and the server know observers and the store by what the engine says of them"]
+    by_door = sources[
+        "The web and the server know observers and the store by what the engine says of them"
+    ]
     named = {layer_of(module) for module in (*closed, *by_door)}
     # These two import nothing.
     assert named | {"root", "version"} == INNER_HOUSE
@@ -133,7 +145,9 @@ def test_every_module_imports_only_the_packages_of_its_layer() -> None:
 
 def test_every_module_has_a_telling_name() -> None:
     modules = map(dotted, SOURCES)
-    assert [module for module in modules if any(VAGUE.search(part) for part in module.split("."))] == []
+    assert [
+        module for module in modules if any(VAGUE.search(part) for part in module.split("."))
+    ] == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -145,7 +159,11 @@ def test_the_functions_that_the_architecture_names_are_there() -> None:
     rows = re.findall(r"^\| [^|]+ \| `(mockserver/[\w/]+\.py)` \| `(\w+)` \|$", text, re.MULTILINE)
     assert len(rows) > 15
     sources = {str(path.relative_to(PACKAGE.parent)): source for path, source in SOURCES.items()}
-    assert [row for row in rows if not re.search(rf"^ *(async )?def {row[1]}\(", sources[row[0]], re.MULTILINE)] == []
+    assert [
+        row
+        for row in rows
+        if not re.search(rf"^ *(async )?def {row[1]}\(", sources[row[0]], re.MULTILINE)
+    ] == []
 
 
 def test_no_scripts_import_each_other_in_a_circle() -> None:
@@ -158,11 +176,14 @@ def test_no_scripts_import_each_other_in_a_circle() -> None:
 
 def test_a_circle_is_found_through_imports_for_type_checkers_and_inside_functions() -> None:
     sources = {
-        "mockserver.domain.money": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import cards",
+        "mockserver.domain.money": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from "
+        ". import cards",
         "mockserver.domain.cards": "def late():\n    from mockserver.domain.ids import Ids",
         "mockserver.domain.ids": "import mockserver.domain.money",
     }
-    found = {module: [name for _, name in imports(source, module)] for module, source in sources.items()}
+    found = {
+        module: [name for _, name in imports(source, module)] for module, source in sources.items()
+    }
     assert set(circle(found)) == set(sources)
     assert circle({**found, "mockserver.domain.ids": []}) == []
 
@@ -258,7 +279,9 @@ def test_a_package_of_others_is_found(module: str, source: str, found: list[str]
     assert foreign(source, module) == found
 
 
-@pytest.mark.parametrize("name", ["utils", "charge_helpers", "common", "session_manager", "handlers"])
+@pytest.mark.parametrize(
+    "name", ["utils", "charge_helpers", "common", "session_manager", "handlers"]
+)
 def test_a_vague_name_is_found(name: str) -> None:
     assert VAGUE.search(name)
 

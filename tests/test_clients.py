@@ -1,4 +1,5 @@
-"""The clients of other languages: each has a test of every situation of the contract, or its table says which it lacks.
+"""The clients of other languages: each has a test of every situation of the contract, or its table
+says which it lacks.
 
 ``clients/run`` runs them; here their sources and their table are read.
 """
@@ -19,7 +20,11 @@ SOURCES = {
 }
 """The files that hold the situations, by the folder of the client."""
 
-WITHOUT_A_TEST = {situation["name"] for situation in check.SITUATIONS if "runs" in situation or "others" in situation}
+WITHOUT_A_TEST = {
+    situation["name"]
+    for situation in check.SITUATIONS
+    if "runs" in situation or "others" in situation
+}
 
 
 def results() -> dict[str, dict[str, str]]:
@@ -29,7 +34,10 @@ def results() -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("name", check.CLIENTS)
 def test_a_client_has_a_test_of_each_situation_or_is_said_to_lack_it(name: str) -> None:
-    files = [check.FOLDER / check.CLIENTS[name].folder / path for path in SOURCES[check.CLIENTS[name].folder]]
+    files = [
+        check.FOLDER / check.CLIENTS[name].folder / path
+        for path in SOURCES[check.CLIENTS[name].folder]
+    ]
     text = check.slug("".join(path.read_text("utf-8") for path in files if path.exists()))
     wanted = {situation["name"] for situation in check.SITUATIONS} - WITHOUT_A_TEST
     lacks = {situation for situation in wanted if check.slug(situation) not in text}

@@ -1,4 +1,5 @@
-"""The documentation is run: every command prints what it says there, and its tables are those of the code."""
+"""The documentation is run: every command prints what it says there, and its tables are those of
+the code."""
 
 import re
 import subprocess
@@ -24,7 +25,9 @@ FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE
 @needs.program("curl")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
-def test_every_command_prints_what_the_pages_say(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_prints_what_the_pages_say(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(docs, "PYTHON", warm.python())
     assert docs.difference(page.read_text("utf-8")) == ""
 
@@ -34,7 +37,8 @@ def test_every_block_says_how_it_is_checked() -> None:
     unchecked = [
         found["language"]
         for found in FENCES.finditer(WRITTEN)
-        if found["language"] not in drawn and not re.match(r"<!-- (serve|run|file|shown): ", found["before"])
+        if found["language"] not in drawn
+        and not re.match(r"<!-- (serve|run|file|shown): ", found["before"])
     ]
     assert unchecked == []
     assert len(docs.BLOCK.findall(EVERYTHING)) >= 40
@@ -60,8 +64,13 @@ def test_every_table_is_what_the_code_prints(page: Path) -> None:
 
 
 def test_nothing_of_the_product_is_read_before_its_files_are_printed() -> None:
-    said = "import sys, tools.docs; print([name for name in sys.modules if name.startswith('mockserver')])"
-    done = subprocess.run([sys.executable, "-c", said], cwd=docs.ROOT, capture_output=True, text=True, check=True)
+    said = (
+        "import sys, tools.docs; print([name for name in sys.modules if "
+        "name.startswith('mockserver')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", said], cwd=docs.ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"
 
 
@@ -83,12 +92,17 @@ def test_no_text_of_a_row_ends_the_table_or_the_block_that_it_stands_in(name: st
 
 @pytest.mark.parametrize("path", derived.FILES)
 def test_every_file_that_is_printed_from_code_is_what_the_code_prints(path: str) -> None:
-    assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), "python -m tools.derived prints it"
+    assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), (
+        "python -m tools.derived prints it"
+    )
 
 
 def test_every_file_that_a_page_names_is_there() -> None:
     named = set(
-        re.findall(r"(?<!__admin/)(?<!payfurl[-/])\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w", EVERYTHING)
+        re.findall(
+            r"(?<!__admin/)(?<!payfurl[-/])\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w",
+            EVERYTHING,
+        )
     )
     assert len(named) > 50
     assert sorted(path for path in named if not (docs.ROOT / path).exists()) == []
@@ -111,7 +125,11 @@ def shown(language: str, text: str = EVERYTHING) -> list[str]:
 def test_recipes_set_only_variables_that_are_read() -> None:
     recipes = [yaml.safe_load(text) for text in shown("yaml")]
     compose, workflow = recipes[0]["services"], recipes[1]["jobs"]["test"]["services"]
-    pipeline = {name: text for name, text in recipes[2]["test"]["variables"].items() if name.startswith("MOCKSERVER_")}
+    pipeline = {
+        name: text
+        for name, text in recipes[2]["test"]["variables"].items()
+        if name.startswith("MOCKSERVER_")
+    }
     given = {**compose["mockserver"]["environment"], **workflow["mockserver"]["env"], **pipeline}
     assert len(given) >= 3
     assert unknown_variables(given) == []
@@ -120,7 +138,10 @@ def test_recipes_set_only_variables_that_are_read() -> None:
 
 def test_recipes_agree_with_the_image() -> None:
     compose, workflow, pipeline = (yaml.safe_load(text) for text in shown("yaml"))
-    assert pipeline["test"]["variables"]["PAYMENTS_URL"] == f"http://{pipeline['test']['services'][0]['alias']}:4111"
+    assert (
+        pipeline["test"]["variables"]["PAYMENTS_URL"]
+        == f"http://{pipeline['test']['services'][0]['alias']}:4111"
+    )
     image = (docs.ROOT / "Dockerfile").read_text("utf-8")
     assert re.search(r"^EXPOSE 4111 5001$", image, re.MULTILINE)
     assert compose["services"]["mockserver"]["ports"] == ["127.0.0.1:4111:4111"]
@@ -163,7 +184,9 @@ def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
     from tools import site
 
     shown = site.LINK.sub(site.link, TEXTS[page])
-    targets = {target.partition("#")[0] for _, target in site.LINK.findall(shown) if ":" not in target}
+    targets = {
+        target.partition("#")[0] for _, target in site.LINK.findall(shown) if ":" not in target
+    }
     there = {*site.TOP.values(), ""}
     assert [one for one in sorted(targets - there) if not (docs.ROOT / "docs" / one).exists()] == []
 
@@ -171,7 +194,10 @@ def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
 def test_the_check_script_sees_what_the_site_warns_of() -> None:
     [command] = re.findall(r"-m mkdocs build.*", (docs.ROOT / ".ci" / "run").read_text("utf-8"))
     assert "-q" not in command
-    assert yaml.load((docs.ROOT / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)["strict"] == "true"
+    assert (
+        yaml.load((docs.ROOT / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)["strict"]
+        == "true"
+    )
 
 
 def test_the_readme_is_short_and_leads_to_every_page() -> None:
@@ -180,6 +206,8 @@ def test_the_readme_is_short_and_leads_to_every_page() -> None:
 
 
 def test_every_picture_is_small_and_shown() -> None:
-    there = [path for path in (docs.ROOT / "docs" / "screenshots").iterdir() if path.suffix == ".png"]
+    there = [
+        path for path in (docs.ROOT / "docs" / "screenshots").iterdir() if path.suffix == ".png"
+    ]
     assert set(there) <= {target for page in docs.PAGES for target in links(page)}
     assert [path.name for path in there if path.stat().st_size > 150_000] == []

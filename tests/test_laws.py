@@ -48,23 +48,34 @@ def tree(path: Path) -> ast.Module:
     return parsed(path.read_text("utf-8"))
 
 
-def beyond(found: Mapping[str, set[str]], allowed: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
+def beyond(
+    found: Mapping[str, set[str]], allowed: Mapping[str, frozenset[str]]
+) -> dict[str, set[str]]:
     """What is found and not allowed, by module."""
-    return {module: left for module, names in found.items() if (left := names - allowed.get(module, frozenset()))}
+    return {
+        module: left
+        for module, names in found.items()
+        if (left := names - allowed.get(module, frozenset()))
+    }
 
 
 def functions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (one for one in statements(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (
+        one for one in statements(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def pauses(source: str) -> bool:
-    """Whether a module does work in steps, by whatever name: it has a generator that gives nothing, drives such work,
-    or lets the loop serve others."""
+    """Whether a module does work in steps, by whatever name: it has a generator that gives nothing,
+    drives such work, or lets the loop serve others."""
     for node in nodes(source):
         match node:
             case ast.ImportFrom(module="mockserver.domain.cooperative"):
                 return True
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="sleep"), args=[ast.Constant(value=0)]):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="asyncio"), attr="sleep"),
+                args=[ast.Constant(value=0)],
+            ):
                 return True
             case _:
                 pass
@@ -72,13 +83,18 @@ def pauses(source: str) -> bool:
 
 
 def gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function is a generator of nothing, and neither a context manager nor a part of a test session."""
+    """Whether a function is a generator of nothing, and neither a context manager nor a part of a
+    test session."""
     decorators = " ".join(ast.unparse(one) for one in function.decorator_list)
     if re.search(r"contextmanager|hookimpl|fixture", decorators):
         return False
     said = ast.unparse(function.returns) if function.returns else ""
-    inner = {id(node) for one in functions(function) if one is not function for node in ast.walk(one)}
-    yields = [node for node in ast.walk(function) if isinstance(node, ast.Yield) and id(node) not in inner]
+    inner = {
+        id(node) for one in functions(function) if one is not function for node in ast.walk(one)
+    }
+    yields = [
+        node for node in ast.walk(function) if isinstance(node, ast.Yield) and id(node) not in inner
+    ]
     nothing = any(one.value is None or ast.unparse(one.value) == "None" for one in yields)
     return nothing or bool(re.match(r"(Cooperative\b|(Generator|Iterator)\[None\b)", said))
 
@@ -105,26 +121,41 @@ def test_work_in_steps_is_known_by_what_it_does(source: str, does: bool) -> None
 
 
 def state(module: ast.Module) -> set[str]:
-    """Names of a module that its functions change: by ``global``, a method, an item, an attribute. What a cache of
-    ``functools`` remembers of a pure function is no state, and a decimal context adds numbers."""
+    """Names of a module that its functions change: by ``global``, a method, an item, an attribute.
+    What a cache of ``functools`` remembers of a pure function is no state, and a decimal context
+    adds numbers."""
     outer = {
         name.id
         for node in module.body
-        if isinstance(node, ast.Assign | ast.AnnAssign) and not ast.unparse(node.value or node).startswith("Context(")
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and not ast.unparse(node.value or node).startswith("Context(")
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         for name in ast.walk(target)
         if isinstance(name, ast.Name)
     }
     outer |= {
-        alias.asname or alias.name for node in module.body if isinstance(node, ast.ImportFrom) for alias in node.names
+        alias.asname or alias.name
+        for node in module.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
     }
-    return {name for function in functions(module) for name in _changed(function) & (outer - _local(function))}
+    return {
+        name
+        for function in functions(module)
+        for name in _changed(function) & (outer - _local(function))
+    }
 
 
 def _local(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    made = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return (given | made) - {name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names}
+    made = {
+        one.id
+        for one in ast.walk(function)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    return (given | made) - {
+        name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names
+    }
 
 
 def _changed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -133,7 +164,9 @@ def _changed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
         match node:
             case ast.Global(names=names):
                 found |= set(names)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in CHANGING:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if (
+                attr in CHANGING
+            ):
                 found.add(name)
             case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
                 found.add(name)
@@ -172,7 +205,9 @@ def test_what_promises_nothing_is_taken_in_known_versions() -> None:
     used = {
         name.split(".")[0]
         for path in MODULES
-        for _, name in imports(path.read_text("utf-8"), dotted(path), package=path.name == "__init__.py")
+        for _, name in imports(
+            path.read_text("utf-8"), dotted(path), package=path.name == "__init__.py"
+        )
         if INTERNALS.match(name) and not name.startswith("mockserver")
     }
     assert "uvicorn" in used

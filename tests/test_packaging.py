@@ -1,4 +1,5 @@
-"""What is shipped: the wheel holds every file of the product, and the image is made of what is there."""
+"""What is shipped: the wheel holds every file of the product, and the image is made of what is
+there."""
 
 import os
 import re
@@ -32,22 +33,41 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
 
 @pytest.mark.slow
 @needs.DEEP
-@pytest.mark.parametrize("words", [("uvx", "--from"), ("pipx", "run", "--spec")], ids=["uvx", "pipx"])
-def test_the_wheel_runs_by_the_name_of_the_distribution(words: tuple[str, ...], wheel: ZipFile, tmp_path: Path) -> None:
-    program = needs.find_program(words[0], os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    places = {name: str(tmp_path / name) for name in ("UV_CACHE_DIR", "UV_TOOL_DIR", "PIPX_HOME", "PIPX_BIN_DIR")}
+@pytest.mark.parametrize(
+    "words", [("uvx", "--from"), ("pipx", "run", "--spec")], ids=["uvx", "pipx"]
+)
+def test_the_wheel_runs_by_the_name_of_the_distribution(
+    words: tuple[str, ...], wheel: ZipFile, tmp_path: Path
+) -> None:
+    program = needs.find_program(
+        words[0], os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
+    places = {
+        name: str(tmp_path / name)
+        for name in ("UV_CACHE_DIR", "UV_TOOL_DIR", "PIPX_HOME", "PIPX_BIN_DIR")
+    }
     command = [program, *words[1:], str(wheel.filename), "payfurl-mockserver"]
     said = subprocess.run(
-        [*command, "version"], env={**os.environ, **places}, check=True, capture_output=True, text=True
+        [*command, "version"],
+        env={**os.environ, **places},
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert said.stdout.strip() == __version__
-    refused = subprocess.run([*command, "serv"], env={**os.environ, **places}, capture_output=True, text=True)
+    refused = subprocess.run(
+        [*command, "serv"], env={**os.environ, **places}, capture_output=True, text=True
+    )
     assert (refused.returncode, "No such command 'serv'" in refused.stderr) == (2, True)
 
 
 def files(folder: str) -> set[str]:
     """Every file below a folder of the checkout, by its path in it."""
-    found = (path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    found = (
+        path
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
     return {path.relative_to(ROOT / folder).as_posix() for path in found}
 
 
@@ -76,15 +96,30 @@ def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
     assert fields["Requires-Python"] == ">=3.11"
     assert fields.get_payload().startswith("# mockserver\n")
     points = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
-    assert "\nmockserver = mockserver.__main__:main\npayfurl-mockserver = mockserver.__main__:main\n" in points
+    assert (
+        "\nmockserver = mockserver.__main__:main\npayfurl-mockserver = mockserver.__main__:main\n"
+        in points
+    )
     assert "[pytest11]\nmockserver = mockserver.pytest_plugin" in points
 
 
 def test_the_image_copies_what_is_there_and_not_ignored() -> None:
-    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
-    copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", IMAGE, re.MULTILINE) for word in line.split()]
+    kept = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+        if line.startswith("!")
+    }
+    copied = [
+        word
+        for line in re.findall(r"^COPY (?!--from)(.*) \S+$", IMAGE, re.MULTILINE)
+        for word in line.split()
+    ]
     lock = "deploy/requirements.lock"
-    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios", "docs", lock} == set(copied) == kept
+    assert (
+        {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios", "docs", lock}
+        == set(copied)
+        == kept
+    )
     assert [word for word in copied if not (ROOT / word).exists()] == []
 
 
@@ -114,11 +149,20 @@ def test_the_image_runs_without_rights_and_stops_at_the_usual_signal() -> None:
     assert "USER 65532:65532" in lines
     assert "STOPSIGNAL SIGTERM" in lines
     assert lines[-1] == 'ENTRYPOINT ["mockserver"]'
-    assert any(line.startswith("HEALTHCHECK") and line.endswith('CMD ["mockserver", "healthcheck"]') for line in lines)
+    assert any(
+        line.startswith("HEALTHCHECK") and line.endswith('CMD ["mockserver", "healthcheck"]')
+        for line in lines
+    )
 
 
 def test_the_check_script_installs_as_the_image_does() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
-    for step in ("pip wheel", "--no-deps", "--wheel-dir", "pip install", "payfurl_mockserver-*.whl"):
+    for step in (
+        "pip wheel",
+        "--no-deps",
+        "--wheel-dir",
+        "pip install",
+        "payfurl_mockserver-*.whl",
+    ):
         assert step in IMAGE
         assert step in script

@@ -1,8 +1,8 @@
 """The recipes for CI, containers and test runners, run in a folder that has what they ask for.
 
-A Makefile with a naive shop stands for the reader's, `pip` finds everything installed, and a container is a process
-with the environment that its image and its recipe give it. Of Cypress, which downloads a browser of its own, the
-configuration is read.
+A Makefile with a naive shop stands for the reader's, `pip` finds everything installed, and a
+container is a process with the environment that its image and its recipe give it. Of Cypress, which
+downloads a browser of its own, the configuration is read.
 """
 
 import json
@@ -29,14 +29,17 @@ from tools import docs
 
 RUN, CONTAINERS = (TEXTS[docs.ROOT / "docs" / name] for name in ("run.md", "containers.md"))
 GITHUB, GITLAB = (yaml.safe_load(text) for text in shown("yml", RUN))
-COMPOSE, GITHUB_SERVICE, GITLAB_SERVICE = (yaml.safe_load(text) for text in shown("yaml", CONTAINERS))
+COMPOSE, GITHUB_SERVICE, GITLAB_SERVICE = (
+    yaml.safe_load(text) for text in shown("yaml", CONTAINERS)
+)
 VITEST, PLAYWRIGHT, CYPRESS = shown("js", RUN)
 READ = {
     "Python": (
         f"{sys.executable} -m pip install --quiet --target libraries testcontainers",
         f"{sys.executable} recipe",
         shown("python", CONTAINERS)[0]
-        + "    from urllib.request import urlopen\n    print(urlopen(url + '/readyz').read().decode())\n",
+        + "    from urllib.request import urlopen\n    print(urlopen(url + "
+        "'/readyz').read().decode())\n",
     ),
     "Node": (
         "npm install --no-audit --no-fund --silent --ignore-scripts --prefix . testcontainers@11",
@@ -48,7 +51,9 @@ READ = {
 """What installs Testcontainers, what runs a recipe, and the recipe with a look at the sandbox."""
 NODE = docs.ROOT / "clients" / "node"
 SCRIPTS = {
-    "GitHub Actions": [step["run"] for step in GITHUB["jobs"]["checkout"]["steps"] if "run" in step],
+    "GitHub Actions": [
+        step["run"] for step in GITHUB["jobs"]["checkout"]["steps"] if "run" in step
+    ],
     "GitLab": GITLAB["checkout"]["script"],
 }
 MAKEFILE = """
@@ -97,16 +102,24 @@ def done(project: Path, command: str, **given: str) -> subprocess.CompletedProce
     """A command of a recipe, as a runner of CI gives it to the shell."""
     words = ["bash", "-e", "-c", command]
     environ = environment(project, given)
-    return subprocess.run(words, cwd=project, env=environ, capture_output=True, text=True, timeout=180)
+    return subprocess.run(
+        words, cwd=project, env=environ, capture_output=True, text=True, timeout=180
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 @pytest.mark.parametrize(
     ("paid", "scenario", "finding"),
-    [("20", "", ""), ("30", "", "amount-differs"), ("40", "--scenario charged-but-unanswered", "double-charge")],
+    [
+        ("20", "", ""),
+        ("30", "", "amount-differs"),
+        ("40", "--scenario charged-but-unanswered", "double-charge"),
+    ],
 )
-def test_a_job_shows_what_its_shop_did_wrong(name: str, paid: str, scenario: str, finding: str, project: Path) -> None:
+def test_a_job_shows_what_its_shop_did_wrong(
+    name: str, paid: str, scenario: str, finding: str, project: Path
+) -> None:
     *others, last = SCRIPTS[name]
     assert others
     for command in others:
@@ -133,10 +146,18 @@ def free_port() -> int:
 
 @contextmanager
 def container(project: Path, given: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """A process with the environment of a container of the image; the variables by which it is found."""
+    """A process with the environment of a container of the image; the variables by which it is
+    found."""
     of_image = dict(re.findall(r"(MOCKSERVER_\w+)=(\S+)", IMAGE))
-    own = {"HOST": "127.0.0.1", "PORT": str(free_port()), "SCENARIO": str(project), "DATA_DIR": str(project / "data")}
-    environ = environment(project, {**of_image, **given, **{f"MOCKSERVER_{name}": text for name, text in own.items()}})
+    own = {
+        "HOST": "127.0.0.1",
+        "PORT": str(free_port()),
+        "SCENARIO": str(project),
+        "DATA_DIR": str(project / "data"),
+    }
+    environ = environment(
+        project, {**of_image, **given, **{f"MOCKSERVER_{name}": text for name, text in own.items()}}
+    )
     process = subprocess.Popen(["mockserver"], cwd=project, env=environ, stdout=subprocess.DEVNULL)
     try:
         yield environ
@@ -167,7 +188,9 @@ GIVEN: Mapping[str, tuple[Mapping[str, str], Mapping[str, str], str]] = {
 def test_a_shop_reaches_the_sandbox_in_the_container_beside_it(name: str, project: Path) -> None:
     sandbox, shop, command = GIVEN[name]
     check = " ".join(COMPOSE["services"]["mockserver"]["healthcheck"]["test"][1:])
-    with container(project, {key: text for key, text in sandbox.items() if key.startswith("MOCKSERVER_")}) as environ:
+    with container(
+        project, {key: text for key, text in sandbox.items() if key.startswith("MOCKSERVER_")}
+    ) as environ:
         port = environ["MOCKSERVER_PORT"]
         ready = done(project, f"{check} --within 20", MOCKSERVER_PORT=port)
         assert ready.returncode == 0, ready.stderr
@@ -177,7 +200,8 @@ def test_a_shop_reaches_the_sandbox_in_the_container_beside_it(name: str, projec
         tested = done(project, local.sub(f"//127.0.0.1:{port}", command), **variables)
         assert tested.returncode == 0, tested.stderr
         named = httpx.get(
-            f"http://127.0.0.1:{port}/charge", headers={"host": "mockserver:4111", "x-secretkey": key_of(name)}
+            f"http://127.0.0.1:{port}/charge",
+            headers={"host": "mockserver:4111", "x-secretkey": key_of(name)},
         )
         assert named.json()["count"] == 1
     assert done(project, check, MOCKSERVER_PORT=port).returncode == 5
@@ -191,7 +215,8 @@ def key_of(name: str) -> str:
 
 @pytest.fixture
 def node_project(project: Path) -> Path:
-    """The same for Node, with the packages that the client's own tests use, and the shop of tests/e2e."""
+    """The same for Node, with the packages that the client's own tests use, and the shop of
+    tests/e2e."""
     needs.find_program("npx")
     if not (NODE / "node_modules").exists():
         pytest.skip("needs node_modules, which clients/run installs")
@@ -223,13 +248,16 @@ def test_vitest_has_one_server_for_all_workers(node_project: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("amount", "code"), [("20.00", 0), ("0", 1)])
-def test_playwright_starts_server_and_shop_and_stops_them(amount: str, code: int, node_project: Path) -> None:
+def test_playwright_starts_server_and_shop_and_stops_them(
+    amount: str, code: int, node_project: Path
+) -> None:
     ports = {"4111": str(free_port()), "3000": str(free_port())}
     config = re.sub("4111|3000", lambda found: ports[found[0]], PLAYWRIGHT)
     (node_project / "playwright.config.mjs").write_text(config)
     (node_project / "pays.spec.mjs").write_text(
         'import { expect, test } from "@playwright/test";\ntest("pays", async ({ request }) => {'
-        f'\n  expect(await (await request.get("/orders/order-1?amount={amount}")).text()).toBe("paid\\n");\n}});\n'
+        f"\n  expect(await (await "
+        f'request.get("/orders/order-1?amount={amount}")).text()).toBe("paid\\n");\n}});\n'
     )
     found = done(node_project, "npx playwright test --reporter=line")
     assert found.returncode == code, found.stdout + found.stderr
@@ -271,7 +299,11 @@ def test_testcontainers_starts_and_stops_the_sandbox(name: str, project: Path) -
         pytest.skip("needs Testcontainers, which cannot be installed")
     (project / "recipe").write_text(text)
     with engine() as (address, its):
-        given = {"DOCKER_HOST": address, "DOCKER_CONFIG": str(project), "TESTCONTAINERS_RYUK_DISABLED": "true"}
+        given = {
+            "DOCKER_HOST": address,
+            "DOCKER_CONFIG": str(project),
+            "TESTCONTAINERS_RYUK_DISABLED": "true",
+        }
         paths = os.pathsep.join([str(project / "libraries"), str(docs.ROOT)])
         found = done(project, command, **given, PYTHONPATH=paths)
         assert (found.returncode, its.strange) == (0, []), found.stderr

@@ -9,7 +9,16 @@ import pytest
 from tools import release
 
 PAGE = "docs/publishing.md"
-PLACES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "clients", "mockserver", "scenarios", "deploy")
+PLACES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs",
+    "clients",
+    "mockserver",
+    "scenarios",
+    "deploy",
+)
 TEXT = re.compile(r"\.(?:md|py|mjs|js|html|php|java|cs|csproj|xml|yaml|yml|json|csv)")
 """The endings of files that users read."""
 
@@ -23,7 +32,8 @@ BY_NAME = re.compile(
 """Words that have a package installed by its name, from an index."""
 
 UNTIL_THEN = re.compile(
-    r"not on (?:PyPI|npm|Packagist|Maven|NuGet)|no package on|in no index|/path/to/mockserver|vendor/[^\s]*\.whl"
+    r"not on (?:PyPI|npm|Packagist|Maven|NuGet)|no package on|in no "
+    r"index|/path/to/mockserver|vendor/[^\s]*\.whl"
     r"|your-organisation|your-registry"
 )
 """Words that are right as long as no index has the packages."""
@@ -34,7 +44,9 @@ def test_every_package_has_the_same_version() -> None:
 
 
 @pytest.mark.parametrize("name", release.VERSIONS)
-def test_a_package_of_another_version_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_of_another_version_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(release, "__version__", "9.9.9")
     monkeypatch.setattr(release, "VERSIONS", {name: release.VERSIONS[name]})
     with pytest.raises(release.NotFit, match=f"{name}: got version .*, wanted 9.9.9"):
@@ -52,23 +64,31 @@ def test_a_command_that_fails_is_shown_with_what_it_said() -> None:
 
 
 def texts() -> Mapping[str, str]:
-    """What users read: pages, messages, clients, what is written for them; without the page on releases itself."""
+    """What users read: pages, messages, clients, what is written for them; without the page on
+    releases itself."""
     files = list[Path]()
     for place in PLACES:
         named = release.ROOT / place
         files += named.rglob("*") if named.is_dir() else [named]
     kept = {
-        str(file.relative_to(release.ROOT)): file for file in files if TEXT.fullmatch(file.suffix) and file.is_file()
+        str(file.relative_to(release.ROOT)): file
+        for file in files
+        if TEXT.fullmatch(file.suffix) and file.is_file()
     }
     return {
         name: file.read_text("utf-8")
         for name, file in kept.items()
-        if name != PAGE and not {"node_modules", "vendor", "build", "package-lock.json"} & set(Path(name).parts)
+        if name != PAGE
+        and not {"node_modules", "vendor", "build", "package-lock.json"} & set(Path(name).parts)
     }
 
 
 def test_nothing_has_a_package_installed_that_no_index_has() -> None:
-    found = {name: said[0] for name, text in texts().items() if (said := BY_NAME.search(text)) is not None}
+    found = {
+        name: said[0]
+        for name, text in texts().items()
+        if (said := BY_NAME.search(text)) is not None
+    }
     assert found == {}
 
 
@@ -107,4 +127,6 @@ def test_words_that_name_a_file_or_a_folder_are_right(words: str) -> None:
 def test_the_page_lists_every_place_that_changes_on_the_day_of_the_release() -> None:
     page = (release.ROOT / PAGE).read_text("utf-8")
     listed = re.findall(r"^ *\| `([\w./-]+)` \|", page, re.MULTILINE)
-    assert sorted(listed) == sorted(name for name, text in texts().items() if UNTIL_THEN.search(text))
+    assert sorted(listed) == sorted(
+        name for name, text in texts().items() if UNTIL_THEN.search(text)
+    )

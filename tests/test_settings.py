@@ -1,11 +1,19 @@
-"""The settings table: precedence, every reader's accepting and refusing case, and what a refusal says."""
+"""The settings table: precedence, every reader's accepting and refusing case, and what a refusal
+says."""
 
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from mockserver.settings import SETTINGS, Settings, SettingsError, data_directory, resolve, unknown_variables
+from mockserver.settings import (
+    SETTINGS,
+    Settings,
+    SettingsError,
+    data_directory,
+    resolve,
+    unknown_variables,
+)
 
 ROWS = {setting.name: setting for setting in SETTINGS}
 
@@ -105,7 +113,9 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         ("log_level", "quiet"),
     ],
 )
-def test_a_bad_value_is_refused_naming_where_it_stood_and_what_is_allowed(name: str, text: str) -> None:
+def test_a_bad_value_is_refused_naming_where_it_stood_and_what_is_allowed(
+    name: str, text: str
+) -> None:
     row = ROWS[name]
     with pytest.raises(SettingsError) as refused:
         Settings.load({}, {row.variable: text})
@@ -117,7 +127,9 @@ def test_a_bad_value_is_refused_naming_where_it_stood_and_what_is_allowed(name: 
 
 
 def test_a_refusal_names_the_nearest_choice() -> None:
-    with pytest.raises(SettingsError, match=r"^--profile: got 'sdkk', allowed: documented or sdk; nearest: sdk$"):
+    with pytest.raises(
+        SettingsError, match=r"^--profile: got 'sdkk', allowed: documented or sdk; nearest: sdk$"
+    ):
         Settings.load({"profile": "sdkk"}, {})
 
 
@@ -134,7 +146,10 @@ def test_an_injected_service_link_is_explained() -> None:
 
 def test_flag_beats_environment_beats_default() -> None:
     environ = {"MOCKSERVER_PORT": "5000", "MOCKSERVER_SEED": "9", "MOCKSERVER_PROFILE": ""}
-    chosen = {each.setting.name: each for each in resolve({"port": "6000", "seed": None, "scenario": ()}, environ)}
+    chosen = {
+        each.setting.name: each
+        for each in resolve({"port": "6000", "seed": None, "scenario": ()}, environ)
+    }
     assert (chosen["port"].value, chosen["port"].source) == (6000, "flag")
     assert (chosen["seed"].value, chosen["seed"].source) == (9, "environment")
     assert (chosen["profile"].value, chosen["profile"].source) == ("documented", "default")
@@ -142,7 +157,9 @@ def test_flag_beats_environment_beats_default() -> None:
 
 
 def test_switches_given_as_flags() -> None:
-    settings = Settings.load({"watch": True, "test_values": True, "strict": False}, {"MOCKSERVER_STRICT": "true"})
+    settings = Settings.load(
+        {"watch": True, "test_values": True, "strict": False}, {"MOCKSERVER_STRICT": "true"}
+    )
     assert (settings.watch, settings.test_values, settings.strict) == (True, False, True)
 
 
@@ -176,7 +193,10 @@ def test_a_list_of_nothing_is_refused_and_an_empty_variable_is_not_given(name: s
 
 
 def test_overrides_are_parted_into_settings_and_the_rest() -> None:
-    assert Settings(port=1).override({"seed": 7, "log": print}) == (Settings(port=1, seed=7), {"log": print})
+    assert Settings(port=1).override({"seed": 7, "log": print}) == (
+        Settings(port=1, seed=7),
+        {"log": print},
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +221,9 @@ def test_values_are_shown_and_secrets_are_not(name: str, value: object, shown: s
 
 def test_a_mistyped_variable_is_reported_with_the_nearest() -> None:
     environ = {"MOCKSERVER_PROT": "1", "MOCKSERVER_PORT": "1", "HOME": "/root"}
-    assert unknown_variables(environ) == ["MOCKSERVER_PROT is not a known variable; nearest: MOCKSERVER_PORT"]
+    assert unknown_variables(environ) == [
+        "MOCKSERVER_PROT is not a known variable; nearest: MOCKSERVER_PORT"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +235,9 @@ def test_a_mistyped_variable_is_reported_with_the_nearest() -> None:
         ("win32", {"LOCALAPPDATA": "/local"}, Path("/local/mockserver")),
     ],
 )
-def test_data_directory_of_each_platform(platform: str, environ: dict[str, str], expected: Path) -> None:
+def test_data_directory_of_each_platform(
+    platform: str, environ: dict[str, str], expected: Path
+) -> None:
     assert data_directory(Settings(), environ, platform) == expected
     assert data_directory(Settings(data_dir="/mine"), environ, platform) == Path("/mine")
 
@@ -234,7 +258,9 @@ def test_addresses_that_only_this_machine_reaches(host: str) -> None:
         ("pay.example.test", "http://pay.example.test:4111"),
     ],
 )
-def test_the_address_that_is_given_to_others_is_one_that_can_be_opened(host: str, near: str) -> None:
+def test_the_address_that_is_given_to_others_is_one_that_can_be_opened(
+    host: str, near: str
+) -> None:
     assert Settings(host=host).url == near
     assert Settings(host=host, public_url="https://pay.example/").url == "https://pay.example"
 

@@ -63,4 +63,7 @@ def test_what_it_does_not_name_may_not(reason: str) -> None:
 
 
 def test_a_readme_that_names_nothing_allows_nothing() -> None:
-    assert (named("# mockserver\n"), unnamed({"needs the program curl": 1}, "")) == (set(), ["needs the program curl"])
+    assert (named("# mockserver\n"), unnamed({"needs the program curl": 1}, "")) == (
+        set(),
+        ["needs the program curl"],
+    )

@@ -1,4 +1,5 @@
-"""Every source that the code names is a place in the repository: a page, its section, and the row or number there."""
+"""Every source that the code names is a place in the repository: a page, its section, and the row
+or number there."""
 
 import ast
 import csv
@@ -14,7 +15,10 @@ from mockserver.assumptions import ROWS
 from tools.imports import MODULES, PACKAGE, nodes, parsed, statements
 
 ROOT = PACKAGE.parent
-SPEC = {"service document": "docs/spec/service.md", "published facts": "docs/spec/published-facts.md"}
+SPEC = {
+    "service document": "docs/spec/service.md",
+    "published facts": "docs/spec/published-facts.md",
+}
 """What tables and sentences call the two pages of facts."""
 SENTENCE = re.compile(r"\bSources?:\s+(.*?)(?:\.\s+(?=[A-Z`])|\.?$)")
 SHORT = re.compile(rf"\b({'|'.join(SPEC)}), ([^;()\"]+)")
@@ -38,10 +42,17 @@ GONE = re.compile(r"\b(control|findings|explore|store) document\b")
 
 @cache
 def sections(page: str) -> dict[str, str]:
-    """The text below each heading of a page, by its words in small letters; that of the page by ``""``."""
+    """The text below each heading of a page, by its words in small letters; that of the page by
+    ``""``."""
     text = (ROOT / page).read_text("utf-8")
     parts = re.split(r"^#+ (.+)$", text, flags=re.MULTILINE)
-    return {"": text, **{name.strip("`").lower(): body for name, body in zip(parts[1::2], parts[2::2], strict=True)}}
+    return {
+        "": text,
+        **{
+            name.strip("`").lower(): body
+            for name, body in zip(parts[1::2], parts[2::2], strict=True)
+        },
+    }
 
 
 def section_of(page: str, name: str) -> str | None:
@@ -49,7 +60,9 @@ def section_of(page: str, name: str) -> str | None:
     below = sections(page)
     if name.lower() in below:
         return name.lower()
-    return next((one for one in below if re.match(r"[\d.]+$", name) and one.startswith(f"{name} ")), None)
+    return next(
+        (one for one in below if re.match(r"[\d.]+$", name) and one.startswith(f"{name} ")), None
+    )
 
 
 def numbers(text: str) -> list[int]:
@@ -58,11 +71,14 @@ def numbers(text: str) -> list[int]:
 
 
 def unresolved(page: str, places: str) -> list[str]:
-    """The places that ``page`` does not have; what follows a colon or stands in brackets is a remark."""
+    """The places that ``page`` does not have; what follows a colon or stands in brackets is a
+    remark."""
     if not (ROOT / page).is_file():
         return [page]
     now, missing = "", []
-    for piece in re.split(r",? and (?=\d)|, (?:and )?", re.sub(r"\([^()]*\)", "", places).split(":")[0].strip()):
+    for piece in re.split(
+        r",? and (?=\d)|, (?:and )?", re.sub(r"\([^()]*\)", "", places).split(":")[0].strip()
+    ):
         place = piece.strip().strip("`.")
         for one in [place] if section_of(page, place) else re.split(r" and | / ", place):
             found, now = resolve(page, now, one)
@@ -77,10 +93,13 @@ def resolve(page: str, now: str, place: str) -> tuple[bool, str]:
     if rows := re.match(r"(?:([\d.]+) )?(row|rule)s? (\d[\d-]*)", place):
         now = (section_of(page, rows[1]) or now) if rows[1] else now
         line = r"^\| {}[ab]? \|" if rows[2] == "row" else r"^{}\. "
-        return all(re.search(line.format(n), sections(page)[now], re.MULTILINE) for n in numbers(rows[3])), now
+        return all(
+            re.search(line.format(n), sections(page)[now], re.MULTILINE) for n in numbers(rows[3])
+        ), now
     if re.fullmatch(r"\d[\d-]*", place):
         return all(
-            re.search(rf"^({n}\.|\| {n}[ab]? \|) ", sections(page)[now], re.MULTILINE) for n in numbers(place)
+            re.search(rf"^({n}\.|\| {n}[ab]? \|) ", sections(page)[now], re.MULTILINE)
+            for n in numbers(place)
         ), now
     if number := re.match(r"\d[\d.]* ", place):
         return section_of(page, number[0].strip()) is not None, now
@@ -95,7 +114,9 @@ def bad_sentence(sentence: str) -> list[str]:
             page = found[1]
             missing += unresolved(page, clause[found.end() :])
             missing += [
-                f"{page}: {code}" for code in re.findall(r"``([^`:]+)[^`]*``", clause) if code not in sections(page)[""]
+                f"{page}: {code}"
+                for code in re.findall(r"``([^`:]+)[^`]*``", clause)
+                if code not in sections(page)[""]
             ]
         elif clause.startswith("assumption"):
             names = re.findall(r"``([\w.*]+)``", clause)
@@ -112,7 +133,9 @@ def docstrings() -> Iterator[tuple[Path, str]]:
         for node in statements(parsed(path.read_text("utf-8"))):
             match node:
                 case ast.Expr(value=ast.Constant(value=str(text))):
-                    yield from ((path, " ".join(paragraph.split())) for paragraph in text.split("\n\n"))
+                    yield from (
+                        (path, " ".join(paragraph.split())) for paragraph in text.split("\n\n")
+                    )
                 case _:
                     pass
 
@@ -125,7 +148,11 @@ def test_every_source_of_a_docstring_is_in_the_repository() -> None:
 
 
 def test_every_fact_that_a_sentence_or_a_table_names_is_in_the_repository() -> None:
-    tables = [(path, row) for path in PACKAGE.rglob("*.csv") for row in csv.reader(path.open(encoding="utf-8"))]
+    tables = [
+        (path, row)
+        for path in PACKAGE.rglob("*.csv")
+        for row in csv.reader(path.open(encoding="utf-8"))
+    ]
     cells = [(path, cell) for path, row in tables for cell in row]
     constants = [
         (path, node.value)
@@ -139,7 +166,11 @@ def test_every_fact_that_a_sentence_or_a_table_names_is_in_the_repository() -> N
         for name, places in SHORT.findall(" ".join(text.split()))
     ]
     assert len(found) > 100
-    wrong = {str(path): missing for path, name, places in found if (missing := unresolved(SPEC[name], places))}
+    wrong = {
+        str(path): missing
+        for path, name, places in found
+        if (missing := unresolved(SPEC[name], places))
+    }
     assert wrong == {}
 
 

@@ -1,8 +1,8 @@
 """Python that begins with everything imported: what takes most of the time of a short process.
 
-Each is a process of its own, with the folder, the environment and the streams of what starts it, forked from one that
-has imported everything and checked a scenario. What such a process starts by ``sys.executable`` is forked from it in
-turn.
+Each is a process of its own, with the folder, the environment and the streams of what starts it,
+forked from one that has imported everything and checked a scenario. What such a process starts by
+``sys.executable`` is forked from it in turn.
 """
 
 import atexit
@@ -38,13 +38,21 @@ from mockserver.cli import main
 
 _PYTHON = sys.executable
 ROOT = Path(__file__).resolve().parents[1]
-_OTHERS = ("certifi", "encodings.idna", "httpcore", "pdb", "unittest", "uvicorn.loops.uvloop", "xml.etree.ElementTree")
+_OTHERS = (
+    "certifi",
+    "encodings.idna",
+    "httpcore",
+    "pdb",
+    "unittest",
+    "uvicorn.loops.uvloop",
+    "xml.etree.ElementTree",
+)
 """What is imported when it is first asked for."""
 
 
 def python() -> list[str]:
-    """The command that stands for ``python`` before ``-m module args`` or ``file.py args``; Python itself where
-    processes cannot be watched."""
+    """The command that stands for ``python`` before ``-m module args`` or ``file.py args``; Python
+    itself where processes cannot be watched."""
     if not hasattr(os, "pidfd_open"):
         return [_PYTHON]
     return _client(_address())
@@ -70,9 +78,11 @@ def workers(count: int) -> list[str]:
 
 
 def started(module: str, *args: str, **how: Any) -> subprocess.Popen[Any]:
-    """``python -m module args``, ``how`` as for ``subprocess.Popen``. Its id is that of a process that ends as it ends,
-    and hands its signals on."""
-    return subprocess.Popen([*python(), "-m", module, *args], **{"stdin": subprocess.DEVNULL, **how})
+    """``python -m module args``, ``how`` as for ``subprocess.Popen``. Its id is that of a process
+    that ends as it ends, and hands its signals on."""
+    return subprocess.Popen(
+        [*python(), "-m", module, *args], **{"stdin": subprocess.DEVNULL, **how}
+    )
 
 
 @cache
@@ -142,12 +152,13 @@ def _listen(address: str) -> None:
 
 
 def _use_everything() -> None:
-    """Import the product and pytest, and check a scenario, by which most of what is made at its first use is made."""
+    """Import the product and pytest, and check a scenario, by which most of what is made at its
+    first use is made."""
     ours = (found.name for found in walk_packages(mockserver.__path__, "mockserver."))
     theirs = (f"_pytest.{name}" for name in default_plugins)
     for name in (*ours, *theirs, *_OTHERS):
-        # pytest imports its plugins itself, ``-m`` its module; OpenTelemetry, which MCP has too, reads the environment
-        # when imported.
+        # pytest imports its plugins itself, ``-m`` its module; OpenTelemetry, which MCP has too,
+        # reads the environment when imported.
         if not re.search(r"\.(__main__|pytest_\w+|tracing)$|\.mcp\.", name):
             import_module(name)
     checked = CliRunner().invoke(main, ["check", "declines-by-reason"])
@@ -165,7 +176,12 @@ def _begun_on(line: socket.socket, address: str) -> _Running | None:
     pid = os.fork()
     if pid == 0:
         args, folder, environ = marshal.loads(asked)
-        _become(folder, {os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()}, streams, address)
+        _become(
+            folder,
+            {os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()},
+            streams,
+            address,
+        )
         _run(args)
     for stream in streams:
         os.close(stream)
@@ -192,9 +208,9 @@ def _become(folder: str, environ: Mapping[str, str], streams: Sequence[int], add
 
 
 def _run(args: Sequence[str]) -> NoReturn:
-    """Run a module, a file, or a program behind ``-c``, and end as Python does, but leave it to the system to free what
-    is imported: Python takes it apart piece by piece, in a copy of every page, which takes 50 ms, twice what a short
-    command does."""
+    """Run a module, a file, or a program behind ``-c``, and end as Python does, but leave it to the
+    system to free what is imported: Python takes it apart piece by piece, in a copy of every page,
+    which takes 50 ms, twice what a short command does."""
     code: object = 0
     try:
         sys.argv = list(args)
@@ -214,7 +230,8 @@ def _run(args: Sequence[str]) -> NoReturn:
         sys.excepthook(type(failure), failure, failure.__traceback__)
         code = failure
     finally:
-        # What Python does first when it ends: threads finish, and what was to be done at the end is done.
+        # What Python does first when it ends: threads finish, and what was to be done at the end is
+        # done.
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):

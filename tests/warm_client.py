@@ -1,9 +1,9 @@
-"""``python -I -S warm_client.py socket -m module args``: asks the process of ``tests.warm`` behind the socket to run a
-module, and ends as it ends. So do ``file.py args``, ``-c program`` and ``-u -c program``, as execnet starts its
-workers; anything else is given to Python itself.
+"""``python -I -S warm_client.py socket -m module args``: asks the process of ``tests.warm`` behind
+the socket to run a module, and ends as it ends. So do ``file.py args``, ``-c program`` and ``-u -c
+program``, as execnet starts its workers; anything else is given to Python itself.
 
-Tests start thousands of these, and to import ``socket`` and ``signal`` takes as long as all else that one does: it uses
-what stands below them.
+Tests start thousands of these, and to import ``socket`` and ``signal`` takes as long as all else
+that one does: it uses what stands below them.
 """
 
 import marshal

@@ -1,4 +1,5 @@
-"""Files of the product that are printed from its code, so that the server reads them and does not load that code.
+"""Files of the product that are printed from its code, so that the server reads them and does not
+load that code.
 
 python -m tools.derived           write them; so does python -m tools.docs
 python -m tools.derived FILE      write that one alone
@@ -35,7 +36,8 @@ _MARKS: Mapping[Any, str] = {Decimal: "#", int: "#", bool: "?"}
 
 
 def requests() -> str:
-    """The fields of the requests that rules may name: of each operation, and of each field that has some of its own."""
+    """The fields of the requests that rules may name: of each operation, and of each field that has
+    some of its own."""
     from mockserver.web.routes import FORM_ROUTES, ROUTES
 
     tops: dict[str, dict[str, str]] = {op: {} for op in OPERATIONS}
@@ -54,7 +56,9 @@ def requests() -> str:
             if model is not None:
                 gather(model, tops[row.op])
     paragraphs = (tops, dict(sorted(parts.items())))
-    return "\n".join("".join(_line(name, words.values()) for name, words in one.items()) for one in paragraphs)
+    return "\n".join(
+        "".join(_line(name, words.values()) for name, words in one.items()) for one in paragraphs
+    )
 
 
 def calls() -> str:
@@ -73,7 +77,9 @@ def _mark(annotation: Any, inner: type[Body] | None) -> str:
     many = "[]" if list in origins else "*" if dict in origins else ""
     if chosen is not None:
         return f"{many}!{chosen.__module__.removeprefix('mockserver.domain.')}.{chosen.__name__}"
-    return many or next((mark for kind, mark in _MARKS.items() if inner is None and kind in parts), "")
+    return many or next(
+        (mark for kind, mark in _MARKS.items() if inner is None and kind in parts), ""
+    )
 
 
 def _enum_of(annotation: Any) -> type[Enum] | None:
@@ -133,22 +139,31 @@ def examples() -> str:
 
 
 async def _asked(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """The examples of rows and their answers, by call: in a sandbox with one paid order, whose webhook has come, and a
-    scenario; what an import put aside, and another sandbox, are there too."""
+    """The examples of rows and their answers, by call: in a sandbox with one paid order, whose
+    webhook has come, and a scenario; what an import put aside, and another sandbox, are there
+    too."""
     app = create_app(seed=1, clock="2031-03-01T00:00:00Z")
     key = {"x-secretkey": "sk_demo"}
     transport = ASGITransport(app=app)
-    async with AsyncClient(transport=transport, base_url="http://127.0.0.1:4111", headers=key) as client:
+    async with AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:4111", headers=key
+    ) as client:
         exported = (await client.get("/__admin/state")).json()
         await client.put("/__admin/state", params={"undo": "true"}, json=exported)
-        await client.put("/__admin/scenarios", content=FIRST, headers={"content-type": "application/yaml"})
+        await client.put(
+            "/__admin/scenarios", content=FIRST, headers={"content-type": "application/yaml"}
+        )
         charge = (await client.post("/charge/card", json=ORDER)).json()
         await client.post("/__admin/clock/advance", json={"by": "1s"})
         webhook = (await client.get("/__admin/webhooks")).json()["webhooks"][0]
         other = (await client.get("/__admin/sandbox", headers={"x-secretkey": "sk_other"})).json()
-        await client.post("/charge/card", json={**ORDER, "amount": 5}, headers={"x-secretkey": "sk_other"})
+        await client.post(
+            "/charge/card", json={**ORDER, "amount": 5}, headers={"x-secretkey": "sk_other"}
+        )
         names = {"$charge": charge["chargeId"], "$webhook": webhook["id"], "$other": other["id"]}
-        return {f"{row.method} {row.path}": await _example(client, row, names, exported) for row in rows}
+        return {
+            f"{row.method} {row.path}": await _example(client, row, names, exported) for row in rows
+        }
 
 
 async def _example(
@@ -159,8 +174,14 @@ async def _example(
     body = row.example.get("body")
     path = row.path.format(**given)
     query = {name: value for name, value in given.items() if f"{{{name}}}" not in row.path}
-    sent = {"content": json.dumps(exported if body == "$exported" else body)} if body is not None else {}
-    answer = await client.request(row.method, path, params=query, headers={"content-type": "application/json"}, **sent)
+    sent = (
+        {"content": json.dumps(exported if body == "$exported" else body)}
+        if body is not None
+        else {}
+    )
+    answer = await client.request(
+        row.method, path, params=query, headers={"content-type": "application/json"}, **sent
+    )
     if answer.status_code != row.success:
         raise ValueError(f"{row.method} {path}: {answer.status_code} {answer.text}")
     shown = answer.json() if row.media == "application/json" else answer.text
@@ -204,14 +225,17 @@ FILES: Mapping[str, Callable[[], str]] = {
 
 
 def write() -> None:
-    """Write every file, each in a process of its own: the code that prints one reads those before it, once."""
+    """Write every file, each in a process of its own: the code that prints one reads those before
+    it, once."""
     for path in FILES:
         subprocess.run([sys.executable, "-m", "tools.derived", path], check=True)
 
 
 def main() -> None:
     """Write what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("file", nargs="?", choices=FILES, metavar="FILE")
     path = parser.parse_args().file
     if path is None:

@@ -1,16 +1,20 @@
-"""Keeps README.md and docs/*.md true: runs what they show, rewrites what was printed, and prints the tables.
+"""Keeps README.md and docs/*.md true: runs what they show, rewrites what was printed, and prints
+the tables.
 
     python -m tools.docs                     rewrite them, which takes minutes
-    python -m tools.docs --tables            print the tables alone, in seconds: enough after most changes of the code
+    python -m tools.docs --tables            print the tables alone, in seconds: enough after most
+                                             changes of the code
     python -m tools.docs docs/explore.md     rewrite that page alone
-    python -m tools.docs --check             say what would change; exit code 1 when anything would
+    python -m tools.docs --check             say what would change; exit code 1 when anything does
 
 A comment right before a fenced block says what the block is:
 
-    <!-- serve: demo -->            a `mockserver ...` line: started on a free port, in the session called demo
-    <!-- run: demo -->              commands after `$ ` with what they print, run by one shell of that session
+    <!-- serve: demo -->            a `mockserver ...` line: started on a free port, in the session
+                                    called demo
+    <!-- run: demo -->              commands after `$ ` with what they print, run by one shell of
+                                    that session
     <!-- file: demo shop.yaml -->   a file in the session's folder
-    <!-- shown: reason -->          not run here; tests/test_docs.py says how each of these is checked
+    <!-- shown: reason -->          not run here; tests/test_docs.py says how each is checked
 
 and `<!-- table: states -->` ... `<!-- end -->` encloses what is printed from the code.
 """
@@ -41,7 +45,8 @@ START_SECONDS = 30.0
 SHELL_SECONDS = 300.0
 
 BLOCK = re.compile(
-    r"<!-- (?P<kind>serve|run|file|shown): (?P<what>[^\n]*?) -->\n```(?P<language>\w+)\n(?P<text>.*?)^```$",
+    r"<!-- (?P<kind>serve|run|file|shown): (?P<what>[^\n]*?) "
+    r"-->\n```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->)\n.*?(<!-- end -->)", re.DOTALL)
@@ -67,7 +72,9 @@ class Session:
         """Start the server that ``line`` shows, on a port of its own."""
         name, *options = line.split()
         if name != "mockserver" or self.server is not None:
-            raise Untrue(f"wanted one line that begins with mockserver, once in a session, got: {line}")
+            raise Untrue(
+                f"wanted one line that begins with mockserver, once in a session, got: {line}"
+            )
         port_file = self.folder / ".port"
         free = ["0" if option == TLS_PORT else option for option in options]
         with (self.folder / ".log").open("wb") as log:
@@ -154,7 +161,8 @@ class Sessions:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """An environment in which this checkout is installed, and no setting of the developer's counts."""
+    """An environment in which this checkout is installed, and no setting of the developer's
+    counts."""
     commands = folder.parent / ".bin"
     if not commands.exists():
         commands.mkdir()
@@ -168,7 +176,11 @@ def environment(folder: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if name not in left_out and not name.startswith(("MOCKSERVER_", "PYTEST_"))
     }
-    kept |= {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    kept |= {
+        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "COLUMNS": "100",
+    }
     kept |= {"MOCKSERVER_DATA_DIR": str(folder.parent / ".data")}
     kept |= {"LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     # A reader has no other plugins, and those of a developer take seconds to load.
@@ -177,7 +189,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def commands(text: str) -> Iterator[str]:
-    """The commands of a console block. A line with an open quote or a backslash at its end goes on in the next."""
+    """The commands of a console block. A line with an open quote or a backslash at its end goes on
+    in the next."""
     command: list[str] = []
     for line in text.splitlines():
         if command or line.startswith("$ "):
@@ -226,7 +239,9 @@ def refreshed(page: str, folder: Path) -> str:
                 (sessions[name].folder / path).write_text(sessions[name].as_real(text))
             case "run":
                 session = sessions[what]
-                printed = "".join(f"$ {command}\n{ended(session.run(command))}" for command in commands(text))
+                printed = "".join(
+                    f"$ {command}\n{ended(session.run(command))}" for command in commands(text)
+                )
                 return block[0].replace(text, steady(printed))
         return block[0]
 
@@ -245,15 +260,25 @@ def difference(page: str, name: str = "page") -> str:
     """What a rewriting would change, as a unified difference; empty when the page is true."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = refreshed(page, Path(folder))
-    return "\n".join(difflib.unified_diff(page.splitlines(), wanted.splitlines(), name, "as it is", lineterm=""))
+    return "\n".join(
+        difflib.unified_diff(page.splitlines(), wanted.splitlines(), name, "as it is", lineterm="")
+    )
 
 
 def main() -> int:
     """Rewrite the pages, or with ``--check`` only say what would change."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("pages", nargs="*", type=Path, default=PAGES, help="these pages alone")
-    parser.add_argument("--tables", action="store_true", help="print the tables alone, and run no command")
-    parser.add_argument("--check", action="store_true", help="change nothing, exit with 1 when something would change")
+    parser.add_argument(
+        "--tables", action="store_true", help="print the tables alone, and run no command"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="change nothing, exit with 1 when something would change",
+    )
     chosen = parser.parse_args()
     changes = ""
     if not chosen.check:

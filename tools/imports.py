@@ -1,4 +1,5 @@
-"""The imports of the package, read from its source: those inside functions and for type checkers included."""
+"""The imports of the package, read from its source: those inside functions and for type checkers
+included."""
 
 from __future__ import annotations
 
@@ -12,10 +13,22 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in 
 
 
 INNER_HOUSE = frozenset(
-    ["adapters", "assumptions", "domain", "engine", "scenario", "server", "settings", "version", "web", "wire", "root"],
+    [
+        "adapters",
+        "assumptions",
+        "domain",
+        "engine",
+        "scenario",
+        "server",
+        "settings",
+        "version",
+        "web",
+        "wire",
+        "root",
+    ],
 )
-"""The parts of the package that a sandbox consists of: they know nothing of the rooms around them, but where
-``pyproject.toml`` says so."""
+"""The parts of the package that a sandbox consists of: they know nothing of the rooms around them,
+but where ``pyproject.toml`` says so."""
 
 
 def dotted(path: Path) -> str:
@@ -25,7 +38,8 @@ def dotted(path: Path) -> str:
 
 
 def layer_of(module: str) -> str:
-    """The part of the package that a module belongs to: the first name below ``mockserver``, else ``root``."""
+    """The part of the package that a module belongs to: the first name below ``mockserver``, else
+    ``root``."""
     parts = module.split(".")
     return "root" if len(parts) == 1 or parts[1] == "__main__" else parts[1]
 
@@ -70,7 +84,9 @@ def graph() -> Mapping[str, frozenset[str]]:
     return {
         dotted(path): frozenset(
             name
-            for _, name in imports(path.read_text("utf-8"), dotted(path), package=path.name == "__init__.py")
+            for _, name in imports(
+                path.read_text("utf-8"), dotted(path), package=path.name == "__init__.py"
+            )
             if name in _names()
         )
         for path in MODULES

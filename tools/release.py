@@ -3,8 +3,8 @@
     python -m tools.release --dry-run     build and check, keep nothing
     python -m tools.release               the same, and leave the packages in dist/
 
-Nothing is uploaded: docs/publishing.md says what the owner presses then. Needs npm, composer, php and phpunit, and the
-registries from which the packages' own dependencies come.
+Nothing is uploaded: docs/publishing.md says what the owner presses then. Needs npm, composer, php
+and phpunit, and the registries from which the packages' own dependencies come.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class NotFit(Exception):
 
 def main() -> int:
     """Build, check, and say what was made."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dry-run", action="store_true", help="keep nothing")
     dry = parser.parse_args().dry_run
     with tempfile.TemporaryDirectory() as scratch:
@@ -70,20 +72,34 @@ def check_versions() -> None:
         found = re.search(pattern, (ROOT / name).read_text("utf-8"))
         got = found[1] if found else "none"
         if got != __version__:
-            raise NotFit(f"{name}: got version {got}, wanted {__version__} as in mockserver/version.py")
+            raise NotFit(
+                f"{name}: got version {got}, wanted {__version__} as in mockserver/version.py"
+            )
 
 
 def build_python(dist: Path) -> Path:
     """The wheel, built from the sdist beside it, so that both are fit."""
     run(ROOT, sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", dist)
     (sdist,) = dist.glob("*.tar.gz")
-    run(dist, sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", dist, sdist)
+    run(
+        dist,
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        dist,
+        sdist,
+    )
     (wheel,) = dist.glob("*.whl")
     return wheel
 
 
 def check_python(wheel: Path, apart: Path) -> Path:
-    """Install the wheel alone, run a shipped scenario's examples; the command that was installed."""
+    """Install the wheel alone, run a shipped scenario's examples; the command that was
+    installed."""
     venv.create(apart / "venv", with_pip=True)
     binaries = apart / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
     run(apart, binaries / "python", "-m", "pip", "install", "--quiet", wheel)
@@ -113,7 +129,9 @@ def check_node(package: Path, folder: Path, command: Path) -> None:
 
 def first_lines(client: Path) -> str:
     """The example with which a README begins. Raises ``NotFit``."""
-    shown = re.search(r"^```\w+\n(.*?)^```$", (client / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    shown = re.search(
+        r"^```\w+\n(.*?)^```$", (client / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     if shown is None:
         raise NotFit(f"{client.name}/README.md does not begin with an example")
     return shown[1]
@@ -131,7 +149,8 @@ def build_php(dist: Path) -> Path:
 
 
 def check_php(package: Path, folder: Path, command: Path) -> None:
-    """Install it with Composer from that file alone, and run the first lines of its README with PHPUnit."""
+    """Install it with Composer from that file alone, and run the first lines of its README with
+    PHPUnit."""
     with ZipFile(package) as archive:
         archive.extractall(folder / "package")
     project = {
@@ -150,13 +169,20 @@ def check_php(package: Path, folder: Path, command: Path) -> None:
 
 
 def run(folder: Path, *words: str | Path, server: Path | None = None) -> str:
-    """What a command prints. ``server`` is the command that a client starts. Raises ``NotFit`` with what it says."""
+    """What a command prints. ``server`` is the command that a client starts. Raises ``NotFit`` with
+    what it says."""
     program = shutil.which(words[0])
     if program is None:
         raise NotFit(f"{words[0]} is not installed")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
-    environ |= {"COMPOSER_ALLOW_SUPERUSER": "1"} | ({"MOCKSERVER_COMMAND": str(server)} if server else {})
-    done = subprocess.run([program, *words[1:]], cwd=folder, env=environ, capture_output=True, text=True)
+    environ = {
+        name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")
+    }
+    environ |= {"COMPOSER_ALLOW_SUPERUSER": "1"} | (
+        {"MOCKSERVER_COMMAND": str(server)} if server else {}
+    )
+    done = subprocess.run(
+        [program, *words[1:]], cwd=folder, env=environ, capture_output=True, text=True
+    )
     if done.returncode:
         said = f"{done.stdout}{done.stderr}".strip()
         raise NotFit(f"{' '.join(map(str, words))} ended with {done.returncode}:\n{said}")

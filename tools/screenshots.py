@@ -1,5 +1,6 @@
-"""Takes the pictures of README.md and docs anew: python -m tools.screenshots. With a folder, every view of the control
-page instead, wide and narrow, light and dark, into it, to be looked at. Needs Playwright, Pillow, Chromium."""
+"""Takes the pictures of README.md and docs anew: python -m tools.screenshots. With a folder, every
+view of the control page instead, wide and narrow, light and dark, into it, to be looked at. Needs
+Playwright, Pillow, Chromium."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ LAMP = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 350 140" width="
 def _serving() -> Iterator[str]:
     """A server whose clock stands still; its address."""
     command = [sys.executable, "-m", "mockserver", "--port", "0", "--seed", "42", "--clock", START]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         try:
             if server.stdout is None:
                 raise RuntimeError("the server was started without a pipe")
@@ -63,7 +66,12 @@ class _Shop:
             return json.loads(answer.read())
 
     def charge(self, number: str, **fields: object) -> Any:
-        card = {"cardNumber": number, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
+        card = {
+            "cardNumber": number,
+            "expiryDate": "12/40",
+            "ccv": "123",
+            "cardholder": "Ann Example",
+        }
         body = {"amount": 42.5, "currency": "AUD", "providerId": DUMMY, "reference": "Order 1017"}
         try:
             return self.call("POST", "/charge/card", {**body, "paymentInformation": card, **fields})
@@ -77,11 +85,16 @@ class _Shop:
         self.call("DELETE", f"/charge/{made}?amount=15")
         self.charge("4000000000009995")
         self.charge("5555555555554444")
-        self.call("POST", "/vault", {"cardNumber": "4111111111111111", "ccv": "123", "expireSeconds": 3600})
+        self.call(
+            "POST",
+            "/vault",
+            {"cardNumber": "4111111111111111", "ccv": "123", "expireSeconds": 3600},
+        )
         challenged = self.charge("4000000000003220")
         link = {
             "title": "Brass reading lamp",
-            "description": "Hand-finished brass, warm light, with a linen shade.\nShips in two days.",
+            "description": "Hand-finished brass, warm light, with a linen shade.\nShips in two "
+            "days.",
             "amount": 129,
             "currency": "AUD",
             "allowedPaymentTypes": ["card", "paypal", "googlepay", "zip"],
@@ -99,9 +112,16 @@ class _Shop:
 
     def double_charge(self) -> None:
         """A checkout that sends a charge again whose answer was lost, without a look."""
-        lost = {"id": "lost", "when": {"op": "charge.create"}, "limit": 1, "then": {"transport": _LOST}}
+        lost = {
+            "id": "lost",
+            "when": {"op": "charge.create"},
+            "limit": 1,
+            "then": {"transport": _LOST},
+        }
         self.call("POST", "/__admin/sandboxes", {"key": self.key, "name": "Checkout tests"})
-        self.call("PUT", "/__admin/scenarios", {"version": 1, "name": "lost-answer", "rules": [lost]})
+        self.call(
+            "PUT", "/__admin/scenarios", {"version": 1, "name": "lost-answer", "rules": [lost]}
+        )
         for reference in ("Order 1017", "Order 1017", None):
             self.charge("4111111111111111", reference=reference)
 
@@ -110,13 +130,20 @@ _LOST = {"at": "answer", "reset": True}
 
 
 def _amex() -> dict[str, str]:
-    return {"cardNumber": "378282246310005", "expiryDate": "12/40", "ccv": "1234", "cardholder": "Ann Example"}
+    return {
+        "cardNumber": "378282246310005",
+        "expiryDate": "12/40",
+        "ccv": "1234",
+        "cardholder": "Ann Example",
+    }
 
 
 def _control(browser: Browser, url: str) -> None:
     page = browser.new_page(viewport=DESK)
     page.goto(f"{url}/__admin/")
-    page.get_by_test_id("requests").get_by_role("option").filter(has_text="Insufficient").first.click()
+    page.get_by_test_id("requests").get_by_role("option").filter(
+        has_text="Insufficient"
+    ).first.click()
     page.get_by_test_id("fired").wait_for()
     page.screenshot(path=FOLDER / "control-requests.png")
     page.get_by_test_id("tab-objects").click()
@@ -162,9 +189,13 @@ def _views(folder: Path) -> None:
     with _serving() as url, _browser() as browser:
         pages = _Shop(url).story()
         _Shop(url).double_charge()
-        _Shop(url).charge("4242424242424242", reference="Order 1018", webhook={"url": f"{url}/__inbox/shop"})
+        _Shop(url).charge(
+            "4242424242424242", reference="Order 1018", webhook={"url": f"{url}/__inbox/shop"}
+        )
         for width, scheme in product((DESK["width"], NARROW), ("light", "dark")):
-            page = browser.new_page(viewport={"width": width, "height": DESK["height"]}, color_scheme=scheme)
+            page = browser.new_page(
+                viewport={"width": width, "height": DESK["height"]}, color_scheme=scheme
+            )
             page.goto(f"{url}/__admin/")
             for tab in page.get_by_role("tab").all():
                 tab.click()
@@ -186,7 +217,9 @@ def _views(folder: Path) -> None:
 def _browser() -> Iterator[Browser]:
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
@@ -211,7 +244,9 @@ def main() -> None:
             page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
             page.close()
     for picture in FOLDER.glob("*.png"):
-        Image.open(picture).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(picture, optimize=True)
+        Image.open(picture).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
+            picture, optimize=True
+        )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""What the documentation site has beyond docs/: the files at the top of the repository, two scripts, a style, and the
-pages as text for coding agents (https://llmstxt.org).
+"""What the documentation site has beyond docs/: the files at the top of the repository, two
+scripts, a style, and the pages as text for coding agents (https://llmstxt.org).
 
-A hook of mkdocs (mkdocs.yml names it). The pages are written for the repository, where a link begins at the file it
-stands in; here they are the same pages in one folder. npm brings the scripts when the site is built, so that the built
-site needs no network: mermaid draws the diagrams, iframe-worker lets the search work from a folder.
+A hook of mkdocs (mkdocs.yml names it). The pages are written for the repository, where a link
+begins at the file it stands in; here they are the same pages in one folder. npm brings the scripts
+when the site is built, so that the built site needs no network: mermaid draws the diagrams,
+iframe-worker lets the search work from a folder.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
-TOP = {name: name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")} | {"README.md": "index.md"}
+TOP = {name: name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")} | {
+    "README.md": "index.md"
+}
 SCRIPTS = {
     "javascripts/mermaid.js": ("mermaid@12.3.0", "dist/mermaid.min.js"),
     "javascripts/iframe-worker.js": ("iframe-worker@1.0.4", "shim/index.js"),
@@ -39,14 +42,19 @@ LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
-    """Add the pages from the top of the repository, and the scripts. Raises ``OSError`` where npm is not there."""
+    """Add the pages from the top of the repository, and the scripts. Raises ``OSError`` where npm
+    is not there."""
     for name, page in TOP.items():
         files.append(File.generated(config, page, content=(ROOT / name).read_text("utf-8")))
     files.append(File.generated(config, "stylesheets/site.css", content=STYLE))
     for script, (package, member) in SCRIPTS.items():
         files.append(File.generated(config, script, content=_from_npm(package, member)))
     texts = {page: (ROOT / name).read_text("utf-8") for name, page in TOP.items()}
-    texts |= {file.src_uri: file.content_string for file in files.documentation_pages() if file.src_uri not in texts}
+    texts |= {
+        file.src_uri: file.content_string
+        for file in files.documentation_pages()
+        if file.src_uri not in texts
+    }
     for name, content in agents_files(config["nav"], texts, config["site_description"]).items():
         files.append(File.generated(config, name, content=content))
 
@@ -55,9 +63,11 @@ LONG_ENOUGH = 90
 """Characters after which no further sentence of a page is told."""
 
 
-def agents_files(nav: Sequence[Mapping[str, Any]], texts: Mapping[str, str], about: str) -> dict[str, str]:
-    """``llms.txt``, a list of the pages in the order of the navigation with their first sentences, and
-    ``llms-full.txt``, the pages themselves; ``texts`` are those of the pages by their file."""
+def agents_files(
+    nav: Sequence[Mapping[str, Any]], texts: Mapping[str, str], about: str
+) -> dict[str, str]:
+    """``llms.txt``, a list of the pages in the order of the navigation with their first sentences,
+    and ``llms-full.txt``, the pages themselves; ``texts`` are those of the pages by their file."""
     lines, whole = [f"# mockserver\n\n> {about}\n"], list[str]()
     for part in nav:
         [(title, under)] = part.items()
@@ -65,7 +75,9 @@ def agents_files(nav: Sequence[Mapping[str, Any]], texts: Mapping[str, str], abo
         for one in [part] if isinstance(under, str) else under:
             [(name, page)] = one.items()
             said = first_sentences(texts[page])
-            lines.append(f"- [{name}]({page.removesuffix('.md')}.html){f': {said}' if said else ''}")
+            lines.append(
+                f"- [{name}]({page.removesuffix('.md')}.html){f': {said}' if said else ''}"
+            )
             whole.append(f"<!-- {page} -->\n{texts[page].strip()}\n")
     return {"llms.txt": "\n".join(lines) + "\n", "llms-full.txt": "\n".join(whole)}
 
@@ -82,7 +94,8 @@ def first_sentences(text: str) -> str:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links within one folder, files of the repository by name, and Markdown inside of what folds."""
+    """Links within one folder, files of the repository by name, and Markdown inside of what
+    folds."""
     return LINK.sub(link, markdown).replace("<details>", '<details markdown="1">')
 
 
@@ -96,7 +109,9 @@ def link(found: re.Match[str]) -> str:
     text, target = found["text"], found["target"].removeprefix("docs/").removeprefix("../")
     path = target.partition("#")[0]
     # What is elsewhere in the repository is no page of the site.
-    is_elsewhere = found["target"].startswith("../") or ((ROOT / path).exists() and not (ROOT / "docs" / path).exists())
+    is_elsewhere = found["target"].startswith("../") or (
+        (ROOT / path).exists() and not (ROOT / "docs" / path).exists()
+    )
     if path and is_elsewhere and target not in TOP:
         return text
     return f"[{text}]({TOP.get(target, target)})"
@@ -105,7 +120,9 @@ def link(found: re.Match[str]) -> str:
 def _from_npm(package: str, member: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         pack = ["npm", "pack", "--silent", package]
-        name = subprocess.run(pack, cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
+        name = subprocess.run(
+            pack, cwd=folder, check=True, capture_output=True, text=True
+        ).stdout.split()[-1]
         with tarfile.open(Path(folder) / name) as archive:
             found = archive.extractfile(f"package/{member}")
             if found is None:

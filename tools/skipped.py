@@ -1,8 +1,9 @@
-"""What a run of the tests has skipped: ``python -m tools.skipped REPORT``, which is what ``pytest --junitxml`` writes.
+"""What a run of the tests has skipped: ``python -m tools.skipped REPORT``, which is what ``pytest
+--junitxml`` writes.
 
-The reasons go to standard error, each with how often; each file and reason to standard output, for a run that has what
-is needed.
-Fails when there is a reason that the README does not name under "Test it".
+The reasons go to standard error, each with how often; each file and reason to standard output, for
+a run that has what is needed. Fails when there is a reason that the README does not name under
+"Test it".
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ def skips(report: str) -> Iterator[Skip]:
         skipped = case.find("skipped")
         if skipped is None:
             continue
-        # A file that is skipped when it is collected has no class, and its reason in the repr of a tuple.
+        # A file that is skipped when it is collected has no class, and its reason in the repr of a
+        # tuple.
         module, *_ = re.split(r"\.(?=[A-Z])", case.get("classname") or case.get("name", ""))
         text = f"{skipped.get('message')} {skipped.text}"
         reason = re.search(r"Skipped: (.+?)['\"]\)", text)
-        yield Skip(f"{module.replace('.', '/')}.py", reason[1] if reason else skipped.get("message", ""))
+        yield Skip(
+            f"{module.replace('.', '/')}.py", reason[1] if reason else skipped.get("message", "")
+        )
 
 
 def named(readme: str) -> set[str]:

@@ -1,4 +1,5 @@
-"""The tables of README.md and of the pages in docs, printed from the tables that the product is made of."""
+"""The tables of README.md and of the pages in docs, printed from the tables that the product is
+made of."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ ROOT = PACKAGE.parent
 def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [names, ["---"] * len(names), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
 
 
 def code(text: str) -> str:
@@ -63,7 +66,10 @@ def unseen() -> str:
 
 def settings() -> str:
     """Every option of the server."""
-    rows = [[code(row.flag), code(row.variable), code(row.show(row.default)), row.help] for row in SETTINGS]
+    rows = [
+        [code(row.flag), code(row.variable), code(row.show(row.default)), row.help]
+        for row in SETTINGS
+    ]
     return markdown(["option", "variable", "default", "meaning"], rows)
 
 
@@ -75,30 +81,57 @@ def routes() -> str:
 
 def control() -> str:
     """Every call of the control API."""
-    return markdown(["call", "does"], ([f"`{row.method} {row.path}`", row.summary] for row in CONTROL_ROUTES))
+    return markdown(
+        ["call", "does"], ([f"`{row.method} {row.path}`", row.summary] for row in CONTROL_ROUTES)
+    )
 
 
 def control_calls() -> str:
-    """Every call of the control API with its parameters, its body, and an example with what is answered."""
+    """Every call of the control API with its parameters, its body, and an example with what is
+    answered."""
     document = described(CONTROL_ROUTES, "")
     return "\n\n".join(_control_call(row, document) for row in CONTROL_ROUTES)
 
 
 def _control_call(row: ControlRoute, document: Mapping[str, Any]) -> str:
-    operation, shown = document["paths"][row.path][row.method.lower()], examples()[f"{row.method} {row.path}"]
-    fields = [(one["name"], one["in"], one.get("description", "")) for one in operation.get("parameters", [])]
-    named = document["components"]["schemas"].get(row.body.__name__, {}) if row.body is not None else {}
-    fields += [(name, "body", one.get("description", "")) for name, one in named.get("properties", {}).items()]
+    operation, shown = (
+        document["paths"][row.path][row.method.lower()],
+        examples()[f"{row.method} {row.path}"],
+    )
+    fields = [
+        (one["name"], one["in"], one.get("description", ""))
+        for one in operation.get("parameters", [])
+    ]
+    named = (
+        document["components"]["schemas"].get(row.body.__name__, {}) if row.body is not None else {}
+    )
+    fields += [
+        (name, "body", one.get("description", ""))
+        for name, one in named.get("properties", {}).items()
+    ]
     told = [f"## {row.method} {row.path}", f"{row.summary}."]
     if fields:
-        told.append(markdown(["field", "in", "meaning"], ([code(name), where, words] for name, where, words in fields)))
+        told.append(
+            markdown(
+                ["field", "in", "meaning"],
+                ([code(name), where, words] for name, where, words in fields),
+            )
+        )
     asked = shown.get("parameters", {})
-    query = urlencode({name: value for name, value in asked.items() if f"{{{name}}}" not in row.path})
+    query = urlencode(
+        {name: value for name, value in asked.items() if f"{{{name}}}" not in row.path}
+    )
     line = f"{row.method} {row.path.format(**asked)}{'?' * bool(query)}{query}"
     body = [json.dumps(shown["body"], ensure_ascii=False)] if shown.get("body") else []
     told.append(fenced("http", [line, *([f"x-secretkey: {DEMO_KEY}"] if row.keyed else []), *body]))
-    answer = shown["answer"] if row.media != JSON else json.dumps(shown["answer"], indent=1, ensure_ascii=False)
-    told.append(f"answers {row.success}:\n\n" + fenced("json" if row.media == JSON else "text", [answer]))
+    answer = (
+        shown["answer"]
+        if row.media != JSON
+        else json.dumps(shown["answer"], indent=1, ensure_ascii=False)
+    )
+    told.append(
+        f"answers {row.success}:\n\n" + fenced("json" if row.media == JSON else "text", [answer])
+    )
     told += [f"{status}: {words}." for status, words in row.answers.items()]
     return "\n\n".join(told)
 
@@ -117,13 +150,16 @@ def clients() -> str:
 
 def metrics() -> str:
     """Every metric of a server."""
-    rows = [[code(row.name), row.kind, ", ".join(map(code, row.labels)), row.help] for row in METRICS]
+    rows = [
+        [code(row.name), row.kind, ", ".join(map(code, row.labels)), row.help] for row in METRICS
+    ]
     return markdown(["metric", "kind", "labels", "meaning"], rows)
 
 
 def states() -> str:
     """The states of a charge as a diagram, and how to see the others."""
-    return f"```mermaid\n{mermaid(TABLES['charge'], profile_of(Assumed(Profile.DOCUMENTED)).word)}\n```"
+    word = profile_of(Assumed(Profile.DOCUMENTED)).word
+    return f"```mermaid\n{mermaid(TABLES['charge'], word)}\n```"
 
 
 _YES = {True: "yes", False: "no", None: ""}
@@ -146,7 +182,10 @@ def outcomes() -> str:
 
 _CARDS_OF_THEIR_OWN = {
     "declined_after_storing": ("do_not_honour", "can be stored; every later charge is declined"),
-    "invalid_number": (None, "fails the check digit: refused with code 5, never reaches a provider"),
+    "invalid_number": (
+        None,
+        "fails the check digit: refused with code 5, never reaches a provider",
+    ),
 }
 
 
@@ -154,10 +193,14 @@ def test_values() -> str:
     """The card numbers that decide what the provider says."""
     rows = []
     for card, number in TEST_CARDS.items():
-        outcome, words = _CARDS_OF_THEIR_OWN.get(card, (card if card in CATALOGUE else "approved", ""))
+        outcome, words = _CARDS_OF_THEIR_OWN.get(
+            card, (card if card in CATALOGUE else "approved", "")
+        )
         row = CATALOGUE[outcome] if outcome else None
         error = str(row.error_code or "") if row else "5"
-        rows.append([code(number), words or (row.meaning if row else ""), code(outcome or ""), error])
+        rows.append(
+            [code(number), words or (row.meaning if row else ""), code(outcome or ""), error]
+        )
     return markdown(["card number", "effect of a charge", "outcome", "errorCode"], rows)
 
 
@@ -166,7 +209,14 @@ def assumptions() -> str:
     rows = []
     for row in ROWS.values():
         documented, sdk = str(row.kind.show(row.documented)), str(row.kind.show(row.sdk))
-        rows.append([code(row.key), row.question, code(documented), "same" if documented == sdk else code(sdk)])
+        rows.append(
+            [
+                code(row.key),
+                row.question,
+                code(documented),
+                "same" if documented == sdk else code(sdk),
+            ]
+        )
     return markdown(["key", "question", "documented", "sdk"], rows)
 
 
@@ -177,13 +227,20 @@ def scenarios() -> str:
 
 def pages() -> str:
     """What a browser can open."""
-    shown = ([f"`{row.path}`", row.summary] for row in PAGE_ROUTES if row.method == "GET" and "static" not in row.path)
+    shown = (
+        [f"`{row.path}`", row.summary]
+        for row in PAGE_ROUTES
+        if row.method == "GET" and "static" not in row.path
+    )
     return markdown(["address", "shows"], shown)
 
 
 def findings() -> str:
     """What clients do wrong."""
-    rows = [[f"[`{kind.name}`](#{kind.name})", kind.severity.word, kind.title] for kind in FINDINGS.values()]
+    rows = [
+        [f"[`{kind.name}`](#{kind.name})", kind.severity.word, kind.title]
+        for kind in FINDINGS.values()
+    ]
     return markdown(["finding", "severity", "what went wrong"], rows)
 
 
@@ -202,21 +259,32 @@ def corpus() -> str:
     rows = []
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
         where = [*row.get("bare", {}), *row.get("books", {})]
-        found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
-        named = {"baseline": "no fault", "replay": "a scenario", "seeds": "two faults at once, `--seeds`"}
+        found = (
+            ", ".join(dict.fromkeys(map(code, row.get(how, {}).values())))
+            for how in ("bare", "books")
+        )
+        named = {
+            "baseline": "no fault",
+            "replay": "a scenario",
+            "seeds": "two faults at once, `--seeds`",
+        }
         where = [named.get(one, one) for one in where]
         link = f"[`{name}`](../tests/corpus/{name})"
-        rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
+        rows.append(
+            [row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)]
+        )
     return markdown(["bug", "shop", "under", "found", "found with `--books`"], rows)
 
 
 def finding_pages() -> str:
-    """Each finding with its exact conditions, what it costs, what to do, and what a client does wrong and right."""
+    """Each finding with its exact conditions, what it costs, what to do, and what a client does
+    wrong and right."""
     parts = []
     for kind in FINDINGS.values():
         silent = f"\n\nSilent when: {kind.silent}" if kind.silent else ""
         parts.append(
-            f"### `{kind.name}`\n\n{kind.title} ({kind.severity.word}). {kind.why}\n\n{kind.advice}\n\n"
+            f"### `{kind.name}`\n\n{kind.title} ({kind.severity.word}). "
+            f"{kind.why}\n\n{kind.advice}\n\n"
             f"Raised when: {kind.raised}{silent}\n\n"
             f"Wrong:\n\n```text\n{kind.wrong}\n```\n\nRight:\n\n```text\n{kind.right}\n```"
         )
@@ -224,14 +292,16 @@ def finding_pages() -> str:
 
 
 def _layers() -> dict[str, set[str]]:
-    """Every part of the package with the parts that it imports, those first that import none. ``mockserver`` itself
-    only hands out what ``web`` makes."""
+    """Every part of the package with the parts that it imports, those first that import none.
+    ``mockserver`` itself only hands out what ``web`` makes."""
     found: dict[str, set[str]] = {}
     for module, imported in graph().items():
         names = [layer_of(name) for name in (module, *imported)]
         if names[0] != "root":
             found.setdefault(names[0], set()).update(set(names[1:]) - {"root", names[0]})
-    order = TopologicalSorter({name: sorted(below) for name, below in sorted(found.items())}).static_order()
+    order = TopologicalSorter(
+        {name: sorted(below) for name, below in sorted(found.items())}
+    ).static_order()
     return {name: found[name] for name in order}
 
 
@@ -258,8 +328,8 @@ _HOUSE = "house"
 
 
 def _diagram(layers: Mapping[str, set[str]]) -> str:
-    """Layers, the lowest first, as a diagram: an arrow means imports. What is reached by a longer way has no arrow of
-    its own."""
+    """Layers, the lowest first, as a diagram: an arrow means imports. What is reached by a longer
+    way has no arrow of its own."""
     lines = ["flowchart TD"]
     for name in reversed(layers):
         packages = sorted(path.parent.name for path in PACKAGE.glob(f"{name}/*/__init__.py"))
@@ -281,7 +351,8 @@ def room_layers() -> str:
 
 
 def _table_of(names: Iterable[str]) -> str:
-    """What some layers hold, in the words of their own documentation, and what they import: the highest first."""
+    """What some layers hold, in the words of their own documentation, and what they import: the
+    highest first."""
     layers, rows = _layers(), []
     for name in reversed(list(names)):
         below = layers[name]
@@ -315,10 +386,17 @@ def scenario_keys() -> str:
     printed, schema = [], json_schema()
     for section in SECTIONS:
         last = section.keys[-1].name
-        part = next((part for part in parts_of(schema, section) if last in part["properties"]), None)
+        part = next(
+            (part for part in parts_of(schema, section) if last in part["properties"]), None
+        )
         if part is None:
-            raise LookupError(f"{section.name}: the schema has no key {last}, which reference.md describes")
-        rows = [[code(key.name), key.means, _without(part, key), code(flow(key.example))] for key in section.keys]
+            raise LookupError(
+                f"{section.name}: the schema has no key {last}, which reference.md describes"
+            )
+        rows = [
+            [code(key.name), key.means, _without(part, key), code(flow(key.example))]
+            for key in section.keys
+        ]
         table = markdown(["key", "means", "without it", "example"], rows)
         printed.append(f"### {section.name}\n\n{section.means}\n\n{table}")
     return "\n\n".join(printed)
@@ -375,12 +453,20 @@ def commands() -> str:
     root = click.Context(main, info_name="mockserver", **main.context_settings)
     printed = []
     for name, command in _all_commands():
-        context = click.Context(command, root, info_name=name, terminal_width=width, max_content_width=width)
+        context = click.Context(
+            command, root, info_name=name, terminal_width=width, max_content_width=width
+        )
         words = command.get_help(context)
         if any(param.name == SETTINGS[0].name for param in command.params):
             words = words.partition("Options:")[0] + "Options: all settings, and -h, --help"
-            own = [param for param in command.params if param.name not in {row.name for row in SETTINGS}]
-            records = [record for record in (param.get_help_record(context) for param in own) if record]
+            own = [
+                param
+                for param in command.params
+                if param.name not in {row.name for row in SETTINGS}
+            ]
+            records = [
+                record for record in (param.get_help_record(context) for param in own) if record
+            ]
             words += "".join(f"\n  {flag}  {text}" for flag, text in records)
         printed.append(f"## mockserver {name}\n\n```text\n{words}\n```")
     return "\n\n".join(printed)
@@ -419,7 +505,10 @@ def request_fields() -> str:
 
 def state_fields() -> str:
     """What stored objects hold that rules can name."""
-    rows = [[code(f"state.{camel(kind)}."), ", ".join(map(code, names_of(rows)))] for kind, rows in STORED.items()]
+    rows = [
+        [code(f"state.{camel(kind)}."), ", ".join(map(code, names_of(rows)))]
+        for kind, rows in STORED.items()
+    ]
     return markdown(["object", "and"], rows)
 
 

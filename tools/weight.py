@@ -1,10 +1,12 @@
 """Prints how heavy the package is, in tokens by room: ``python -m tools.weight``.
 
-A token of Python is a name, an operator, a number or a text; comments, docstrings and blanks weigh nothing, so that
-neither a line break nor an explanation costs anything. A token of a table is a word or a mark of a CSV file that steers
-what the code does; the lists of ``mockserver/domain/data`` (countries, currencies, time zones) steer nothing.
+A token of Python is a name, an operator, a number or a text; comments, docstrings and blanks weigh
+nothing, so that neither a line break nor an explanation costs anything. A token of a table is a
+word or a mark of a CSV file that steers what the code does; the lists of ``mockserver/domain/data``
+(countries, currencies, time zones) steer nothing.
 
-The last column is tokens for each line of code, where the best-read projects have 5 to 7.5. No test holds a number.
+The last column is tokens for each line of code, where the best-read projects have 5 to 7.5. No test
+holds a number.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def _documentation_lines(source: str) -> set[int]:
     return {
         line
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
 
@@ -58,7 +62,8 @@ def _tables() -> Iterable[Path]:
 
 
 def report() -> str:
-    """Tokens by room, the heaviest first, and the sums of the inner house and of the rooms around it."""
+    """Tokens by room, the heaviest first, and the sums of the inner house and of the rooms around
+    it."""
     python, lines, tables = Counter[str](), Counter[str](), Counter[str]()
     for path in MODULES:
         tokens, code_lines = python_weight(path.read_text("utf-8"))

@@ -1,7 +1,7 @@
 """How to add what an extra of this package needs, in words that are right for how it was installed.
 
-The package itself is in no index (docs/publishing.md): whoever asks one for its name may get what a stranger has put
-there. So the words name what the extra needs, or the folder of the checkout.
+The package itself is in no index (docs/publishing.md): whoever asks one for its name may get what a
+stranger has put there. So the words name what the extra needs, or the folder of the checkout.
 """
 
 import re
@@ -20,7 +20,9 @@ def how_to_add(extra: str) -> str:
     python = sys.executable or "python"
     # uv makes environments without pip.
     command = (
-        ["uv", "pip", "install", "--python", python] if find_spec("pip") is None else [python, "-m", "pip", "install"]
+        ["uv", "pip", "install", "--python", python]
+        if find_spec("pip") is None
+        else [python, "-m", "pip", "install"]
     )
     return shlex.join([*command, *_needed(extra)])
 

@@ -12,7 +12,8 @@ _TURN = "turn"
 
 
 class _Limit:
-    """At most ``most`` at once, in the order of asking: a semaphore whose number may change meanwhile."""
+    """At most ``most`` at once, in the order of asking: a semaphore whose number may change
+    meanwhile."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -58,8 +59,9 @@ class _Limit:
 class FairShare:
     """At most ``places`` in use at once, by owners that want things.
 
-    An owner may hold one in ``share`` of the places that are free, at least one, and ``each`` of them for one thing: an
-    owner that holds none finds one free, unless there are as many owners as places. Owners are served in turn.
+    An owner may hold one in ``share`` of the places that are free, at least one, and ``each`` of
+    them for one thing: an owner that holds none finds one free, unless there are as many owners as
+    places. Owners are served in turn.
     """
 
     def __init__(self, places: int, each: int, share: int = 4) -> None:
@@ -75,10 +77,11 @@ class FairShare:
     async def place(
         self, owner: Hashable, thing: Hashable, ordering_key: Hashable = None, apart: float = 0.0
     ) -> AsyncIterator[None]:
-        """Wait for a place and hold it. For one ``ordering_key`` places are given one after the other.
+        """Wait for a place and hold it. For one ``ordering_key`` places are given one after the
+        other.
 
-        With ``apart`` they are given in the order of asking for one thing, the next one when this one has ended, or so
-        many seconds after its turn has come.
+        With ``apart`` they are given in the order of asking for one thing, the next one when this
+        one has ended, or so many seconds after its turn has come.
         """
         lane = self._at_most(1, owner, thing, object() if ordering_key is None else (ordering_key,))
         with ExitStack() as turn:
@@ -91,8 +94,8 @@ class FairShare:
                 yield
 
     def widen(self, owner: Hashable, thing: Hashable, each: int) -> None:
-        """Let an owner hold ``each`` places for a thing, begun at once, until ``narrow`` or until it wants the thing no
-        more. Those of one ``ordering_key`` still go one after the other."""
+        """Let an owner hold ``each`` places for a thing, begun at once, until ``narrow`` or until
+        it wants the thing no more. Those of one ``ordering_key`` still go one after the other."""
         self._allow(owner, thing, each, each)
 
     def narrow(self, owner: Hashable, thing: Hashable) -> None:
@@ -126,7 +129,10 @@ class FairShare:
 
     def _serve(self) -> None:
         """Give places to those who can have one."""
-        while self._free and (owner := next(filter(self._may_hold_more, self._waiting), None)) is not None:
+        while (
+            self._free
+            and (owner := next(filter(self._may_hold_more, self._waiting), None)) is not None
+        ):
             waiting = self._waiting.pop(owner)
             asked = waiting.popleft()
             if waiting:

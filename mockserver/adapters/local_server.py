@@ -17,7 +17,8 @@ POLL_SECONDS = 0.01
 
 
 class CannotStart(Exception):
-    """The server did not become ready; the text holds what it said, ``code`` is its exit code when it ended."""
+    """The server did not become ready; the text holds what it said, ``code`` is its exit code when
+    it ended."""
 
     def __init__(self, words: str, code: int | None = None) -> None:
         self.code = code
@@ -25,11 +26,12 @@ class CannotStart(Exception):
 
 
 def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start a server with some options on a free port of the loopback address and wait until it is ready: its address,
-    without a trailing slash, and its process. It ends with this process, however that ends.
+    """Start a server with some options on a free port of the loopback address and wait until it is
+    ready: its address, without a trailing slash, and its process. It ends with this process,
+    however that ends.
 
-    The environment's ``MOCKSERVER_`` variables do not count. ``folder`` gets the log. Raises :class:`CannotStart` with
-    what it printed.
+    The environment's ``MOCKSERVER_`` variables do not count. ``folder`` gets the log. Raises
+    :class:`CannotStart` with what it printed.
     """
     __tracebackhide__ = True
     port_file, log_file = folder / "port", folder / "log"
@@ -53,17 +55,24 @@ def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[byte
     process.kill()
     process.wait()
     said = log_file.read_text("utf-8", "replace").strip()
-    how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
+    how = (
+        f"ended with exit code {ended}"
+        if ended is not None
+        else f"was not ready within {START_SECONDS:.0f} s"
+    )
     raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}", ended)
 
 
 def child_environment() -> dict[str, str]:
-    """The environment in which this product runs as a child: without the ``MOCKSERVER_`` variables of this process."""
+    """The environment in which this product runs as a child: without the ``MOCKSERVER_`` variables
+    of this process."""
     root = Path(__file__).resolve().parents[2]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
         # A checkout that is not installed is known to this process only.
-        environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
+        environ["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(root), environ.get("PYTHONPATH")])
+        )
     return environ
 
 
@@ -80,8 +89,8 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def tether() -> None:
-    """Stop this process as at a signal when its standard input ends. A test run that is killed cannot stop the server
-    that it has started; the operating system closes the pipe for it."""
+    """Stop this process as at a signal when its standard input ends. A test run that is killed
+    cannot stop the server that it has started; the operating system closes the pipe for it."""
 
     def stop_at_end_of_input() -> None:
         while os.read(sys.stdin.fileno(), 4096):

@@ -1,5 +1,5 @@
-"""The machine and this process on it: the one place where real time enters, and beside the settings the one that asks
-what the process was started with."""
+"""The machine and this process on it: the one place where real time enters, and beside the settings
+the one that asks what the process was started with."""
 
 import os
 import re
@@ -19,37 +19,45 @@ def machine_now() -> Micros:
 
 
 _NEAR = ("127.0.0.1", "localhost")
-"""Where a program finds the server that it was started beside. Not ``::1``, which some libraries take for a host with a
-port, and refuse."""
+"""Where a program finds the server that it was started beside. Not ``::1``, which some libraries
+take for a host with a port, and refuse."""
 
 
 def environment() -> Mapping[str, str]:
-    """The variables that the programs started here inherit. Behind a proxy this machine is excepted from it: no proxy
-    reaches the server of a program."""
+    """The variables that the programs started here inherit. Behind a proxy this machine is excepted
+    from it: no proxy reaches the server of a program."""
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return os.environ
     lower, upper = os.environ.get("no_proxy"), os.environ.get("NO_PROXY")
-    # Libraries that know both spellings ask for one first: where one is given alone, neither may hide it.
-    own = {"no_proxy": upper if lower is None else lower, "NO_PROXY": lower if upper is None else upper}
+    # Libraries that know both spellings ask for one first: where one is given alone, neither may
+    # hide it.
+    own = {
+        "no_proxy": upper if lower is None else lower,
+        "NO_PROXY": lower if upper is None else upper,
+    }
     return {**os.environ, **{name: _with_near(known or "") for name, known in own.items()}}
 
 
 def _with_near(excepted: str) -> str:
-    """A list of hosts that are asked without a proxy, with this machine; a star excepts all, and only alone."""
+    """A list of hosts that are asked without a proxy, with this machine; a star excepts all, and
+    only alone."""
     known = re.split(r"[,\s]+", excepted.strip())
     if known == ["*"]:
         return excepted
-    return ",".join([*filter(None, [excepted.strip(" ,")]), *(host for host in _NEAR if host not in known)])
+    return ",".join(
+        [*filter(None, [excepted.strip(" ,")]), *(host for host in _NEAR if host not in known)]
+    )
 
 
 def process_name() -> str:
-    """A text that no other process has which runs now, on this machine or, as far as hosts have names, on others."""
+    """A text that no other process has which runs now, on this machine or, as far as hosts have
+    names, on others."""
     return f"{gethostname()}-{os.getpid()}"
 
 
 def write_whole(file: Path, content: bytes, mode: int) -> None:
-    """Write a file in one step, whole or not at all: another process may read it at the same moment. Raises
-    ``OSError``."""
+    """Write a file in one step, whole or not at all: another process may read it at the same
+    moment. Raises ``OSError``."""
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}")
     try:
         with os.fdopen(handle, "wb") as opened:

@@ -1,6 +1,8 @@
-"""Scenario files: finds them by path, folder or shipped name, reads them, and watches them for changes.
+"""Scenario files: finds them by path, folder or shipped name, reads them, and watches them for
+changes.
 
-What the reader of YAML makes of the one that comes with the server is kept, so the server starts without that reader.
+What the reader of YAML makes of the one that comes with the server is kept, so the server starts
+without that reader.
 """
 
 import json
@@ -27,17 +29,24 @@ _SHIPPED = next(filter(Path.is_dir, (_PACKAGE / "_scenarios", _PACKAGE.parent / 
 
 
 def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
-    """The scenarios of files, folders and shipped names in the order given, the built-in test values last. Raises
-    ``ScenarioRefused`` with the problems of every file; an empty folder is allowed."""
+    """The scenarios of files, folders and shipped names in the order given, the built-in test
+    values last. Raises ``ScenarioRefused`` with the problems of every file; an empty folder is
+    allowed."""
     scenarios: list[Scenario] = []
     problems: list[ScenarioProblem] = []
     for name in names_or_paths:
         try:
-            scenarios += [read_file(path) for path in files_of(name) if path.stem != TEST_VALUES or not test_values]
+            scenarios += [
+                read_file(path)
+                for path in files_of(name)
+                if path.stem != TEST_VALUES or not test_values
+            ]
         except ScenarioRefused as refused:
             problems += refused.problems
         except OSError as problem:
-            problems.append(ScenarioProblem(name, 1, 1, "", f"the folder cannot be read: {problem.strerror}"))
+            problems.append(
+                ScenarioProblem(name, 1, 1, "", f"the folder cannot be read: {problem.strerror}")
+            )
     if test_values:
         scenarios.append(builtin_test_values())
     if problems:
@@ -52,12 +61,15 @@ def read_file(path: Path) -> Scenario:
     except (OSError, ValueError) as problem:
         words = problem.strerror if isinstance(problem, OSError) else str(problem)
         words = "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else words
-        raise ScenarioRefused([ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]) from None
+        raise ScenarioRefused(
+            [ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]
+        ) from None
     return read_text(text, str(path))
 
 
 def bounded(path: Path, most: int) -> bytes:
-    """The bytes of a regular file of at most so many. Raises ``OSError``, ``ValueError`` for any other."""
+    """The bytes of a regular file of at most so many. Raises ``OSError``, ``ValueError`` for any
+    other."""
     if not path.is_file() and path.exists():
         raise ValueError("it is not a regular file")
     with path.open("rb") as file:
@@ -68,7 +80,8 @@ def bounded(path: Path, most: int) -> bytes:
 
 
 def read_text(text: str, name: str) -> Scenario:
-    """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises ``ScenarioRefused``."""
+    """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises
+    ``ScenarioRefused``."""
     from mockserver.adapters.strict_yaml import read
 
     data, places = read(text, name)
@@ -78,9 +91,13 @@ def read_text(text: str, name: str) -> Scenario:
 def builtin_test_values() -> Scenario:
     """The test values, from ``PREPARED``: what the reader of YAML has made of their file."""
     kept: dict[str, Any] = json.loads(PREPARED.read_bytes(), parse_float=Decimal)
-    places: Positions = {("rules", index): (line, column) for index, (line, column) in enumerate(kept["places"])}
+    places: Positions = {
+        ("rules", index): (line, column) for index, (line, column) in enumerate(kept["places"])
+    }
     path = _SHIPPED / f"{TEST_VALUES}.yaml"
-    scenario = parse(kept["data"], places, file=str(path), name=TEST_VALUES, builtin=True, is_shipped=True)
+    scenario = parse(
+        kept["data"], places, file=str(path), name=TEST_VALUES, builtin=True, is_shipped=True
+    )
     return replace(scenario, text=path.read_text("utf-8"))
 
 
@@ -104,7 +121,8 @@ def schema_text() -> str:
 
 
 def shipped_file(name: str) -> Path:
-    """The file of a scenario that comes with the product. Raises ``ScenarioRefused`` with the nearest name."""
+    """The file of a scenario that comes with the product. Raises ``ScenarioRefused`` with the
+    nearest name."""
     known = {path.stem: path for path in _shipped_files()}
     if name not in known:
         hint = nearest(name, known) or "; `mockserver scenarios` prints all"
@@ -115,7 +133,9 @@ def shipped_file(name: str) -> Path:
 
 def _stem(name: str) -> str:
     stem = Path(name).stem
-    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem)
+    kept = "".join(
+        char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem
+    )
     return kept.strip("._-")[:100] or "scenario"
 
 
@@ -124,10 +144,15 @@ def _shipped_files() -> list[Path]:
 
 
 def files_of(name: str) -> Iterator[Path]:
-    """The files that one argument means: a file, all files of a folder by name, or a shipped scenario."""
+    """The files that one argument means: a file, all files of a folder by name, or a shipped
+    scenario."""
     path = Path(name)
     if path.is_dir():
-        files = (child for child in path.iterdir() if child.suffix in SUFFIXES and not child.match(_SCHEMAS))
+        files = (
+            child
+            for child in path.iterdir()
+            if child.suffix in SUFFIXES and not child.match(_SCHEMAS)
+        )
         yield from sorted(child for child in files if child.is_file())
         return
     if path.suffix in SUFFIXES or path.exists() or len(path.parts) > 1:
@@ -141,7 +166,8 @@ Files = partial(ScenarioReader, read_text, shipped, schema_text)
 
 
 def stamps(names_or_paths: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """The time and the size of each scenario file: others when a file was written, added or removed."""
+    """The time and the size of each scenario file: others when a file was written, added or
+    removed."""
     seen: dict[str, tuple[int, int]] = {}
     for name in names_or_paths:
         try:

@@ -1,9 +1,9 @@
 """The log: lines about the start, a reload and what libraries say; and a line for each request.
 
-A request is put into words when it has been answered, and a thread writes the words a little later. The text is kept
-instead of the request: otherwise everything that a request made would stay in memory until it is written. A slow
-terminal holds no answer up, whatever the line is about; when the reader of the log falls behind by more than the bound,
-lines are dropped and counted.
+A request is put into words when it has been answered, and a thread writes the words a little later.
+The text is kept instead of the request: otherwise everything that a request made would stay in
+memory until it is written. A slow terminal holds no answer up, whatever the line is about; when the
+reader of the log falls behind by more than the bound, lines are dropped and counted.
 """
 
 import json
@@ -24,8 +24,8 @@ Echo: TypeAlias = Callable[..., None]
 
 
 class ServerLog:
-    """Prints lines as ``--log-format`` and ``--log-level`` want them: addresses on standard output, the others on
-    standard error."""
+    """Prints lines as ``--log-format`` and ``--log-level`` want them: addresses on standard output,
+    the others on standard error."""
 
     def __init__(self, echo: Echo, settings: Settings) -> None:
         self.echo = echo
@@ -54,7 +54,9 @@ class ServerLog:
     def _worded(self, line: str, name: str = "message") -> str:
         if not self._as_json:
             return line if name == "message" else f"{name}: {line}"
-        return json.dumps({"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":"))
+        return json.dumps(
+            {"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":")
+        )
 
 
 class LibraryMessages(logging.Handler):
@@ -81,8 +83,8 @@ MOST_WAITING = 100_000
 
 
 class RequestLog:
-    """Call it with each request. Lines go to standard error; what is below ``--log-level`` is left out. ``echo`` takes
-    what else is said while requests are answered."""
+    """Call it with each request. Lines go to standard error; what is below ``--log-level`` is left
+    out. ``echo`` takes what else is said while requests are answered."""
 
     def __init__(self, echo: Echo, settings: Settings) -> None:
         self._echo = echo
@@ -132,7 +134,8 @@ class RequestLog:
                 failed += len(lines)
 
     def _gathered(self) -> list[str]:
-        """The next line, and what comes soon after it: to be woken for each would cost more than the writing."""
+        """The next line, and what comes soon after it: to be woken for each would cost more than
+        the writing."""
         lines = [self._waiting.get()]
         self._closing.wait(FLUSH_SECONDS)
         lines += [self._waiting.get() for _ in range(self._waiting.qsize())]

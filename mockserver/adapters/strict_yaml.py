@@ -1,10 +1,11 @@
 """YAML cut down to JSON: what a person meant, or a refusal that says what to write instead.
 
-Plain words become ``true``, ``false``, ``null``, whole numbers and exact decimals only where YAML 1.2 (core) and JSON
-agree; ``18:05``, ``012345``, ``+61400000000``, ``NO`` and dates stay texts; ``1e3``, ``0x1F``, ``.inf`` and numbers of
-more than 15 digits are refused with "quote this". No tags, no merge keys, no keys twice, no anchors beyond a small
-limit. JSON is a subset and takes the same way. ``scenario_text`` writes a scenario as a file that people read and edit:
-``read`` gives back what was written.
+Plain words become ``true``, ``false``, ``null``, whole numbers and exact decimals only where YAML
+1.2 (core) and JSON agree; ``18:05``, ``012345``, ``+61400000000``, ``NO`` and dates stay texts;
+``1e3``, ``0x1F``, ``.inf`` and numbers of more than 15 digits are refused with "quote this". No
+tags, no merge keys, no keys twice, no anchors beyond a small limit. JSON is a subset and takes the
+same way. ``scenario_text`` writes a scenario as a file that people read and edit: ``read`` gives
+back what was written.
 """
 
 import json
@@ -16,7 +17,13 @@ from typing import Any, NoReturn
 import yaml
 
 from mockserver.domain.errors import MOST_FAULTS
-from mockserver.scenario.problems import Path, Positions, ScenarioProblem, ScenarioRefused, more_follow
+from mockserver.scenario.problems import (
+    Path,
+    Positions,
+    ScenarioProblem,
+    ScenarioRefused,
+    more_follow,
+)
 
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 40
@@ -41,8 +48,8 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read(text: str, file: str) -> tuple[Any, Positions]:
-    """The plain data of the one document of a text, and the line and column (from 1) of every part. Raises
-    ``ScenarioRefused`` with every problem found, or the first that ends the reading."""
+    """The plain data of the one document of a text, and the line and column (from 1) of every part.
+    Raises ``ScenarioRefused`` with every problem found, or the first that ends the reading."""
     if len(text) > MAX_CHARACTERS:
         words = f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed"
         raise ScenarioRefused([ScenarioProblem(file, 1, 1, "", words)])
@@ -50,13 +57,17 @@ def read(text: str, file: str) -> tuple[Any, Positions]:
         before = text[: strange.start()]
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
         words = f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line"
-        raise ScenarioRefused([ScenarioProblem(file, *place, "", f"{words}; write it as an escape")])
+        raise ScenarioRefused(
+            [ScenarioProblem(file, *place, "", f"{words}; write it as an escape")]
+        )
     events = yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
     try:
         return _Reader(file, events).document()
     except yaml.MarkedYAMLError as problem:
         words = _in_words(problem, text)
-        raise ScenarioRefused([_problem(file, problem.problem_mark, f"not valid YAML: {words}")]) from None
+        raise ScenarioRefused(
+            [_problem(file, problem.problem_mark, f"not valid YAML: {words}")]
+        ) from None
     except yaml.YAMLError as problem:
         first = str(problem).splitlines()[0]
         raise ScenarioRefused([_problem(file, None, f"not valid YAML: {first}")]) from None
@@ -80,14 +91,17 @@ def _in_words(problem: yaml.MarkedYAMLError, text: str) -> str:
 
 
 def _unquoted(problem: yaml.MarkedYAMLError, before: str, after: str) -> str | None:
-    """What is said of a text that needs quotes, or other ones: what ended it stands on both sides of
-    the place where YAML gave up."""
+    """What is said of a text that needs quotes, or other ones: what ended it stands on both sides
+    of the place where YAML gave up."""
     if str(problem.context) == "while scanning a quoted scalar":
         return None
     if after.startswith(":") and ":" in before:
         return "a text with a colon in it stands in quotes; in braces, a comma parts two keys"
     if before.endswith("'") and after[:1].isalnum():
-        return "the ' before it ends the text: write '' for an apostrophe, or put the text in double quotes"
+        return (
+            "the ' before it ends the text: write '' for an apostrophe, or put the text in "
+            "double quotes"
+        )
     if before.endswith('"') and after[:1].isalnum():
         return 'the " before it ends the text: write \\" for it, or put the text in single quotes'
     if "cannot start any token" in str(problem.problem):
@@ -99,18 +113,22 @@ def _unquoted(problem: yaml.MarkedYAMLError, before: str, after: str) -> str | N
 
 
 def _left_open(problem: yaml.MarkedYAMLError, line: int) -> str | None:
-    """What an earlier line opens that is not closed; of a map or list a comma may be missing instead."""
+    """What an earlier line opens that is not closed; of a map or list a comma may be missing
+    instead."""
     mark, context = problem.context_mark, str(problem.context)
     if mark is None or mark.line == line:
         return None
     if context == "while scanning a quoted scalar":
         return f"the quote opened in line {mark.line + 1} is not closed"
-    bracket = {"while parsing a flow mapping": "{", "while parsing a flow sequence": "["}.get(context)
+    bracket = {"while parsing a flow mapping": "{", "while parsing a flow sequence": "["}.get(
+        context
+    )
     return f"is the {bracket} of line {mark.line + 1} closed?" if bracket else None
 
 
 def _is_misindented(line: str, problem: yaml.MarkedYAMLError) -> bool:
-    """Whether the first word of a line does not continue the map or list before it, or a key runs on a text."""
+    """Whether the first word of a line does not continue the map or list before it, or a key runs
+    on a text."""
     before = line[: problem.problem_mark.column].strip() if problem.problem_mark else "-"
     if str(problem.context).startswith("while parsing a block"):
         return not before
@@ -169,7 +187,9 @@ class _Reader:
     def _count(self, event: Any, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > MAX_NODES:
-            self._stop(event, f"got more than {MAX_NODES} values, aliases counted each time they are used")
+            self._stop(
+                event, f"got more than {MAX_NODES} values, aliases counted each time they are used"
+            )
 
     def _node(self, event: Any, path: Path) -> object:
         if isinstance(event, yaml.AliasEvent):
@@ -178,7 +198,11 @@ class _Reader:
         self._no_tag(event)
         self.positions.setdefault(path, _place(event.start_mark))
         started = self._nodes
-        value = self._meaning(event) if isinstance(event, yaml.ScalarEvent) else self._parts(event, path)
+        value = (
+            self._meaning(event)
+            if isinstance(event, yaml.ScalarEvent)
+            else self._parts(event, path)
+        )
         if event.anchor is not None:
             self._anchors[event.anchor] = (value, self._nodes - started + 1)
         return value
@@ -218,14 +242,20 @@ class _Reader:
             self._stop(event, f"got more than {MAX_ALIASES} aliases (*name)")
         found = self._anchors.get(event.anchor)
         if found is None:
-            self._stop(event, f"got *{event.anchor}, but no finished part before it is marked &{event.anchor}")
+            self._stop(
+                event,
+                f"got *{event.anchor}, but no finished part before it is marked &{event.anchor}",
+            )
         self._count(event, found[1])
         self.positions.setdefault(path, _place(event.start_mark))
         return found[0]
 
     def _no_tag(self, event: Any) -> None:
         if event.tag is not None:
-            self._complain(event, f"got the tag {event.tag[:60]}, and tags are not read: write the value plainly")
+            self._complain(
+                event,
+                f"got the tag {event.tag[:60]}, and tags are not read: write the value plainly",
+            )
 
     def _meaning(self, event: Any) -> Hashable:
         text: str = event.value
@@ -237,15 +267,23 @@ class _Reader:
             return text in _TRUE
         if _WHOLE.fullmatch(text) or _DECIMAL.fullmatch(text):
             if sum(char.isdigit() for char in text) > MAX_DIGITS:
-                self._complain(event, f"got a number of more than {MAX_DIGITS} digits: quote this, it is a name")
+                self._complain(
+                    event,
+                    f"got a number of more than {MAX_DIGITS} digits: quote this, it is a name",
+                )
                 return text
             return int(text) if _WHOLE.fullmatch(text) else Decimal(text)
         if _DOUBTFUL.fullmatch(text):
-            self._complain(event, f"got {text[:40]}: quote this for a text, or write a number with plain digits")
+            self._complain(
+                event,
+                f"got {text[:40]}: quote this for a text, or write a number with plain digits",
+            )
         return text
 
 
-_NOT_TEXT = re.compile("|".join((r"<<|[-+]?[0-9]+\.?[0-9]*|[-+]?\.[0-9]+", _DOUBTFUL.pattern, *_NULL, *_TRUE, *_FALSE)))
+_NOT_TEXT = re.compile(
+    "|".join((r"<<|[-+]?[0-9]+\.?[0-9]*|[-+]?\.[0-9]+", _DOUBTFUL.pattern, *_NULL, *_TRUE, *_FALSE))
+)
 """A plain word that this reader, or one of all YAML 1.2, does not take for a text."""
 _PARAGRAPH = re.compile(r"\S+( \S+)+")
 _FIRST_LINE = "# yaml-language-server: $schema=scenario.schema.json\n"
@@ -255,14 +293,17 @@ _LONGEST_LINE = 88
 
 
 def scenario_text(scenario: Mapping[str, object]) -> str:
-    """The YAML text of a scenario's plain data, keys in the order given. A text is quoted only where it would be taken
-    for something else, a long one folded; decimals keep their digits; small maps and lists stand in one line."""
-    return _FIRST_LINE + yaml.dump(scenario, Dumper=_Writer, sort_keys=False, width=_WIDTH, allow_unicode=True)
+    """The YAML text of a scenario's plain data, keys in the order given. A text is quoted only
+    where it would be taken for something else, a long one folded; decimals keep their digits; small
+    maps and lists stand in one line."""
+    return _FIRST_LINE + yaml.dump(
+        scenario, Dumper=_Writer, sort_keys=False, width=_WIDTH, allow_unicode=True
+    )
 
 
 class _Writer(yaml.SafeDumper):
-    """Writes as the shipped scenarios are written. Every scalar is a text to it: ``represent_data`` says which of them
-    are not to stand plainly."""
+    """Writes as the shipped scenarios are written. Every scalar is a text to it: ``represent_data``
+    says which of them are not to stand plainly."""
 
     def represent_data(self, data: object) -> yaml.Node:
         is_short = len(str(data)) <= _LONGEST_LINE

@@ -1,9 +1,10 @@
-"""Certificates for the TLS listener: an authority of this machine's user, and a certificate for the loopback names.
+"""Certificates for the TLS listener: an authority of this machine's user, and a certificate for the
+loopback names.
 
-The published SDKs call ``https://localhost:5001`` in their LOCAL environment and some of them check the certificate
-(published facts, 1), so the authority must be one that a user can trust once and keep: it is made on first use in the
-per-user data folder, and ``mockserver ca`` prints it. Its key is readable by its owner only; each start has a
-certificate of its own, which is kept nowhere.
+The published SDKs call ``https://localhost:5001`` in their LOCAL environment and some of them check
+the certificate (published facts, 1), so the authority must be one that a user can trust once and
+keep: it is made on first use in the per-user data folder, and ``mockserver ca`` prints it. Its key
+is readable by its owner only; each start has a certificate of its own, which is kept nowhere.
 """
 
 import os
@@ -29,8 +30,9 @@ NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 def listener_context(settings: Settings, plan: TlsMap | None) -> ssl.SSLContext:
-    """The TLS settings of the listener: TLS 1.2 or later, with the given files or with a certificate made here; with
-    ``plan`` what scenarios want to be wrong with them (docs/scenario-language.md, tls).
+    """The TLS settings of the listener: TLS 1.2 or later, with the given files or with a
+    certificate made here; with ``plan`` what scenarios want to be wrong with them
+    (docs/scenario-language.md, tls).
 
     Raises :class:`OSError` when a file cannot be read or written (:class:`ssl.SSLError` is one) and
     :class:`ValueError` when a stored file is not a certificate.
@@ -52,7 +54,9 @@ def listener_context(settings: Settings, plan: TlsMap | None) -> ssl.SSLContext:
         authority = _authority(data_directory(settings, os.environ), now)
     names = (OTHER_NAME,) if flaw is Certificate.WRONG_NAME else NAMES
     end = now - timedelta(days=1) if flaw is Certificate.EXPIRED else now - BACKDATE + LEAF_LIFE
-    leaf = authority.issue_cert(*names, common_name=names[0], not_before=end - LEAF_LIFE, not_after=end)
+    leaf = authority.issue_cert(
+        *names, common_name=names[0], not_before=end - LEAF_LIFE, not_after=end
+    )
     leaf.configure_cert(context)
     return context
 
@@ -63,15 +67,23 @@ def authority_pem(directory: Path, now: datetime | None = None) -> bytes:
 
 
 def _authority(directory: Path, now: datetime) -> CA:
-    """The stored authority, or a new one when a file is missing, the two do not belong together, or it ends before a
-    certificate that is made now would. Raises :class:`ValueError` when a file is not what its name says."""
+    """The stored authority, or a new one when a file is missing, the two do not belong together, or
+    it ends before a certificate that is made now would. Raises :class:`ValueError` when a file is
+    not what its name says."""
     certificate, key = directory / "ca.pem", directory / "ca-key.pem"
     if certificate.exists() and key.exists():
         stored = load_pem_x509_certificate(certificate.read_bytes())
-        same = load_pem_private_key(key.read_bytes(), password=None).public_key() == stored.public_key()
+        same = (
+            load_pem_private_key(key.read_bytes(), password=None).public_key()
+            == stored.public_key()
+        )
         if same and stored.not_valid_after_utc >= now + LEAF_LIFE + RENEW_BEFORE:
             return CA.from_pem(certificate.read_bytes(), key.read_bytes())
-    made = CA(path_length=0, organization_name="mockserver", organization_unit_name="mockserver local authority")
+    made = CA(
+        path_length=0,
+        organization_name="mockserver",
+        organization_unit_name="mockserver local authority",
+    )
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_whole(key, made.private_key_pem.bytes(), 0o600)
     write_whole(certificate, made.cert_pem.bytes(), 0o644)

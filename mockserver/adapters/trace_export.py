@@ -1,8 +1,9 @@
-"""Where spans go: in batches to a collector of OpenTelemetry, from a thread of their own that no request waits for.
+"""Where spans go: in batches to a collector of OpenTelemetry, from a thread of their own that no
+request waits for.
 
 The SDK reads its own environment variables (``OTEL_SERVICE_NAME``, ``OTEL_TRACES_SAMPLER``,
-``OTEL_EXPORTER_OTLP_HEADERS`` and so on). Its packages come with the extra ``otel`` and are imported only here and in
-``mockserver.web.tracing``, when spans are wanted.
+``OTEL_EXPORTER_OTLP_HEADERS`` and so on). Its packages come with the extra ``otel`` and are
+imported only here and in ``mockserver.web.tracing``, when spans are wanted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ LAST = 1.0
 """Seconds that spans which are still here may take to reach the collector when the server ends."""
 
 REPEAT_SECONDS = 600.0
-"""Seconds for which the same message is not printed again: an absent collector fails every batch."""
+"""Seconds for which the same message is not printed again: an absent collector fails every
+batch."""
 
 
 class CannotTrace(Exception):
@@ -38,11 +40,12 @@ def close_export(provider: TracerProvider) -> None:
 
 
 def open_export(log: ServerLog, version: str, protocol: str) -> TracerProvider:
-    """What makes spans and sends them, as the environment says. ``protocol`` is that of OTLP. Raises
-    ``CannotTrace``."""
+    """What makes spans and sends them, as the environment says. ``protocol`` is that of OTLP.
+    Raises ``CannotTrace``."""
     if protocol != "http/protobuf":
         raise CannotTrace(
-            f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of most collectors)"
+            f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of "
+            f"most collectors)"
         )
     messages = LibraryMessages(log)
     messages.addFilter(_RateLimited())

@@ -1,9 +1,9 @@
-"""Sends the webhooks that stand in the outboxes of sandboxes, a fair share for each sandbox and each receiver: pooled,
-no redirects, a bounded time and a bounded answer, never to a metadata service. Source: docs/security.md (outbound
-calls).
+"""Sends the webhooks that stand in the outboxes of sandboxes, a fair share for each sandbox and
+each receiver: pooled, no redirects, a bounded time and a bounded answer, never to a metadata
+service. Source: docs/security.md (outbound calls).
 
-The time of a sandbox whose clock does not run with the machine's stands still meanwhile: what follows from a try
-follows from the instant at which it came due, however long the receiver took.
+The time of a sandbox whose clock does not run with the machine's stands still meanwhile: what
+follows from a try follows from the instant at which it came due, however long the receiver took.
 """
 
 from __future__ import annotations
@@ -55,14 +55,17 @@ def look_up(host: str, flags: int = 0) -> list[str]:
 class Resolver:
     """Resolves names for owners that share its threads; ``look_up`` may block."""
 
-    def __init__(self, look_up: Callable[[str], list[str]] = look_up, deadline: int = DEADLINE) -> None:
+    def __init__(
+        self, look_up: Callable[[str], list[str]] = look_up, deadline: int = DEADLINE
+    ) -> None:
         self._look_up = look_up
         self._deadline = deadline
         self._threads = FairShare(THREADS, each=1)
         self._asked: dict[tuple[Hashable, str], asyncio.Task[list[str]]] = {}
 
     async def __call__(self, host: str, owner: Hashable) -> list[str]:
-        """The addresses of a host. Raises ``OSError`` when it has none, or when finding out takes too long."""
+        """The addresses of a host. Raises ``OSError`` when it has none, or when finding out takes
+        too long."""
         if host.rstrip(".").lower().rpartition(".")[2] == "localhost":
             return ["127.0.0.1", "::1"]  # RFC 6761, 6.3
         with suppress(socket.gaierror):
@@ -74,7 +77,9 @@ class Resolver:
             asked.add_done_callback(lambda task: self._forget(key, task))
         done, _ = await asyncio.wait({asked}, timeout=self._deadline / SECOND)
         if not done:
-            raise OSError(f"the name {host[:100]} was not resolved within {duration_text(self._deadline)}")
+            raise OSError(
+                f"the name {host[:100]} was not resolved within {duration_text(self._deadline)}"
+            )
         return asked.result()
 
     def _forget(self, key: tuple[Hashable, str], asked: asyncio.Task[list[str]]) -> None:
@@ -102,11 +107,13 @@ LONGEST_ANSWER = 65_536
 """Bytes that are read of a receiver's answer; what comes after them is not waited for."""
 
 CONNECTIONS = 400
-"""Webhooks that are sent at once. One sandbox gets as many as it leaves free: when it is alone, half of them."""
+"""Webhooks that are sent at once. One sandbox gets as many as it leaves free: when it is alone,
+half of them."""
 
 
 def connections() -> int:
-    """``CONNECTIONS``, or a quarter of the files that this process may open: a try without one would fail for it."""
+    """``CONNECTIONS``, or a quarter of the files that this process may open: a try without one
+    would fail for it."""
     if sys.platform == "win32":
         return CONNECTIONS
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -117,7 +124,8 @@ CLOSING = 0.2
 """Seconds that receivers have to take leave; a server that stops waits for none of them."""
 
 _LONGEST_PART = 3_600.0
-"""Seconds that one part of a try may take: the whole of it is bounded by the caller, and always shorter."""
+"""Seconds that one part of a try may take: the whole of it is bounded by the caller, and always
+shorter."""
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -131,17 +139,26 @@ class _Refused(Exception):
 
 
 class WebhookSender:
-    """One client for all webhooks. ``resolve`` gives the addresses of a name, and raises ``OSError`` when it cannot."""
+    """One client for all webhooks. ``resolve`` gives the addresses of a name, and raises
+    ``OSError`` when it cannot."""
 
-    def __init__(self, resolve: Callable[[str, Hashable], Awaitable[list[str]]] | None = None) -> None:
+    def __init__(
+        self, resolve: Callable[[str, Hashable], Awaitable[list[str]]] | None = None
+    ) -> None:
         self._resolve = resolve or Resolver()
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
 
     async def send(
-        self, url: str, headers: Mapping[str, str], body: bytes, within: Micros, owner: Hashable = None
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        within: Micros,
+        owner: Hashable = None,
     ) -> Sent:
-        """Post a body for an owner; never raises for anything that the receiver or the network does."""
+        """Post a body for an owner; never raises for anything that the receiver or the network
+        does."""
         client = self._client or await self._opened()
         import httpx
 
@@ -167,17 +184,25 @@ class WebhookSender:
                     await client.aclose()
 
     async def _post(
-        self, client: httpx.AsyncClient, url: str, headers: Mapping[str, str], body: bytes, owner: Hashable
+        self,
+        client: httpx.AsyncClient,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        owner: Hashable,
     ) -> int:
         import httpx
 
         address, host, name = await self._addressed(url, owner)
         extensions = {"sni_hostname": name} if address.startswith("https:") else {}
-        fields = [(name.encode(), value.encode()) for name, value in (("Host", host), *headers.items())]
+        fields = [
+            (name.encode(), value.encode()) for name, value in (("Host", host), *headers.items())
+        ]
         sent = client.stream("POST", address, headers=fields, content=body, extensions=extensions)
         async with sent as answer:
             read = 0
-            # The status says it all: whether the rest of the answer comes whole makes no difference.
+            # The status says it all: whether the rest of the answer comes whole makes no
+            # difference.
             with suppress(httpx.HTTPError):
                 async for chunk in answer.aiter_raw():
                     read += len(chunk)
@@ -186,10 +211,11 @@ class WebhookSender:
             return answer.status_code
 
     async def _addressed(self, url: str, owner: Hashable) -> tuple[str, str, str]:
-        """The url with the address that was checked in the place of the name, the Host header, and the name.
+        """The url with the address that was checked in the place of the name, the Host header, and
+        the name.
 
-        The connection goes to the very address that was looked at: a name that is answered differently the second time
-        leads nowhere else.
+        The connection goes to the very address that was looked at: a name that is answered
+        differently the second time leads nowhere else.
         """
         try:
             parts = urlsplit(url)
@@ -208,7 +234,9 @@ class WebhookSender:
         # Receivers on this machine mostly listen on IPv4.
         address = min(found, key=lambda one: ":" in one)
         literal = f"[{address}]" if ":" in address else address
-        checked = urlunsplit((parts.scheme, f"{literal}:{port}", parts.path or "/", parts.query, ""))
+        checked = urlunsplit(
+            (parts.scheme, f"{literal}:{port}", parts.path or "/", parts.query, "")
+        )
         return checked, host, name
 
     async def _opened(self) -> httpx.AsyncClient:
@@ -219,14 +247,17 @@ class WebhookSender:
 
 
 def _client() -> httpx.AsyncClient:
-    """In a thread: to load it and the certificates of authorities would keep everybody waiting for 200 ms."""
+    """In a thread: to load it and the certificates of authorities would keep everybody waiting for
+    200 ms."""
     import httpx
 
     return httpx.AsyncClient(
         follow_redirects=False,
         trust_env=False,
         timeout=_LONGEST_PART,
-        limits=httpx.Limits(max_connections=connections(), max_keepalive_connections=CONNECTIONS // 20),
+        limits=httpx.Limits(
+            max_connections=connections(), max_keepalive_connections=CONNECTIONS // 20
+        ),
         headers={"User-Agent": "mockserver"},
     )
 
@@ -237,12 +268,12 @@ def _words(problem: Exception) -> str:
 
 
 PATIENCE = 0.25
-"""Seconds that a webhook waits for the one before it to the same receiver, where time stands still: a receiver that
-answers sooner gets everything in order."""
+"""Seconds that a webhook waits for the one before it to the same receiver, where time stands still:
+a receiver that answers sooner gets everything in order."""
 
 _SILENT = MOST_AT_ONCE
-"""A receiver is silent when it has let so many tries in a row time out: as many as it was sent at once. To go on asking
-it in turn would take a long time-out for every few webhooks."""
+"""A receiver is silent when it has let so many tries in a row time out: as many as it was sent at
+once. To go on asking it in turn would take a long time-out for every few webhooks."""
 
 GRACE = 3.0
 """Seconds that webhooks under way may take when the server is asked to stop."""
@@ -256,9 +287,10 @@ _ENDED = (DeliveryState.DELIVERED, DeliveryState.GIVEN_UP)
 
 
 class WebhookDispatcher:
-    """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called
-    after each try; ``tracing`` is that of the web, which makes a span of each try, None where it is off; ``kept`` waits
-    until what has happened in a sandbox is in its store, and says whether it is."""
+    """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile;
+    ``changed`` is called after each try; ``tracing`` is that of the web, which makes a span of each
+    try, None where it is off; ``kept`` waits until what has happened in a sandbox is in its store,
+    and says whether it is."""
 
     def __init__(
         self,
@@ -306,7 +338,8 @@ class WebhookDispatcher:
         return ends
 
     def end_soon(self) -> None:
-        """The server has been asked to stop: tries under way get ``GRACE`` from now on, and are not waited for."""
+        """The server has been asked to stop: tries under way get ``GRACE`` from now on, and are not
+        waited for."""
         for sandbox in tuple(self._next_ends):
             self._report_end(sandbox)
         self._ends = asyncio.get_running_loop().time() + GRACE
@@ -321,11 +354,18 @@ class WebhookDispatcher:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
         await self._sender.close()
-        undelivered = "sandbox %s: %d webhooks were not delivered before the stop, %d of them never tried"
+        undelivered = (
+            "sandbox %s: %d webhooks were not delivered before the stop, %d of them never tried"
+        )
         for sandbox in sandboxes:
             unsent = [one for one in sandbox.deliveries if one.state not in _ENDED]
             if unsent:
-                _LOG.warning(undelivered, masked_key(sandbox.key), len(unsent), sum(not one.tries for one in unsent))
+                _LOG.warning(
+                    undelivered,
+                    masked_key(sandbox.key),
+                    len(unsent),
+                    sum(not one.tries for one in unsent),
+                )
 
     async def _try(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """Make one try, after those before it for the same object."""
@@ -367,7 +407,9 @@ class WebhookDispatcher:
 
     async def _send(self, sandbox: Sandbox, delivery: Delivery) -> Sent:
         within, headers = sandbox.assumed["webhook.timeout"], delivery.headers()
-        sending = partial(self._sender.send, delivery.url, headers, delivery.content.raw, within, sandbox)
+        sending = partial(
+            self._sender.send, delivery.url, headers, delivery.content.raw, within, sandbox
+        )
         if self._tracing is None:
             return await sending()
         span, sent = self._tracing.try_begins(delivery, headers), None

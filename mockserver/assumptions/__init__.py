@@ -1,9 +1,11 @@
-"""What the service document leaves open, as one table of questions, and the answers in force for one sandbox.
+"""What the service document leaves open, as one table of questions, and the answers in force for
+one sandbox.
 
-``table.csv`` says in words what is asked, what each profile answers, which answers are allowed, and on what that rests.
-Profile ``documented`` keeps to the words of the service document; ``sdk`` speaks as the published client libraries
-expect. A value can be overridden per server, per sandbox and per scenario. Code asks ``assumed[KEY]``, and a use
-case ``step.assume(KEY)``. What is settled for good is a fact, and no row: docs/assumptions.md.
+``table.csv`` says in words what is asked, what each profile answers, which answers are allowed, and
+on what that rests. Profile ``documented`` keeps to the words of the service document; ``sdk``
+speaks as the published client libraries expect. A value can be overridden per server, per sandbox
+and per scenario. Code asks ``assumed[KEY]``, and a use case ``step.assume(KEY)``. What is settled
+for good is a fact, and no row: docs/assumptions.md.
 """
 
 from __future__ import annotations
@@ -89,7 +91,9 @@ def _read_number(value: object) -> Decimal:
 def _read_flow(value: object) -> tuple[Micros, ...]:
     parts = _read_durations(value)
     if len(parts) != 3 or parts[0] > parts[1]:
-        raise ValueError(f"got '{value}', wanted three durations, the second no shorter than the first")
+        raise ValueError(
+            f"got '{value}', wanted three durations, the second no shorter than the first"
+        )
     return parts
 
 
@@ -126,7 +130,9 @@ def _read_date(value: object) -> str:
     return str(value)
 
 
-def _or_word(word: str, meaning: object, read: Callable[[object], object]) -> Callable[[object], object]:
+def _or_word(
+    word: str, meaning: object, read: Callable[[object], object]
+) -> Callable[[object], object]:
     """A reader that also takes a word, in any letter case."""
     return lambda value: meaning if str(value).lower() == word else read(value)
 
@@ -148,11 +154,16 @@ _KINDS = (
     ValueKind("an ISO 4217 code", _read_currency),
     ValueKind("provider, or an ISO 4217 code", _or_word("provider", "provider", _read_currency)),
     ValueKind(
-        "three durations: until CREATED, until IN_PROGRESS, and for each row, such as 50ms 100ms 2ms",
+        "three durations: until CREATED, until IN_PROGRESS, and for each row, such as 50ms 100ms "
+        "2ms",
         _read_flow,
         _show_durations,
     ),
-    ValueKind("never, or durations such as 10s 1m 10m", _or_word("never", (), _read_pauses), _show_durations),
+    ValueKind(
+        "never, or durations such as 10s 1m 10m",
+        _or_word("never", (), _read_pauses),
+        _show_durations,
+    ),
     ValueKind("a text", _read_text),
 )
 _BY_ALLOWED = {kind.allowed: kind for kind in _KINDS}
@@ -166,17 +177,24 @@ def _kind(allowed: str) -> ValueKind:
     return _BY_ALLOWED.get(allowed) or ValueKind(allowed, partial(_read_word, allowed.split(" | ")))
 
 
-def _row(*, key: str, documented: str, sdk: str, allowed: str, question: str, evidence: str) -> Assumption:
+def _row(
+    *, key: str, documented: str, sdk: str, allowed: str, question: str, evidence: str
+) -> Assumption:
     kind = _kind(allowed)
-    return Assumption(key, question, kind, kind.read(documented), kind.read(sdk or documented), evidence)
+    return Assumption(
+        key, question, kind, kind.read(documented), kind.read(sdk or documented), evidence
+    )
 
 
-ROWS: Mapping[str, Assumption] = {row.key: row for row in read_table("table", _row, Path(__file__).parent)}
+ROWS: Mapping[str, Assumption] = {
+    row.key: row for row in read_table("table", _row, Path(__file__).parent)
+}
 """Every row by its key, in the order of the document."""
 
 
 class Assumed:
-    """The values in force for one sandbox: a profile and the overrides on top of it; ``values`` by key.
+    """The values in force for one sandbox: a profile and the overrides on top of it; ``values`` by
+    key.
 
     They never change, and sandboxes share them.
     """
@@ -192,14 +210,16 @@ class Assumed:
         return self.values[key]
 
     def or_else(self, profile: Profile, overrides: Mapping[str, object]) -> Assumed:
-        """These, when they are of this profile and have just these overrides; else others. Raises ``Invalid`` (90)."""
+        """These, when they are of this profile and have just these overrides; else others. Raises
+        ``Invalid`` (90)."""
         # By the texts, as 1 is equal to True.
         is_same = profile is self.profile and repr(dict(overrides)) == repr(self.overrides)
         return self if is_same else Assumed(profile, overrides)
 
 
 def read(key: str, given: object) -> Any:
-    """The typed value of an override. Raises ``Invalid`` (90) with what is allowed and the nearest known key."""
+    """The typed value of an override. Raises ``Invalid`` (90) with what is allowed and the nearest
+    known key."""
     row = ROWS.get(key)
     if row is None:
         raise invalid({key: f"no such assumption{nearest(key, ROWS)}"})

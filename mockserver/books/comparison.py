@@ -1,7 +1,9 @@
-"""Compares what the shop believes about an order with what the sandbox knows: the differences, as findings.
+"""Compares what the shop believes about an order with what the sandbox knows: the differences, as
+findings.
 
-Each order gets the first finding that fits. A finding on a correct shop costs more than a missed one: where the books
-say nothing, nothing is held against them. Source: docs/books.md, What a comparison finds.
+Each order gets the first finding that fits. A finding on a correct shop costs more than a missed
+one: where the books say nothing, nothing is held against them. Source: docs/books.md, What a
+comparison finds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,11 +32,12 @@ COMPARED = (
 
 
 class Belief:
-    """What all ``rows`` of one order and currency say together: several payments, partial shipments. Without rows the
-    shop does not know the order; an amount is None where none of them gives it.
+    """What all ``rows`` of one order and currency say together: several payments, partial
+    shipments. Without rows the shop does not know the order; an amount is None where none of them
+    gives it.
 
-    ``claims_no_money``: nothing was taken; ``is_positive``: money was; ``is_open``: it may still come,
-    so an amount that was paid claims nothing.
+    ``claims_no_money``: nothing was taken; ``is_positive``: money was; ``is_open``: it may still
+    come, so an amount that was paid claims nothing.
     """
 
     def __init__(self, order: str, rows: Sequence[ShopRow] = ()) -> None:
@@ -52,9 +55,13 @@ class Belief:
         )
 
     def told(self, currency: str) -> str:
-        said = {name: money_text(one, currency) for name, one in self.amounts.items() if one is not None}
+        said = {
+            name: money_text(one, currency) for name, one in self.amounts.items() if one is not None
+        }
         states = (state for state in self.states if state.lower() not in said)
-        return ", ".join((*states, *map(" ".join, said.items()))) or ("nothing" if self.rows else "no such order")
+        return ", ".join((*states, *map(" ".join, said.items()))) or (
+            "nothing" if self.rows else "no such order"
+        )
 
     @property
     def states(self) -> list[str]:
@@ -68,13 +75,14 @@ def _added(amounts: Iterable[Decimal | None]) -> Decimal | None:
 
 
 def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
-    """Whether books and sandbox agree on an order; when ``is_settled``, money that has come is not pending.
+    """Whether books and sandbox agree on an order; when ``is_settled``, money that has come is not
+    pending.
 
     What a shop writes about an order is read in the weakest sense that its words have. The first of
     these that it claims is looked at: that it does not know; a hold of an amount; that no money was
     taken; that money may still come; else that money was taken. The ``net`` of an order is what was
-    captured less what was given back. A refund that is on its way (``refunding``) may be booked already
-    or not yet, so each of the two nets is right.
+    captured less what was given back. A refund that is on its way (``refunding``) may be booked
+    already or not yet, so each of the two nets is right.
     """
     if Claim.UNKNOWN in belief.claims:
         return True
@@ -96,7 +104,8 @@ def _agrees_on_none(belief: Belief, truth: Figures) -> bool:
     """The shop says that it has no money of the order."""
     if ZERO not in _nets(truth):
         return False
-    # An order that waits for its payment may well be called unpaid; one that was cancelled must not be paid later.
+    # An order that waits for its payment may well be called unpaid; one that was cancelled must not
+    # be paid later.
     if Claim.ENDED in belief.claims and truth.pending:
         return False
     # An order that the shop does not know may leave a hold: that runs out by itself.
@@ -127,8 +136,11 @@ def _agrees_on_taken(belief: Belief, truth: Figures) -> bool:
     return belief.net in _nets(truth)
 
 
-def difference(belief: Belief, order: OrderMoney, *, is_settled: bool = False) -> tuple[str, str] | None:
-    """The finding of an order on which books and sandbox differ, and what it cost, in words; None when they agree."""
+def difference(
+    belief: Belief, order: OrderMoney, *, is_settled: bool = False
+) -> tuple[str, str] | None:
+    """The finding of an order on which books and sandbox differ, and what it cost, in words; None
+    when they agree."""
     # Until its provider has answered a capture, or a hold, the order may well be called held.
     moves = (one.status is ChargeState.PENDING and not one.capture for one in order.charges)
     is_held_soon = belief.claims == {Claim.HELD} and not order.figures.net and any(moves)
@@ -138,13 +150,16 @@ def difference(belief: Belief, order: OrderMoney, *, is_settled: bool = False) -
 
 
 class _Difference:
-    """An order on which books and sandbox differ: the findings that fit it, each as a merchant would say it."""
+    """An order on which books and sandbox differ: the findings that fit it, each as a merchant
+    would say it."""
 
     def __init__(self, belief: Belief, order: OrderMoney) -> None:
         self.belief, self.order, self.truth, self.about = belief, order, order.figures, belief.order
         self.is_same_gross = belief.paid in (None, self.truth.captured)
         self.booked = belief.told(order.currency)
-        self.called = f"calls {', '.join(belief.states)}" if belief.states else f"books as {self.booked}"
+        self.called = (
+            f"calls {', '.join(belief.states)}" if belief.states else f"books as {self.booked}"
+        )
 
     def money(self, amount: Decimal | None) -> str:
         return money_text(amount or ZERO, self.order.currency)
@@ -176,9 +191,16 @@ class _Difference:
             counts = f"the shop counts {self.about} as paid"
             yield "pending-counted-as-paid", f"{counts}, but {self.money(coming)} of it {why}"
         if (belief.is_positive or Claim.REFUNDED in belief.claims) and not truth.captured:
-            does = "ships" if any(state.lower() == "shipped" for state in belief.states) else "counts as paid"
+            does = (
+                "ships"
+                if any(state.lower() == "shipped" for state in belief.states)
+                else "counts as paid"
+            )
             amount = f"{self.money(belief.paid)} of " if belief.paid else ""
-            yield "paid-without-money", f"the shop {does} {amount}{self.about}, {_why_none(self.order, truth)}"
+            yield (
+                "paid-without-money",
+                f"the shop {does} {amount}{self.about}, {_why_none(self.order, truth)}",
+            )
 
     def _of_other_sums(self) -> Iterator[tuple[str, str]]:
         """The customer paid several times what the shop books, or the other way round."""
@@ -190,36 +212,56 @@ class _Difference:
             if _is_multiple(truth.captured, belief.paid):
                 paid, booked = truth.captured, belief.paid or ZERO
                 back = f", and got {self.money(truth.refunded)} back" if truth.refunded else ""
-            yield "taken-twice", f"customer paid {self.money(paid)} for {self.about} of {self.money(booked)}{back}"
+            yield (
+                "taken-twice",
+                f"customer paid {self.money(paid)} for {self.about} of {self.money(booked)}{back}",
+            )
         if truth.net > 0 and _is_multiple(belief.net, truth.net):
             units = (_MINOR_UNITS, 10 ** CURRENCIES[self.order.currency].digits)
-            hint = "; are these minor units?" if belief.net in [unit * truth.net for unit in units] else ""
+            hint = (
+                "; are these minor units?"
+                if belief.net in [unit * truth.net for unit in units]
+                else ""
+            )
             hint = f"; {self.money(truth.returned)} bounced" if truth.returned else hint
             books = f"the shop books {self.money(belief.net)} for {self.about}"
             yield "booked-twice", f"{books}, whose customer paid {self.money(truth.net)}{hint}"
 
     def _is_taken_twice(self) -> bool:
-        """Whether several charges hold what the books give for one: what is left of them, as books that keep no refunds
-        say, or what was taken."""
+        """Whether several charges hold what the books give for one: what is left of them, as books
+        that keep no refunds say, or what was taken."""
         truth, belief, each = self.truth, self.belief, self.order.each
         if truth.net <= belief.net:
             return False
-        is_left = _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in each) > 1
-        is_whole = _is_multiple(truth.captured, belief.paid) and sum(one.captured == belief.paid for one in each) > 1
+        is_left = (
+            _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in each) > 1
+        )
+        is_whole = (
+            _is_multiple(truth.captured, belief.paid)
+            and sum(one.captured == belief.paid for one in each) > 1
+        )
         return is_left or is_whole
 
     def _of_refunds(self) -> Iterator[tuple[str, str]]:
         truth, belief = self.truth, self.belief
         missing = truth.refunded - (belief.refunded or ZERO)
         made = {refund.amount for charge in self.order.charges for refund in charge.refunds}
-        if self.is_same_gross and not belief.is_open and missing > 0 and (not belief.refunded or missing in made):
+        if (
+            self.is_same_gross
+            and not belief.is_open
+            and missing > 0
+            and (not belief.refunded or missing in made)
+        ):
             given = f"{self.money(truth.refunded)} of {self.about} were given back"
             less = f"{self.money(belief.refunded)} of it" if belief.refunded else "no such refund"
             yield "refund-not-booked", f"{given}, and the shop books {less} ({self.booked})"
         claims_refund = bool(belief.refunded) or Claim.REFUNDED in belief.claims
         if self.is_same_gross and claims_refund and not truth.refunded and not truth.refunding:
             amount = f"{self.money(belief.refunded)} of " if belief.refunded else ""
-            yield "refund-not-made", (f"the shop believes {amount}{self.about} refunded, the customer got nothing back")
+            yield (
+                "refund-not-made",
+                (f"the shop believes {amount}{self.about} refunded, the customer got nothing back"),
+            )
 
 
 def _is_multiple(greater: Decimal, smaller: Decimal | None) -> bool:
@@ -231,4 +273,8 @@ def _why_none(order: OrderMoney, truth: Figures) -> str:
         return "which bounced"
     if truth.held:
         return "which is only held: it was never captured"
-    return "whose payment failed or was voided" if order.charges else "for which no payment was ever asked"
+    return (
+        "whose payment failed or was voided"
+        if order.charges
+        else "for which no payment was ever asked"
+    )

@@ -1,8 +1,8 @@
-"""The orders of a sandbox: which charges belong to one, what money they hold, and how it came to that; and how the
-shop's books differ from them, order by order, reported as findings.
+"""The orders of a sandbox: which charges belong to one, what money they hold, and how it came to
+that; and how the shop's books differ from them, order by order, reported as findings.
 
-An order is a subscription, a reference, or a charge without either. Source: docs/books.md, What an order is, and What a
-comparison finds.
+An order is a subscription, a reference, or a charge without either. Source: docs/books.md, What an
+order is, and What a comparison finds.
 """
 
 from collections import defaultdict
@@ -12,7 +12,14 @@ from mockserver.books.comparison import COMPARED, Belief, agrees, difference
 from mockserver.books.shop_rows import BadRow, Claim, ShopRow, excess
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
-from mockserver.domain.figures import Figures, OrderKey, OrderMoney, figures_of, money_text, transferred
+from mockserver.domain.figures import (
+    Figures,
+    OrderKey,
+    OrderMoney,
+    figures_of,
+    money_text,
+    transferred,
+)
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import Event, Subject
@@ -28,11 +35,16 @@ def key_of(charge: Charge) -> OrderKey:
     """The order that a charge belongs to."""
     if charge.subscription_id is not None:
         return "subscription", charge.subscription_id
-    return ("charge", charge.charge_id) if charge.reference is None else ("reference", charge.reference)
+    return (
+        ("charge", charge.charge_id)
+        if charge.reference is None
+        else ("reference", charge.reference)
+    )
 
 
 def charges_of(sandbox: Sandbox, key: OrderKey) -> Iterator[Charge]:
-    """The charges of an order, from the oldest on; one that is named by its id belongs to whatever order."""
+    """The charges of an order, from the oldest on; one that is named by its id belongs to whatever
+    order."""
     kind, value = key
     if kind == "charge":
         charge = sandbox.charges.get(value)
@@ -41,7 +53,9 @@ def charges_of(sandbox: Sandbox, key: OrderKey) -> Iterator[Charge]:
     return (charge for charge in sandbox.charges.find(kind, value) if key_of(charge) == key)
 
 
-def orders_of(sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None = None) -> list[OrderMoney]:
+def orders_of(
+    sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None = None
+) -> list[OrderMoney]:
     """An order, once for each of its currencies; of its ``charges`` all, or these."""
     parted = defaultdict[str, list[Charge]](list)
     for charge in charges_of(sandbox, key) if charges is None else charges:
@@ -59,8 +73,8 @@ def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
 
 
 def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
-    """The orders whose charges have changed after a journal entry, as far as the journal is kept, each with the charges
-    that were made then."""
+    """The orders whose charges have changed after a journal entry, as far as the journal is kept,
+    each with the charges that were made then."""
     found: dict[OrderKey, list[Charge]] = {}
     for event in (event for entry in sandbox.journal.since(after) for event in _of_charges(entry)):
         charge = sandbox.charges.get(event.subject_id)
@@ -74,9 +88,14 @@ def _of_charges(entry: JournalEntry) -> Iterator[Event]:
     return (event for event in entry.result.events if event.subject is Subject.CHARGE)
 
 
-def entries_about(sandbox: Sandbox, orders: Iterable[OrderMoney]) -> Mapping[str, list[JournalEntry]]:
-    """The journal entries in which each charge of some orders changed, oldest first, as far as they are kept."""
-    found: dict[str, list[JournalEntry]] = {charge.charge_id: [] for order in orders for charge in order.charges}
+def entries_about(
+    sandbox: Sandbox, orders: Iterable[OrderMoney]
+) -> Mapping[str, list[JournalEntry]]:
+    """The journal entries in which each charge of some orders changed, oldest first, as far as they
+    are kept."""
+    found: dict[str, list[JournalEntry]] = {
+        charge.charge_id: [] for order in orders for charge in order.charges
+    }
     for entry in sandbox.journal.entries:
         for subject in {event.subject_id for event in _of_charges(entry)} & found.keys():
             found[subject].append(entry)
@@ -86,14 +105,18 @@ def entries_about(sandbox: Sandbox, orders: Iterable[OrderMoney]) -> Mapping[str
 def parted(
     belief: Belief, order: OrderMoney, entries: Sequence[JournalEntry], *, is_settled: bool
 ) -> JournalEntry | None:
-    """The journal entry with which an order and what the shop believes of it parted for good; None when they never
-    agreed, or the journal does not hold the whole story of the order."""
+    """The journal entry with which an order and what the shop believes of it parted for good; None
+    when they never agreed, or the journal does not hold the whole story of the order."""
     known = {charge.charge_id: charge for charge in order.charges}
     last: dict[str, Event] = {}
     parting: JournalEntry | None = None
     agreed = agrees(belief, Figures(), is_settled=is_settled)
     for entry in entries:
-        moved = [event for event in _of_charges(entry) if event.subject_id in known and event.data is None]
+        moved = [
+            event
+            for event in _of_charges(entry)
+            if event.subject_id in known and event.data is None
+        ]
         last |= {event.subject_id: event for event in moved}
         then = (figures_of(known[one], entry.at, event) for one, event in last.items())
         agrees_now = agrees(belief, sum(then, Figures()), is_settled=is_settled)
@@ -114,13 +137,15 @@ class BookDifference:
 
 
 class ComparedBooks:
-    """One comparison: ``rows`` by their place in the books. ``is_settled``: nothing waits any more, so what the shop
-    calls pending has failed or is paid.
+    """One comparison: ``rows`` by their place in the books. ``is_settled``: nothing waits any more,
+    so what the shop calls pending has failed or is paid.
 
     A charge counts once: for the row that names it, else its subscription's, else its reference's.
     """
 
-    def __init__(self, sandbox: Sandbox, rows: Iterable[ShopRow], *, is_settled: bool = False) -> None:
+    def __init__(
+        self, sandbox: Sandbox, rows: Iterable[ShopRow], *, is_settled: bool = False
+    ) -> None:
         self._sandbox, self.is_settled = sandbox, is_settled
         self.rows = defaultdict[OrderKey, list[tuple[int, ShopRow]]](list)
         for place, row in enumerate(rows):
@@ -129,16 +154,20 @@ class ComparedBooks:
         self.unknown = defaultdict[OrderKey, list[Charge]](list)
         """The charges of which the books have no row, by their orders."""
         self.recent: Mapping[OrderKey, Sequence[Charge]] = {}
-        """The charges since a mark, by their orders: where the books agree with those, an earlier test has left the
-        rest."""
+        """The charges since a mark, by their orders: where the books agree with those, an earlier
+        test has left the rest."""
 
     def faults(self, key: OrderKey) -> list[tuple[int, BadRow]]:
-        """The rows of an order, by their place, that name no currency where the order has several, or where an amount
-        has more digits than its only one."""
+        """The rows of an order, by their place, that name no currency where the order has several,
+        or where an amount has more digits than its only one."""
         currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
         unnamed = [(place, row) for place, row in self.rows[key] if row.currency is None]
         if len(currencies) == 1:
-            return [(place, bad) for place, row in unnamed if (bad := excess(row, currencies[0])) is not None]
+            return [
+                (place, bad)
+                for place, row in unnamed
+                if (bad := excess(row, currencies[0])) is not None
+            ]
         name = mask_start(key[1], _LONGEST_NAME)
         bad = BadRow("currency", f"missing, and {name} has charges in {' and '.join(currencies)}")
         return [(place, bad) for place, _ in unnamed if currencies]
@@ -166,21 +195,34 @@ class ComparedBooks:
             # One that names no currency means the only one.
             rows[row.currency or next(iter(orders), "")].append(row)
         for currency in dict.fromkeys((*orders, *rows)):
-            order, belief = orders.get(currency) or OrderMoney(key, currency), Belief(name, rows[currency])
-            found = difference(belief, order, is_settled=self.is_settled) or self._of_payers(belief, order)
+            order, belief = (
+                orders.get(currency) or OrderMoney(key, currency),
+                Belief(name, rows[currency]),
+            )
+            found = difference(belief, order, is_settled=self.is_settled) or self._of_payers(
+                belief, order
+            )
             if found is not None:
                 yield BookDifference(*found, belief, order)
 
     def _of_payers(self, belief: Belief, order: OrderMoney) -> tuple[str, str] | None:
-        """Money of an order that came from another customer than its rows name. Both must be known: a name that is no
-        customer's says nothing, nor does a charge without one."""
-        names = {row.payer for row in belief.rows if row.payer and Claim.UNKNOWN not in belief.claims}
+        """Money of an order that came from another customer than its rows name. Both must be known:
+        a name that is no customer's says nothing, nor does a charge without one."""
+        names = {
+            row.payer for row in belief.rows if row.payer and Claim.UNKNOWN not in belief.claims
+        }
         customers = {one for name in names for one in self._customers(name)}
         for charge, money in zip(order.charges, order.each, strict=True):
             payer = charge.customer_id
             if customers and payer is not None and payer not in customers and money.exposure > 0:
-                amount, named = money_text(money.exposure, order.currency), " or ".join(sorted(names))
-                words = f"{amount} of {belief.order} came from customer {payer}, the shop's books name {named}"
+                amount, named = (
+                    money_text(money.exposure, order.currency),
+                    " or ".join(sorted(names)),
+                )
+                words = (
+                    f"{amount} of {belief.order} came from customer {payer}, the shop's books "
+                    f"name {named}"
+                )
                 return "paid-by-another", words
         return None
 
@@ -193,14 +235,24 @@ class ComparedBooks:
     def _charges(self, key: OrderKey) -> list[Charge]:
         if key in self.unknown:
             return self.unknown[key]
-        return [one for one in charges_of(self._sandbox, key) if key[0] == "charge" or one.charge_id not in self._named]
+        return [
+            one
+            for one in charges_of(self._sandbox, key)
+            if key[0] == "charge" or one.charge_id not in self._named
+        ]
 
 
 class Report:
-    """What a comparison found, with the journal entries and webhooks of each order. What an earlier one reported is
-    forgotten: the books were read anew."""
+    """What a comparison found, with the journal entries and webhooks of each order. What an earlier
+    one reported is forgotten: the books were read anew."""
 
-    def __init__(self, sandbox: Sandbox, ledger: Ledger, books: ComparedBooks, found: Sequence[BookDifference]) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        ledger: Ledger,
+        books: ComparedBooks,
+        found: Sequence[BookDifference],
+    ) -> None:
         self._now, self._ledger, self._books = sandbox.now, ledger, books
         self._entries = entries_about(sandbox, (one.order for one in found))
         self._webhooks = defaultdict[str, list[Delivery]](list)
@@ -215,15 +267,22 @@ class Report:
         ids = [charge.charge_id for charge in order.charges]
         story = {entry.number: entry for one in ids for entry in self._entries[one]}
         steps = [story[number] for number in sorted(story)]
-        both = f"the shop's books: {found.belief.told(currency)}", f"the sandbox: {order.figures.told(currency)}"
+        both = (
+            f"the shop's books: {found.belief.told(currency)}",
+            f"the sandbox: {order.figures.told(currency)}",
+        )
         lines = [Evidence(mask_text(line)) for line in (found.words, *both)]
         parting = parted(found.belief, order, steps, is_settled=self._books.is_settled)
         if parting is not None:
             how = f"{parting.asked.op}: {_ending(parting)}"
             lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))
-        lines += [Evidence(f"{one.asked.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]]
+        lines += [
+            Evidence(f"{one.asked.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]
+        ]
         sent = [delivery for one in ids for delivery in self._webhooks[one]]
-        lines += [Evidence(_sending(one), one.entry, one.delivery_id) for one in sent[-_MOST_WEBHOOKS:]]
+        lines += [
+            Evidence(_sending(one), one.entry, one.delivery_id) for one in sent[-_MOST_WEBHOOKS:]
+        ]
         about = {order.key[0]: found.belief.order, "currency": currency or None}
         self._ledger.add(found.name, self._now, lines, **about)
 
@@ -231,7 +290,11 @@ class Report:
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     if not entry.method:
-        return f"it came due at {entry.asked.op}" if not entry.result.events else entry.result.events[-1].what
+        return (
+            f"it came due at {entry.asked.op}"
+            if not entry.result.events
+            else entry.result.events[-1].what
+        )
     if entry.fault is not None:
         return f"the answer was spoilt ({entry.fault.kind.value})"
     return f"answered {entry.status}"

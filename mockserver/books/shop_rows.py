@@ -36,16 +36,24 @@ _NAMES = (*KEYS, "currency", "payer", *CLAIMS)
 _DUST = Decimal("0.000001")
 _SHOWN = 40
 _NAMED = 6
-_KINDS: Mapping[type, str] = {bool: "true or false", dict: "an object", list: "a list", type(None): "null"}
+_KINDS: Mapping[type, str] = {
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+    type(None): "null",
+}
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
 
 
 class BadRow(ValueError):
-    """A row is wrong: ``field`` is its member, ``line`` its place in a text, from 1, where there is one."""
+    """A row is wrong: ``field`` is its member, ``line`` its place in a text, from 1, where there is
+    one."""
 
     def __init__(self, field: str, words: str, line: int | None = None) -> None:
         self.field, self.words, self.line = field, words, line
-        super().__init__(f"line {line}: {field}: {words}" if line is not None else f"{field}: {words}")
+        super().__init__(
+            f"line {line}: {field}: {words}" if line is not None else f"{field}: {words}"
+        )
 
 
 Claim = StrEnum("Claim", "UNPAID ENDED TAKEN HELD PENDING REFUNDED UNKNOWN")
@@ -65,9 +73,10 @@ STATES: Mapping[str, Claim] = {
 
 @record
 class ShopRow:
-    """What the shop believes about one order. ``key`` is its kind and value; an amount is None where the shop says
-    nothing of it. ``state`` is as the shop spells it, ``claim`` what that means, None where that is not known.
-    ``payer`` is who shall have paid: a customer's id, reference or email."""
+    """What the shop believes about one order. ``key`` is its kind and value; an amount is None
+    where the shop says nothing of it. ``state`` is as the shop spells it, ``claim`` what that
+    means, None where that is not known. ``payer`` is who shall have paid: a customer's id,
+    reference or email."""
 
     key: tuple[str, str]
     currency: str | None = None
@@ -88,9 +97,14 @@ def mapping_of(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         own, is_given, known = (part.strip().lower() for part in word.partition("="))
         if not is_given or not own:
-            raise ValueError(f"got '{word[:_SHOWN]}', wanted a state of the shop and its meaning: processing=pending")
+            raise ValueError(
+                f"got '{word[:_SHOWN]}', wanted a state of the shop and its meaning: "
+                f"processing=pending"
+            )
         if known not in STATES:
-            raise ValueError(f"got '{known[:_SHOWN]}', allowed: {', '.join(STATES)}{nearest(known, STATES)}")
+            raise ValueError(
+                f"got '{known[:_SHOWN]}', allowed: {', '.join(STATES)}{nearest(known, STATES)}"
+            )
         made[own] = known
     return made
 
@@ -102,7 +116,9 @@ def key_of(row: Mapping[str, Any]) -> tuple[str, Any] | None:
 
 
 def _members(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(name).lower(): value for name, value in row.items() if value is not None and value != ""}
+    return {
+        str(name).lower(): value for name, value in row.items() if value is not None and value != ""
+    }
 
 
 def compared_of(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,9 +127,13 @@ def compared_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
-    """The claim of a row, without other members; ``mapped``: states of the shop (``mapping_of``). Raises ``BadRow``."""
+    """The claim of a row, without other members; ``mapped``: states of the shop (``mapping_of``).
+    Raises ``BadRow``."""
     if not isinstance(row, Mapping):
-        raise BadRow("row", f'got {_kind(row)}, wanted an object such as {{"reference": "order-5", "paid": 20}}')
+        raise BadRow(
+            "row",
+            f'got {_kind(row)}, wanted an object such as {{"reference": "order-5", "paid": 20}}',
+        )
     key, given = key_of(row), _members(row)
     if key is None:
         raise BadRow("reference", f"missing, wanted one of {', '.join(KEYS)}")
@@ -131,8 +151,9 @@ def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
 
 
 def check_claims(names: Iterable[str]) -> None:
-    """Refuse books of whose members, all ``names``, none is compared: they would agree with everything. Rows that say
-    no more than what they are about are orders that the shop knows. Raises ``BadRow``."""
+    """Refuse books of whose members, all ``names``, none is compared: they would agree with
+    everything. Rows that say no more than what they are about are orders that the shop knows.
+    Raises ``BadRow``."""
     folded = dict.fromkeys(name.lower() for name in names)
     others = [name for name in folded if name not in _NAMES][:_NAMED]
     if others and folded.keys().isdisjoint(CLAIMS):
@@ -161,39 +182,54 @@ def _amount(field: str, given: Any, currency: Currency | None) -> Decimal | None
     if number < 0:
         raise BadRow(field, f"got {number_text(number)[:_SHOWN]}, wanted 0 or more")
     if number.adjusted() >= MAX_INTEGER_DIGITS:
-        raise BadRow(field, f"got {number.adjusted() + 1} digits before the point, at most {MAX_INTEGER_DIGITS}")
-    near = number.quantize(Decimal(1).scaleb(-3 if currency is None else -currency.digits), ROUND_HALF_EVEN)
+        raise BadRow(
+            field,
+            f"got {number.adjusted() + 1} digits before the point, at most {MAX_INTEGER_DIGITS}",
+        )
+    near = number.quantize(
+        Decimal(1).scaleb(-3 if currency is None else -currency.digits), ROUND_HALF_EVEN
+    )
     if abs(near - number) > _DUST:
         raise _too_exact(field, number, currency)
     return near
 
 
 def excess(row: ShopRow, code: str) -> BadRow | None:
-    """The fault of a row that names no currency and means this one, where an amount has more digits than it."""
+    """The fault of a row that names no currency and means this one, where an amount has more digits
+    than it."""
     currency = CURRENCIES[code]
     given = ((field, getattr(row, field) or Decimal()) for field in AMOUNTS)
-    bad = (_too_exact(field, amount, currency) for field, amount in given if places(amount) > currency.digits)
+    bad = (
+        _too_exact(field, amount, currency)
+        for field, amount in given
+        if places(amount) > currency.digits
+    )
     return next(bad, None)
 
 
 def _too_exact(field: str, number: Decimal, currency: Currency | None) -> BadRow:
     whose, digits = ("an amount", 3) if currency is None else (currency.code, currency.digits)
-    return BadRow(field, f"got {number_text(number)[:_SHOWN]}, {whose} has {digits or 'no'} digits after the point")
+    return BadRow(
+        field,
+        f"got {number_text(number)[:_SHOWN]}, {whose} has {digits or 'no'} digits after the point",
+    )
 
 
 def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[tuple[int, Any]]:
-    """The rows of the shop's books, a JSON array, JSON lines, or CSV whose first line has the names, each with its line
-    and fit to be compared.
+    """The rows of the shop's books, a JSON array, JSON lines, or CSV whose first line has the
+    names, each with its line and fit to be compared.
 
-    Raises ``BadRow`` with the line of what cannot be read, also for a text without rows, and for one that claims
-    nothing (``check_claims``).
+    Raises ``BadRow`` with the line of what cannot be read, also for a text without rows, and for
+    one that claims nothing (``check_claims``).
     """
     if len(raw) > LONGEST:
         raise BadRow("books", f"got more than {LONGEST} bytes")
     try:
         text = raw.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
     except UnicodeDecodeError as fault:
-        raise BadRow("books", "got a text that is not UTF-8", raw.count(b"\n", 0, fault.start) + 1) from None
+        raise BadRow(
+            "books", "got a text that is not UTF-8", raw.count(b"\n", 0, fault.start) + 1
+        ) from None
     rows = list(_rows(text))
     for line, row in rows:
         try:
@@ -208,7 +244,11 @@ def _rows(text: str) -> Iterator[tuple[int, Any]]:
     """The rows of a text with the line of each."""
     match text.lstrip()[:1]:
         case "":
-            raise BadRow("books", "got nothing, wanted a JSON array, JSON lines or CSV; [] means no orders", 1)
+            raise BadRow(
+                "books",
+                "got nothing, wanted a JSON array, JSON lines or CSV; [] means no orders",
+                1,
+            )
         case "[" | "{":
             return _json(text)
         case _:
@@ -247,15 +287,23 @@ def _csv(text: str) -> Iterator[tuple[int, Any]]:
         names = [name.strip().lower() for name in reader.fieldnames or ()]
         has_mark = "".join(names).startswith(BYTE_ORDER_MARK)
         if has_mark or not set(KEYS) & set(names):
-            got = f"got {shown_header(names)}, which is not JSON, nor CSV whose first line has reference"
+            got = (
+                f"got {shown_header(names)}, which is not JSON, nor CSV whose first line has "
+                f"reference"
+            )
             raise BadRow("books", got + header_advice(names, _NAMES), reader.line_num)
         for row in reader:
             if None in row or None in row.values():
                 words = f"got another number of values than the {len(names)} of the first line"
                 raise BadRow("books", words, reader.line_num)
-            yield reader.line_num, {name.strip().lower(): value.strip() for name, value in row.items()}
+            yield (
+                reader.line_num,
+                {name.strip().lower(): value.strip() for name, value in row.items()},
+            )
     except csv.Error as fault:
-        raise BadRow("books", f"got CSV that cannot be read: {fault}", reader.line_num + 1) from None
+        raise BadRow(
+            "books", f"got CSV that cannot be read: {fault}", reader.line_num + 1
+        ) from None
 
 
 def _number(digits: str) -> Decimal:

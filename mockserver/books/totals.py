@@ -22,12 +22,12 @@ _SOME = 100
 
 
 class Totals(Observer):
-    """The running sums of all charges and transfers of a sandbox, by currency. Rows are learnt when they are next asked
-    for; from then on each of their changes counts where it happens.
+    """The running sums of all charges and transfers of a sandbox, by currency. Rows are learnt when
+    they are next asked for; from then on each of their changes counts where it happens.
 
-    Of the sandbox it watches only its tables, and joins its observers when the books are first asked
-    for: a sandbox of which nobody asks that pays nothing for it. A refund that waits for its provider
-    depends on the time: its charge is kept aside until then."""
+    Of the sandbox it watches only its tables, and joins its observers when the books are first
+    asked for: a sandbox of which nobody asks that pays nothing for it. A refund that waits for its
+    provider depends on the time: its charge is kept aside until then."""
 
     def __init__(self, tables: Sequence[Table[Any]]) -> None:
         self._learnt = dict.fromkeys(tables, 0)
@@ -37,7 +37,8 @@ class Totals(Observer):
             table.listeners += (self._changed,)
 
     def unknown(self) -> Iterator[object]:
-        """The rows that are still to be learnt, some at a time, which are learnt as they are given."""
+        """The rows that are still to be learnt, some at a time, which are learnt as they are
+        given."""
         for table in self._learnt:
             # Another reader may have learnt some in a pause.
             while some := table.rows[(known := self._learnt[table]) : known + _SOME]:
@@ -65,7 +66,11 @@ class Totals(Observer):
             self._count(after)
 
     def _count(self, row: Charge | Transfer) -> None:
-        if isinstance(row, Charge) and row.refunds and any(refund.settles is not None for refund in row.refunds):
+        if (
+            isinstance(row, Charge)
+            and row.refunds
+            and any(refund.settles is not None for refund in row.refunds)
+        ):
             self._waiting[row.charge_id] = row
         else:
             self._add(row)

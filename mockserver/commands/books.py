@@ -1,4 +1,5 @@
-"""``mockserver books``: the money of a sandbox by order, and what the shop's books say of it (docs/books.md)."""
+"""``mockserver books``: the money of a sandbox by order, and what the shop's books say of it
+(docs/books.md)."""
 
 import csv
 import io
@@ -37,7 +38,8 @@ _DOUBLE_ENTRY = (
     ("returned", _CUSTOMERS, _RECEIVABLE),
     ("transferred", "Assets:Transferred", _RECEIVABLE),
 )
-"""Which account each figure is debited to, and which it is credited to; the empty one is that of the provider."""
+"""Which account each figure is debited to, and which it is credited to; the empty one is that of
+the provider."""
 
 
 @click.command()
@@ -52,17 +54,22 @@ def books(
     books_state: Mapping[str, str],
     form: str,
 ) -> None:
-    """Print the money of a sandbox, order by order; with --compare, what the shop's books say differently.
+    """Print the money of a sandbox, order by order; with --compare, what the shop's books say
+    differently.
 
-    Exit code 1 when they differ, 2 when the books cannot be read, no request has reached the sandbox or the server
-    refuses the call, 5 when none answers.
+    Exit code 1 when they differ, 2 when the books cannot be read, no request has reached the
+    sandbox or the server refuses the call, 5 when none answers.
     """
     if compare is not None and form not in ("text", "json"):
         stop(Exit.USAGE, f"--format {form}: differences are printed as text or json")
     rows = None if compare is None else _shop_rows(compare, books_state)
     with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
-        found = sandbox.money(since) if rows is None else _compared(sandbox, str(compare), rows, since, books_state)
+        found = (
+            sandbox.money(since)
+            if rows is None
+            else _compared(sandbox, str(compare), rows, since, books_state)
+        )
     for warning in found.get("warnings", ()):
         click.echo(f"warning: {warning}", err=True)
     if form == "json":
@@ -78,8 +85,8 @@ def books(
 
 
 def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
-    """The shop's rows in a file, or with ``-`` in standard input, each with its line. Ends the command when they cannot
-    be read."""
+    """The shop's rows in a file, or with ``-`` in standard input, each with its line. Ends the
+    command when they cannot be read."""
     try:
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
             return checked_rows(file.read(LONGEST + 1), states)
@@ -90,10 +97,14 @@ def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
 
 
 def _compared(
-    sandbox: RemoteSandbox, name: str, rows: Sequence[tuple[int, Any]], since: str | None, states: Mapping[str, str]
+    sandbox: RemoteSandbox,
+    name: str,
+    rows: Sequence[tuple[int, Any]],
+    since: str | None,
+    states: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What the rows and the sandbox say differently. Ends the command, with the line, where the sandbox refuses a row,
-    which it knows by its place."""
+    """What the rows and the sandbox say differently. Ends the command, with the line, where the
+    sandbox refuses a row, which it knows by its place."""
     try:
         return sandbox.compare_books([row for _, row in rows], since, states)
     except ControlRefused as refused:
@@ -116,7 +127,11 @@ def _show(found: Mapping[str, Any]) -> None:
         return
     show(
         [
-            {"order": printable(name), **{one: _plain(figures[one], currency) for one in _SHOWN}, "currency": currency}
+            {
+                "order": printable(name),
+                **{one: _plain(figures[one], currency) for one in _SHOWN},
+                "currency": currency,
+            }
             for name, currency, figures in rows
         ]
     )
@@ -137,11 +152,15 @@ def _csv(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _ledger(found: Mapping[str, Any]) -> Iterator[str]:
-    """A ledger for beancount: every account is opened on the first day, every charge is a balanced transaction."""
+    """A ledger for beancount: every account is opened on the first day, every charge is a balanced
+    transaction."""
     charges = sorted(
-        ((charge, order) for order in found["orders"] for charge in order["charges"]), key=lambda one: one[0]["added"]
+        ((charge, order) for order in found["orders"] for charge in order["charges"]),
+        key=lambda one: one[0]["added"],
     )
-    entries = {charge["chargeId"]: list(_postings(charge, order["currency"])) for charge, order in charges}
+    entries = {
+        charge["chargeId"]: list(_postings(charge, order["currency"])) for charge, order in charges
+    }
     yield 'option "title" "mockserver"'
     for account in sorted({account for postings in entries.values() for account, _ in postings}):
         yield f"{charges[0][0]['added'][:10]} open {account}"
@@ -152,7 +171,8 @@ def _ledger(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _postings(charge: Mapping[str, Any], currency: str) -> Iterator[tuple[str, str]]:
-    """Each figure of a charge as an amount that one account is debited with, and another credited."""
+    """Each figure of a charge as an amount that one account is debited with, and another
+    credited."""
     # beancount wants letters, digits and hyphens, and a capital or digit first.
     provider = re.sub(r"[^A-Za-z0-9-]+", "-", charge["providerId"]).strip("-")
     receivable = f"Assets:Receivable:{provider[:1].upper()}{provider[1:]}"
@@ -162,5 +182,8 @@ def _postings(charge: Mapping[str, Any], currency: str) -> Iterator[tuple[str, s
             yield account or receivable, money_text(sign * amount, currency)
 
 
-FORMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {"csv": _csv, "beancount": _ledger}
+FORMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+    "csv": _csv,
+    "beancount": _ledger,
+}
 """The lines of the forms in which programs read books."""

@@ -1,4 +1,5 @@
-"""What the shell offers for a parameter of a command: the words of a choice, the names of shipped scenarios, files.
+"""What the shell offers for a parameter of a command: the words of a choice, the names of shipped
+scenarios, files.
 
 Source: docs/cli.md.
 """
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _WORDS = re.compile(r"\w+(\|\w+)+")
-"""A metavar that lists the allowed words, such as ``text|json``; names of kinds, such as FILE, are in capitals."""
+"""A metavar that lists the allowed words, such as ``text|json``; names of kinds, such as FILE, are
+in capitals."""
 
 
 def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The words of a choice; for a scenario, and for every argument, the names of shipped scenarios; else files."""
+    """The words of a choice; for a scenario, and for every argument, the names of shipped
+    scenarios; else files."""
     from click.shell_completion import CompletionItem
 
     if isinstance(param, click.Option) and param.name != "scenario":

@@ -1,5 +1,5 @@
-"""``mockserver drift``: this product beside another server, such as the service's own sandbox; ``mockserver import``:
-recorded traffic as a scenario (docs/drift.md)."""
+"""``mockserver drift``: this product beside another server, such as the service's own sandbox;
+``mockserver import``: recorded traffic as a scenario (docs/drift.md)."""
 
 import asyncio
 import re
@@ -27,7 +27,8 @@ _MARKED = re.compile(r"(?<=<!-- drift -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 @click.command(
-    epilog="Exit codes: 0 equal, 1 differences, 2 wrong usage, a refused key or a bad file, 5 not reached or broken "
+    epilog="Exit codes: 0 equal, 1 differences, 2 wrong usage, a refused key or a bad file, 5 not "
+    "reached or broken "
     "off, 130 interrupted; what was made is taken back then too."
 )
 @options("drift")
@@ -45,8 +46,8 @@ def drift(
 ) -> None:
     """Play a harmless walk against another server and this product, and print what differs.
 
-    Nothing is sent unless --against names a host. The walk sends test cards only, and is voided, refunded and deleted
-    when it ends. Each difference names the assumption that settles it.
+    Nothing is sent unless --against names a host. The walk sends test cards only, and is voided,
+    refunded and deleted when it ends. Each difference names the assumption that settles it.
     """
     if dry_run:
         click.echo("\n".join([*printed(steps(ops)), *unseen()]))
@@ -54,7 +55,9 @@ def drift(
     if (against is None) == (replay is None):
         raise click.UsageError("wanted one of --against URL and --replay DIR")
     with _stopping():
-        recordings = read_all(replay) if replay is not None else [_played(str(against), key_env, ops)]
+        recordings = (
+            read_all(replay) if replay is not None else [_played(str(against), key_env, ops)]
+        )
         if record is not None:
             record.mkdir(parents=True, exist_ok=True)
             (record / "drift.har").write_text(written(recordings[-1]), "utf-8")
@@ -108,17 +111,20 @@ def _paged(text: str, reports: list[DriftReport]) -> str:
 @click.argument("file", type=click.Path(path_type=Path))
 @options("import")
 def import_traffic(*, form: str, file: Path, out: Path | None) -> None:
-    """Make a scenario of recorded traffic, a HAR file or a Postman collection: examples that `mockserver check` runs.
+    """Make a scenario of recorded traffic, a HAR file or a Postman collection: examples that
+    `mockserver check` runs.
 
-    Card numbers become test cards, keys and ccvs are left out. Exit code 1 when a call failed there and not here, or
-    the other way round: a comment says what was recorded. Exit code 2 when the file cannot be read or has no call of
-    the service.
+    Card numbers become test cards, keys and ccvs are left out. Exit code 1 when a call failed there
+    and not here, or the other way round: a comment says what was recorded. Exit code 2 when the
+    file cannot be read or has no call of the service.
     """
     with _stopping():
         exchanges = _READ[form](file)
         made, notes, unlike = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
         if not any(one.path for one in exchanges):
-            raise NotCompared(f"{file}: none of its {len(exchanges)} exchanges is a call of the service")
+            raise NotCompared(
+                f"{file}: none of its {len(exchanges)} exchanges is a call of the service"
+            )
         text = commented(scenario_text(made), unlike)
         click.echo(text, nl=False) if out is None else out.write_text(text, "utf-8")
     for note in notes:

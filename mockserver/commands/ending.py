@@ -17,18 +17,23 @@ def stop(code: int, words: str) -> NoReturn:
 
 
 def heeded() -> dict[int, Any]:
-    """The signals that ask to end, Ctrl-C, SIGTERM and SIGHUP, with what they do now. One that is ignored stays so
-    (``nohup``)."""
+    """The signals that ask to end, Ctrl-C, SIGTERM and SIGHUP, with what they do now. One that is
+    ignored stays so (``nohup``)."""
     import signal
 
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    return {number: found for number in numbers if (found := signal.getsignal(number)) is not signal.SIG_IGN}
+    return {
+        number: found
+        for number in numbers
+        if (found := signal.getsignal(number)) is not signal.SIG_IGN
+    }
 
 
 @contextmanager
 def interruptions() -> Iterator[None]:
-    """What asks to end raises ``KeyboardInterrupt``, once: what ends then is not interrupted again."""
+    """What asks to end raises ``KeyboardInterrupt``, once: what ends then is not interrupted
+    again."""
 
     def interrupt() -> NoReturn:
         raise KeyboardInterrupt
@@ -38,8 +43,9 @@ def interruptions() -> Iterator[None]:
 
 
 def run_interruptible(story: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine, which what asks to end cancels, once: where ``interruptions`` raises is anywhere, in the middle
-    of a step of the loop or of a library too. Raises ``KeyboardInterrupt`` when it was cancelled."""
+    """Run a coroutine, which what asks to end cancels, once: where ``interruptions`` raises is
+    anywhere, in the middle of a step of the loop or of a library too. Raises ``KeyboardInterrupt``
+    when it was cancelled."""
     import asyncio
 
     with asyncio.Runner() as runner:
@@ -54,7 +60,8 @@ def run_interruptible(story: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _once(act: Callable[[], object]) -> Iterator[None]:
-    """The first signal that asks to end does something within this block, and those after it nothing."""
+    """The first signal that asks to end does something within this block, and those after it
+    nothing."""
     import signal
 
     before = heeded()

@@ -1,4 +1,5 @@
-"""``mockserver explore``: a command under every single failure at each of its calls (docs/explore.md)."""
+"""``mockserver explore``: a command under every single failure at each of its calls
+(docs/explore.md)."""
 
 import shlex
 import sys
@@ -42,8 +43,8 @@ from mockserver.scenario.problems import ScenarioRefused
 
 @contextmanager
 def stopping(url: str | None, program: str) -> Iterator[None]:
-    """End the command, with the reason, when no server answers, a file or the program cannot be used, or the command
-    does not do the same twice."""
+    """End the command, with the reason, when no server answers, a file or the program cannot be
+    used, or the command does not do the same twice."""
     try:
         yield
     except (NoBaseline, NotRepeated) as problem:
@@ -64,7 +65,8 @@ _WARNING = "warning"
 
 @click.command(
     context_settings={"ignore_unknown_options": False},
-    epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
+    epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the "
+    "command does not pass "
     "twice in the same way without faults, 5 no server, 130 interrupted before anything was found.",
 )
 @options("explore")
@@ -92,32 +94,48 @@ def explore(
     restart: list[str] | None,
     **asked: Any,
 ) -> None:
-    """Run COMMAND under every single failure at each of its calls, and show which ones move money wrongly.
+    """Run COMMAND under every single failure at each of its calls, and show which ones move money
+    wrongly.
 
-    COMMAND finds the sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in its environment;
-    {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
-    fault at each call, every time in a fresh sandbox.
+    COMMAND finds the sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in
+    its environment; {url}, {secret_key} and {public_key} in its words are filled in. It runs twice
+    without a fault, then once for each fault at each call, every time in a fresh sandbox.
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
-    _refuse_beside("--replay", replay, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline})
-    own = {"--crash": asked["crash"], "--restart": restart, "--twice": asked["twice"], "--pairs": asked["pairs"]}
+    _refuse_beside(
+        "--replay", replay, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline}
+    )
+    own = {
+        "--crash": asked["crash"],
+        "--restart": restart,
+        "--twice": asked["twice"],
+        "--pairs": asked["pairs"],
+    }
     _refuse_beside("--seeds", asked["seeds"], {"--fixed": fixed, **own})
     _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
-    plan = _plan(restarts=restart is not None, is_alone=aftermath.url is not None, least=least, **asked)
+    plan = _plan(
+        restarts=restart is not None, is_alone=aftermath.url is not None, least=least, **asked
+    )
     serve = [*words_of({"scenario": scenario, "profile": profile})]
     way = {"aftermath": aftermath, "restart": restart or ()}
     with_runner = partial(trial_runner, url, admin_token, command, seed, serve, **way)
     with stopping(url, command[0]):
         try:
             # Before the folder is touched.
-            before = Before.read(baseline or out / "report.json") if baseline is not None or fixed is not None else None
+            before = (
+                Before.read(baseline or out / "report.json")
+                if baseline is not None or fixed is not None
+                else None
+            )
             if fixed is not None and before is not None:
                 with with_runner() as runner:
                     sys.exit(Exit.OK if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
             if replay is not None:
                 with with_runner() as runner:
-                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.OK)
+                    sys.exit(
+                        Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.OK
+                    )
             kept = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout), serve)
             with kept.claimed(), with_runner() as runner:
                 made = _explore(_lab(runner, plan), kept, resume=resume)
@@ -145,9 +163,12 @@ def _plan(
     is_alone: bool,
     **asked: Any,
 ) -> Plan:
-    """What is asked for; one run at a time where all use the same books. Raises ``click.UsageError``."""
+    """What is asked for; one run at a time where all use the same books. Raises
+    ``click.UsageError``."""
     if all_ and not seeds:
-        raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
+        raise click.UsageError(
+            "--all needs --seeds: it says that a swarm goes on after the first red run"
+        )
     chosen = faults or faults_of(None)
     _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
     axes = [*([CRASH] if crash or restarts else []), *([TWICE] if twice else [])]
@@ -164,13 +185,25 @@ def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> No
 
 @contextmanager
 def trial_runner(
-    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, serve: Sequence[str] = (), **way: Any
+    url: str | None,
+    admin_token: str | None,
+    argv: tuple[str, ...],
+    seed: int,
+    serve: Sequence[str] = (),
+    **way: Any,
 ) -> Iterator[TrialRunner]:
-    """A server, started here with the options ``serve`` unless one is given, and all that the command is run with;
-    ``way`` is given on to the runner."""
+    """A server, started here with the options ``serve`` unless one is given, and all that the
+    command is run with; ``way`` is given on to the runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
         folder = Path(name)
-        at = partial(TrialRunner, argv=argv, commands=Commands(environment()), folder=folder, seed=seed, **way)
+        at = partial(
+            TrialRunner,
+            argv=argv,
+            commands=Commands(environment()),
+            folder=folder,
+            seed=seed,
+            **way,
+        )
         if url is None:
             with started(serve, folder) as own:
                 yield at(url=own, run=process_name(), is_shared=False, line=ControlLine(own))
@@ -178,7 +211,8 @@ def trial_runner(
         with isolated(at(url=url, run=process_name(), admin_token=admin_token)) as runner:
             if runner.salt:
                 click.echo(
-                    f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
+                    f"another run of seed {seed} is under way at {url}, or was killed there: this "
+                    f"one takes other "
                     "sandboxes, so ids differ from those of a run alone",
                     err=True,
                 )
@@ -190,15 +224,24 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
     base = plain_baseline(runner, plan.timeout)
     if plan.crashes:
         base = crash_baseline(runner, base, plan.timeout)
-    calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
+    calls = ", ".join(str(point) for point in base.points[:8]) + (
+        ", ..." if len(base.calls) > 8 else ""
+    )
     click.echo(
-        f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
+        f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in "
+        f"{base.seconds:.2f} s: {calls}",
         err=True,
     )
     asked = [(point, status) for point, status in base.calls if point.op in TAKING]
     if asked and all((status or BAD_REQUEST) >= BAD_REQUEST for _, status in asked):
-        told = ", ".join(f"{point} was answered {status or 'nothing'}" for point, status in asked[:3])
-        click.echo(f"warning: without faults no payment succeeded, so few faults can show anything: {told}", err=True)
+        told = ", ".join(
+            f"{point} was answered {status or 'nothing'}" for point, status in asked[:3]
+        )
+        click.echo(
+            f"warning: without faults no payment succeeded, so few faults can show anything: "
+            f"{told}",
+            err=True,
+        )
     return Lab(runner, plan, base)
 
 
@@ -206,7 +249,9 @@ def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
     if not lab.trials():
         calls = ", ".join(str(point) for point in lab.base.points[:8])
         stop(
-            Exit.USAGE, f"nothing to try: no fault of --faults and --ops makes sense at a call of the command ({calls})"
+            Exit.USAGE,
+            f"nothing to try: no fault of --faults and --ops makes sense at a call of the command "
+            f"({calls})",
         )
     if not resume:
         kept.begin()
@@ -221,7 +266,9 @@ def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """What shows on a terminal how far it is, with the time left."""
     is_hidden = not sys.stderr.isatty()
-    with click.progressbar(length=1, label="faults", file=sys.stderr, show_pos=True, hidden=is_hidden) as bar:
+    with click.progressbar(
+        length=1, label="faults", file=sys.stderr, show_pos=True, hidden=is_hidden
+    ) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total
@@ -234,7 +281,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
     if not Path(given).exists() and (("/" in given and "#" in given) or given.startswith(SEED)):
         made = _try_named(runner, given, plan, "--replay")
-        return _show(made.seen, made.judged, made.trial.story, [str(rule["id"]) for rule in made.trial.rules])
+        return _show(
+            made.seen, made.judged, made.trial.story, [str(rule["id"]) for rule in made.trial.rules]
+        )
     file = Path(given)
     try:
         scenario = read_file(file)
@@ -286,12 +335,20 @@ def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> boo
     """Run once what was unsafe before, and print the receipt; whether it survives."""
     was = before.verdict(name)
     if was is not Verdict.UNSAFE:
-        known = ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE) or "none"
-        words = f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe there: {known}"
+        known = (
+            ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE)
+            or "none"
+        )
+        words = (
+            f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe "
+            f"there: {known}"
+        )
         raise click.UsageError(f"--fixed: {words}")
     now = _try_named(runner, name, plan, "--fixed")
     is_fixed = now.judged.verdict is Verdict.SURVIVED
-    told = ", ".join([*dict.fromkeys(row["finding"] for row in now.seen.after.findings), *now.judged.words])
+    told = ", ".join(
+        [*dict.fromkeys(row["finding"] for row in now.seen.after.findings), *now.judged.words]
+    )
     click.echo(
         f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
         f"tried:  {now.trial.story}\n"
@@ -307,7 +364,13 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     missed = [rule for rule in rules if rule not in seen.fired]
     shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
     shown += [story] if story else []
-    shown += [f"did not strike: {', '.join(missed)}"] if missed else [seen.why_not] if seen.why_not else []
+    shown += (
+        [f"did not strike: {', '.join(missed)}"]
+        if missed
+        else [seen.why_not]
+        if seen.why_not
+        else []
+    )
     if seen.after.findings:
         shown += ["", text(seen.after.findings)]
     shown += ["", seen.timeline]
@@ -318,9 +381,17 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     return found.verdict
 
 
-def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]) -> None:
-    scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
-    page, data, file = report.page(made), report.as_json(made, scenarios, options), kept.folder / "report.html"
+def _report(
+    made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]
+) -> None:
+    scenarios = {
+        cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None
+    }
+    page, data, file = (
+        report.page(made),
+        report.as_json(made, scenarios, options),
+        kept.folder / "report.html",
+    )
     file.write_text(page, "utf-8")
     file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:

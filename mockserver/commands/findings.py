@@ -1,5 +1,5 @@
-"""``mockserver findings``: what the client of a sandbox did wrong (docs/findings.md); ``mockserver coverage``: which
-failures the tests have met (docs/explore.md). Both for people and for CI."""
+"""``mockserver findings``: what the client of a sandbox did wrong (docs/findings.md); ``mockserver
+coverage``: which failures the tests have met (docs/explore.md). Both for people and for CI."""
 
 import json
 import sys
@@ -21,12 +21,19 @@ from mockserver.findings.catalogue import reaches
 @click.command()
 @options("findings")
 def findings(
-    *, url: str, admin_token: str | None, key: str, finish: bool, since: str | None, fail_on: str, form: str
+    *,
+    url: str,
+    admin_token: str | None,
+    key: str,
+    finish: bool,
+    since: str | None,
+    fail_on: str,
+    form: str,
 ) -> None:
     """Print what the client of a sandbox did wrong, with evidence and advice.
 
-    Exit code 1 when a finding is at or above --fail-on, 2 when no request has reached the sandbox or the server refuses
-    the call, 5 when none answers.
+    Exit code 1 when a finding is at or above --fail-on, 2 when no request has reached the sandbox
+    or the server refuses the call, 5 when none answers.
     """
     params = {"since": since} if since is not None else None
     method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
@@ -43,7 +50,9 @@ def findings(
 
 @click.command()
 @options("coverage")
-def coverage(url: str, admin_token: str | None, report: str | None, fail_under: int, form: str) -> None:
+def coverage(
+    url: str, admin_token: str | None, report: str | None, fail_under: int, form: str
+) -> None:
     """Print which failures struck, of all that there are for the operations that were used.
 
     Exit code 1 below --fail-under, 2 when the report cannot be read, 5 when no server answers.
@@ -66,11 +75,18 @@ def coverage(url: str, admin_token: str | None, report: str | None, fail_under: 
 
 
 def _parted(found: Coverage, op: str, names: list[str]) -> dict[str, str]:
-    """How many failures struck an operation, those under which it was unsafe, and those that never struck."""
+    """How many failures struck an operation, those under which it was unsafe, and those that never
+    struck."""
     states = {name: found.states.get((op, name)) for name in names}
-    never, unsafe = ([name for name in names if states[name] == state] or ["-"] for state in (None, UNSAFE))
+    never, unsafe = (
+        [name for name in names if states[name] == state] or ["-"] for state in (None, UNSAFE)
+    )
     met = sum(state is not None for state in states.values())
-    return {"met": f"{met} of {len(names)}", "unsafe": ", ".join(unsafe), "never tried": ", ".join(never)}
+    return {
+        "met": f"{met} of {len(names)}",
+        "unsafe": ", ".join(unsafe),
+        "never tried": ", ".join(never),
+    }
 
 
 def _read(name: str) -> Coverage:
@@ -79,4 +95,7 @@ def _read(name: str) -> Coverage:
     except OSError as problem:
         stop(Exit.USAGE, f"cannot read {name}: {problem.strerror}")
     except (ValueError, KeyError, TypeError, AttributeError):
-        stop(Exit.USAGE, f"{name} is no report of `mockserver explore` or of `pytest --mockserver-coverage`")
+        stop(
+            Exit.USAGE,
+            f"{name} is no report of `mockserver explore` or of `pytest --mockserver-coverage`",
+        )

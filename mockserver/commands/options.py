@@ -1,4 +1,5 @@
-"""Options of the commands: rows of ``options.csv``, as those of a server are of ``settings.csv``."""
+"""Options of the commands: rows of ``options.csv``, as those of a server are of
+``settings.csv``."""
 
 import os
 import shlex
@@ -24,8 +25,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it. The
-    text is kept too, so that the command can tell the user how to give it again."""
+    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is
+    wrong with it. The text is kept too, so that the command can tell the user how to give it
+    again."""
 
     def value(ctx: click.Context, param: click.Parameter, text: Any) -> Any:
         _texts_of(ctx)[param.name or ""] = text
@@ -49,7 +51,10 @@ def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
     """The words by which the user has given some options of this command, to give them again."""
     for param in ctx.command.params:
         name = param.name or ""
-        if name not in names or ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+        if (
+            name not in names
+            or ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE
+        ):
             continue
         value = _texts_of(ctx).get(name, ctx.params[name])
         for text in value if param.multiple else [value]:
@@ -65,12 +70,15 @@ def _duration(text: str) -> Micros:
 
 
 def _books(text: str) -> list[str]:
-    """What gives the shop's books: the words of a command, or an address alone. Raises ``ValueError``."""
+    """What gives the shop's books: the words of a command, or an address alone. Raises
+    ``ValueError``."""
     scheme, mark, _ = text.partition("://")
     if not mark or not scheme.isalpha():
         return _words(text)
     if scheme.lower() not in ("http", "https") or not _names_a_host(text):
-        raise ValueError(f"got '{mask_start(text, 200)}', wanted a command, or an http or https address")
+        raise ValueError(
+            f"got '{mask_start(text, 200)}', wanted a command, or an http or https address"
+        )
     return [text]
 
 
@@ -112,7 +120,8 @@ def _stored(texts: Sequence[str]) -> dict[str, str]:
         path, is_given, value = text.partition("=")
         if not is_given:
             raise ValueError(
-                f"got '{mask_start(text, 60)}', wanted a path and its value, such as charge.status=Authorised"
+                f"got '{mask_start(text, 60)}', wanted a path and its value, such as "
+                f"charge.status=Authorised"
             )
         if path in given:
             raise ValueError(f"got '{mask_start(path, 60)}' twice, wanted it once")
@@ -153,7 +162,10 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "faults": {"callback": _by(_faults)},
     "words": {"callback": _by(_words)},
     "books": {"callback": _by(_books)},
-    "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
+    "invariants": {
+        "multiple": True,
+        "callback": _by(lambda texts: [Invariant(text) for text in texts]),
+    },
     "stored values": {"multiple": True, "callback": _by(_stored)},
     "states": {"multiple": True, "callback": _by(mapping_of)},
     "finding": {"callback": _by(lambda name: kind_of(name).name)},
@@ -193,7 +205,11 @@ def options(command: str) -> Callable[[F], F]:
 
     def given(function: F) -> F:
         for row in reversed(_rows()[command]):
-            said: dict[str, Any] = {"metavar": row.metavar or None, "envvar": row.variable or None, "help": row.help}
+            said: dict[str, Any] = {
+                "metavar": row.metavar or None,
+                "envvar": row.variable or None,
+                "help": row.help,
+            }
             said |= {"shell_complete": offered} if row.reads in ("text", "texts") else {}
             said |= _DEFAULTS.get(row.default) or {"default": row.default, "show_default": True}
             function = click.option(*row.option.split(), **said, **_read(row.reads))(function)

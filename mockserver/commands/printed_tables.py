@@ -1,4 +1,5 @@
-"""Commands that print the tables the product is made of, as text for people and as JSON or Mermaid for documents."""
+"""Commands that print the tables the product is made of, as text for people and as JSON or Mermaid
+for documents."""
 
 import json
 import sys
@@ -18,7 +19,8 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 
 
 def show(rows: Sequence[Mapping[str, Any]], *, header: bool = True, as_json: bool = False) -> None:
-    """Print rows of one shape in columns: wrapped to the width of a terminal, otherwise each row in one line."""
+    """Print rows of one shape in columns: wrapped to the width of a terminal, otherwise each row in
+    one line."""
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
@@ -26,7 +28,9 @@ def show(rows: Sequence[Mapping[str, Any]], *, header: bool = True, as_json: boo
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, show_header=header, header_style="", padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(
+        box=None, show_header=header, header_style="", padding=(0, 2, 0, 0), pad_edge=False
+    )
     for name in rows[0]:
         table.add_column(name, overflow="fold")
     for row in rows:
@@ -58,9 +62,14 @@ def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     rows = []
     for name in chosen:
         table = TABLES[name]
-        rows += [_move(name, "(new)", str(event or "-"), word(after)) for event, after in table.begins.items()]
+        rows += [
+            _move(name, "(new)", str(event or "-"), word(after))
+            for event, after in table.begins.items()
+        ]
         for state, moves in table.moves.items():
-            rows += [_move(name, word(state), event.value, word(after)) for event, after in moves.items()]
+            rows += [
+                _move(name, word(state), event.value, word(after)) for event, after in moves.items()
+            ]
             if not moves:
                 rows.append(_move(name, word(state), "-", "(final)"))
     show(rows)
@@ -87,7 +96,10 @@ def assumptions(as_json: bool) -> None:
         }
         for row in ROWS.values()
     ]
-    short = [{name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")} for row in rows]
+    short = [
+        {name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")}
+        for row in rows
+    ]
     show(rows if as_json else short, as_json=as_json)
 
 
@@ -102,7 +114,13 @@ def routes(as_json: bool) -> None:
 
     keys = {True: "public or secret key", False: "secret key"}
     rows = [
-        {"method": row.method, "path": row.path, "op": row.op, "auth": keys[row.is_public], "source": row.source}
+        {
+            "method": row.method,
+            "path": row.path,
+            "op": row.op,
+            "auth": keys[row.is_public],
+            "source": row.source,
+        }
         for row in ROUTES
     ]
     show(rows, as_json=as_json)
@@ -112,8 +130,8 @@ def routes(as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME|GLOB]...")
 @as_json
 def operations(names: tuple[str, ...], as_json: bool) -> None:
-    """Print every operation that a rule may name: what it is, the calls that ask for it, and the members that `when`
-    and `key` may use there; of webhooks the events that a rule sees.
+    """Print every operation that a rule may name: what it is, the calls that ask for it, and the
+    members that `when` and `key` may use there; of webhooks the events that a rule sees.
 
     `mockserver routes` goes by the paths.
     """
@@ -132,7 +150,15 @@ def operations(names: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"{row['op']}: {row['means']}")
         for word in ("calls", "request", "state", "also", "events"):
             if row[word]:
-                click.echo(textwrap.fill(f"{word}: {', '.join(row[word])}", 118, initial_indent="  ", **_WRAPPED))
+                click.echo(
+                    textwrap.fill(
+                        f"{word}: {', '.join(row[word])}", 118, initial_indent="  ", **_WRAPPED
+                    )
+                )
 
 
-_WRAPPED: dict[str, Any] = {"subsequent_indent": "      ", "break_long_words": False, "break_on_hyphens": False}
+_WRAPPED: dict[str, Any] = {
+    "subsequent_indent": "      ",
+    "break_long_words": False,
+    "break_on_hyphens": False,
+}

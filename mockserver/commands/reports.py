@@ -1,4 +1,5 @@
-"""Findings, explorations and checks of scenarios as text, JSON, JUnit XML, SARIF 2.1.0 and GitHub workflow commands."""
+"""Findings, explorations and checks of scenarios as text, JSON, JUnit XML, SARIF 2.1.0 and GitHub
+workflow commands."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def junit(rows: Sequence[Row]) -> str:
-    """One test case for each kind of the catalogue: failed by an error, with the rest of it as output."""
+    """One test case for each kind of the catalogue: failed by an error, with the rest of it as
+    output."""
     by_kind: dict[str, list[Row]] = {name: [] for name in CATALOGUE}
     for row in rows:
         by_kind.setdefault(row["finding"], []).append(row)
@@ -51,20 +53,27 @@ def _case(classname: str, name: str, **more: str) -> Element:
 
 def _say(case: Element, what: str, inside: str, **attributes: str) -> None:
     """Add an element to a test case: how it failed, or what it printed."""
-    SubElement(case, what, {name: plain(value) for name, value in attributes.items()}).text = plain(inside)
+    SubElement(case, what, {name: plain(value) for name, value in attributes.items()}).text = plain(
+        inside
+    )
 
 
 def _suite(name: str, cases: Sequence[Element], **more: int) -> Element:
     """A suite of JUnit with its test cases, counted."""
-    failures, errors = (sum(case.find(what) is not None for case in cases) for what in ("failure", "error"))
+    failures, errors = (
+        sum(case.find(what) is not None for case in cases) for what in ("failure", "error")
+    )
     counts = {"tests": len(cases), "failures": failures, "errors": errors, **more}
-    suite = Element("testsuite", {"name": name, **{what: str(count) for what, count in counts.items()}})
+    suite = Element(
+        "testsuite", {"name": name, **{what: str(count) for what, count in counts.items()}}
+    )
     suite.extend(cases)
     return suite
 
 
 def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
-    """One test case for each cell: failed when its verdict is at least ``least``, skipped when nothing was tried."""
+    """One test case for each cell: failed when its verdict is at least ``least``, skipped when
+    nothing was tried."""
     from mockserver.explore.report import end_of
 
     cases = []
@@ -73,7 +82,13 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
         if made.is_red(cell, least):
             message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
             where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
-            _say(case, "failure", f"{where}{cell.timeline}\n{cell.output}", message=message, type=cell.verdict.value)
+            _say(
+                case,
+                "failure",
+                f"{where}{cell.timeline}\n{cell.output}",
+                message=message,
+                type=cell.verdict.value,
+            )
         cases.append(case)
     for one in made.left_out:
         cases.append(_case(f"explore.{one.point}", one.fault))
@@ -87,7 +102,10 @@ def sarif(rows: Sequence[Row]) -> str:
     names = [*CATALOGUE, *others]
     rules = [*map(_rule, CATALOGUE.values()), *map(_rule_of, others.values())]
     driver = {"name": "mockserver", "version": __version__, "rules": rules}
-    run = {"tool": {"driver": driver}, "results": [_result(row, names.index(row["finding"])) for row in rows]}
+    run = {
+        "tool": {"driver": driver},
+        "results": [_result(row, names.index(row["finding"])) for row in rows],
+    }
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
@@ -113,11 +131,18 @@ def _rule(kind: FindingKind) -> dict[str, object]:
 def _rule_of(row: Row) -> dict[str, object]:
     """A rule that the catalogue does not know: a verdict."""
     level = {"level": row["severity"]}
-    return {"id": row["finding"], "shortDescription": {"text": row["why"]}, "defaultConfiguration": level}
+    return {
+        "id": row["finding"],
+        "shortDescription": {"text": row["why"]},
+        "defaultConfiguration": level,
+    }
 
 
 def _result(row: Row, rule_index: int) -> dict[str, object]:
-    places = [{"kind": "member", "fullyQualifiedName": f"{what} {subject}"} for what, subject in row["about"].items()]
+    places = [
+        {"kind": "member", "fullyQualifiedName": f"{what} {subject}"}
+        for what, subject in row["about"].items()
+    ]
     evidence = "\n".join(f"{place(line)}  {line['line']}" for line in row["evidence"])
     result: dict[str, object] = {
         "ruleId": row["finding"],
@@ -159,8 +184,8 @@ REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
 
 
 def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Its lines for people, and whether each says a fault: a failing example shows its calls, others when asked,
-    and what rules it met where that was asked for."""
+    """Its lines for people, and whether each says a fault: a failing example shows its calls,
+    others when asked, and what rules it met where that was asked for."""
     for warning in checked.warnings:
         yield warning, True
     if checked.refusal is not None:
@@ -188,12 +213,18 @@ def checks_json(files: Sequence[Checked]) -> str:
 
 
 def _example(made: ExampleReport) -> dict[str, object]:
-    how = {"ok": made.failure is None, "failure": made.failure, "calls": made.messages, "idle": made.idle}
+    how = {
+        "ok": made.failure is None,
+        "failure": made.failure,
+        "calls": made.messages,
+        "idle": made.idle,
+    }
     return {"name": made.example, "line": made.line, **how, "rules": made.asked}
 
 
 def checks_junit(files: Sequence[Checked]) -> str:
-    """One suite a file, one case an example; a file that is refused, or whose sandbox is, is an error."""
+    """One suite a file, one case an example; a file that is refused, or whose sandbox is, is an
+    error."""
     suites = []
     for checked in files:
         cases = []

@@ -39,8 +39,10 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 @click.command(
-    epilog="Exit codes: that of COMMAND when it is not 0; else 0, 1 for findings, books that differ or what else is "
-    "wrong, such as no request at all; 2 wrong usage or a bad scenario, 3 port in use, 5 no server.",
+    epilog="Exit codes: that of COMMAND when it is not 0; else 0, 1 for findings, books that "
+    "differ or what else is "
+    "wrong, such as no request at all; 2 wrong usage or a bad scenario, 3 port in use, 5 no "
+    "server.",
 )
 @options("run")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -56,15 +58,18 @@ def run(
     out: Path | None,
     **serve: Any,
 ) -> None:
-    """Start a server, run COMMAND with it, and judge what COMMAND did: findings, books, expectations of rules.
+    """Start a server, run COMMAND with it, and judge what COMMAND did: findings, books,
+    expectations of rules.
 
-    COMMAND finds its sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in its environment;
-    {url}, {secret_key} and {public_key} in its words are filled in. When something is wrong the timeline is printed.
-    The server ends with the command.
+    COMMAND finds its sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in
+    its environment; {url}, {secret_key} and {public_key} in its words are filled in. When something
+    is wrong the timeline is printed. The server ends with the command.
     """
     aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
     with ExitStack() as open_until_judged:
-        folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
+        folder = Path(
+            open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-"))
+        )
         url = open_until_judged.enter_context(started([*words_of(serve)], folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
         given = given_to(sandbox, folder)
@@ -74,9 +79,16 @@ def run(
             story = sandbox.report("timeline")
         except (HTTPError, ControlRefused) as problem:
             log = (folder / "log").read_text("utf-8", "replace").strip()
-            stop(code or Exit.NOT_READY, f"mockserver: the server is gone or refuses: {problem}\n{log}")
+            stop(
+                code or Exit.NOT_READY,
+                f"mockserver: the server is gone or refuses: {problem}\n{log}",
+            )
     is_wrong = bool(words) or any(reaches(row, fail_on) for row in findings)
-    told = [*words, *([text(findings)] if findings else []), *([f"timeline\n{story}"] if code or is_wrong else [])]
+    told = [
+        *words,
+        *([text(findings)] if findings else []),
+        *([f"timeline\n{story}"] if code or is_wrong else []),
+    ]
     _report("\n\n".join(told), form)
     made = REPORTS[form](findings)
     if out is not None:
@@ -87,8 +99,9 @@ def run(
 
 
 def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
-    """The exit code of the command, that of a shell when a signal ended it. What it prints goes where this goes, and
-    signals are passed on to all that it has started. Ends this command (exit code 2) when there is no such program."""
+    """The exit code of the command, that of a shell when a signal ended it. What it prints goes
+    where this goes, and signals are passed on to all that it has started. Ends this command (exit
+    code 2) when there is no such program."""
     try:
         process = subprocess.Popen(argv, env={**environment(), **variables}, start_new_session=True)
     except OSError as problem:
@@ -107,8 +120,8 @@ def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
 def _judge(
     sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str], folder: Path
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
-    """What is wrong after the run: findings of any severity, and sentences about money, books and expectations. Raises
-    ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
+    """What is wrong after the run: findings of any severity, and sentences about money, books and
+    expectations. Raises ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
     if not is_reached(sandbox):
         _, used = used_keys(sandbox)
         if not used:
@@ -116,7 +129,9 @@ def _judge(
         if not aftermath.books:
             # Clients with a sandbox for each test judge these themselves.
             click.echo(
-                f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
+                f"mockserver: other sandboxes alone were used, and are not judged here: "
+                f"{', '.join(used)}",
+                err=True,
             )
             return (), ()
     way = partial(Commands(environment()).done, given=given, timeout=SHOP_SECONDS)

@@ -1,7 +1,8 @@
-"""``mockserver sample``: fills a sandbox of a running server with invented customers and charges, as any client would.
+"""``mockserver sample``: fills a sandbox of a running server with invented customers and charges,
+as any client would.
 
-Everything is drawn from one seed, and expiries are counted from the sandbox's own clock, so the same call on a fresh
-sandbox makes the same objects. Source: docs/cli.md, mockserver sample.
+Everything is drawn from one seed, and expiries are counted from the sandbox's own clock, so the
+same call on a fresh sandbox makes the same objects. Source: docs/cli.md, mockserver sample.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ Json: TypeAlias = dict[str, Any]
 
 @mutable
 class Sampler:
-    """Posts sample data to a sandbox, and raises what ``RemoteSandbox.call`` raises. ``made`` counts what it made.
-    ``year`` is that of the sandbox's clock.
+    """Posts sample data to a sandbox, and raises what ``RemoteSandbox.call`` raises. ``made``
+    counts what it made. ``year`` is that of the sandbox's clock.
     """
 
     sandbox: RemoteSandbox
@@ -47,7 +48,8 @@ class Sampler:
     made: Counter[str] = field(default_factory=Counter)
 
     def customers(self, count: int) -> Iterator[Json]:
-        """Make customers with their charges, one after the other; each is yielded when it is complete."""
+        """Make customers with their charges, one after the other; each is yielded when it is
+        complete."""
         for number in range(1, count + 1):
             customer = self._customer(number)
             self.made["customers"] += 1
@@ -62,8 +64,16 @@ class Sampler:
         first, *others = story.split(", ")
         if first == "decline":
             return self._declined(customer, reference, cents)
-        body = {"customerId": customer["customerId"], "amount": _money(cents), "reference": reference}
-        charge = self._call("POST", "/charge/customer", json=body | ({} if first == "charge" else {"capture": False}))
+        body = {
+            "customerId": customer["customerId"],
+            "amount": _money(cents),
+            "reference": reference,
+        }
+        charge = self._call(
+            "POST",
+            "/charge/customer",
+            json=body | ({} if first == "charge" else {"capture": False}),
+        )
         for step in others:
             what, _, part = step.partition(" ")
             amount = {"amount": _money(self.fake.random_int(1, cents - 1))} if part else {}
@@ -79,7 +89,11 @@ class Sampler:
     def _declined(self, customer: Json, reference: str, cents: int) -> Json:
         """Charge another card of the customer's, which is declined."""
         card = self._card(self.fake.random_element(_BAD_CARDS), customer)
-        body = {"providerId": DEFAULT_PROVIDER_ID, "amount": _money(cents), "paymentInformation": card}
+        body = {
+            "providerId": DEFAULT_PROVIDER_ID,
+            "amount": _money(cents),
+            "paymentInformation": card,
+        }
         answer = self.sandbox.client.post("/charge/card", json={**body, "reference": reference})
         said = answer.json()
         if answer.status_code != 400 or "ChargeId" not in (said["details"] or {}):
@@ -138,7 +152,8 @@ STORIES: Mapping[str, int] = {
 
 
 def sampler(sandbox: RemoteSandbox, seed: int) -> Sampler:
-    """A sampler for a sandbox. Raises what ``RemoteSandbox.call`` raises, also when what answers is not a sandbox."""
+    """A sampler for a sandbox. Raises what ``RemoteSandbox.call`` raises, also when what answers is
+    not a sandbox."""
     clock = sandbox.call("GET", "/__admin/clock")
     if not isinstance(clock, dict) or "now" not in clock:
         raise ControlRefused("GET /__admin/clock", 200, clock)
@@ -160,7 +175,8 @@ MOST = 100_000
 @click.argument("count", type=click.IntRange(1, MOST), metavar="N")
 @options("sample")
 def sample(count: int, url: str, admin_token: str | None, key: str, seed: int) -> None:
-    """Post N invented customers with cards and charges (paid, authorised, captured, refunded, declined) to a server.
+    """Post N invented customers with cards and charges (paid, authorised, captured, refunded,
+    declined) to a server.
 
     Exit code 5 when no server answers, 1 when it refuses what it should take.
     """

@@ -1,4 +1,5 @@
-"""Runs the examples of scenarios against the whole sandbox in process: no port, no real time, nothing left behind."""
+"""Runs the examples of scenarios against the whole sandbox in process: no port, no real time,
+nothing left behind."""
 
 import asyncio
 import json
@@ -23,15 +24,24 @@ from mockserver.scenario.explain import told
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.problems import ScenarioProblem
-from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, ReplyMap, Scenario, TogetherMap, WaitMap
+from mockserver.scenario.scenario import (
+    AdvanceMap,
+    CallMap,
+    ExampleMap,
+    ReplyMap,
+    Scenario,
+    TogetherMap,
+    WaitMap,
+)
 from mockserver.settings import Settings
 from mockserver.web.absent_members import warned
 from mockserver.web.app import Application
 from mockserver.web.request import Answered, asked
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
-"""Opens the ASGI application that runs these scenarios as if it had just started, its machine clock standing still. Its
-``open`` opens the sandbox of a key and gives the answers of the set-up calls by scenario and id; it raises ``Refused``.
+"""Opens the ASGI application that runs these scenarios as if it had just started, its machine clock
+standing still. Its ``open`` opens the sandbox of a key and gives the answers of the set-up calls by
+scenario and id; it raises ``Refused``.
 """
 
 EXAMPLE_KEY = "sk_example"
@@ -69,10 +79,11 @@ _ALSO = "{}`"
 
 @record
 class ExampleReport:
-    """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are the calls that were
-    made with what each was answered, card numbers masked; ``idle`` says of an example that passes without any rule of
-    its scenario what they wait for; ``asked`` of one that fails which rules each call has met, and why the others did
-    not fire, where somebody wants to know."""
+    """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are
+    the calls that were made with what each was answered, card numbers masked; ``idle`` says of an
+    example that passes without any rule of its scenario what they wait for; ``asked`` of one that
+    fails which rules each call has met, and why the others did not fire, where somebody wants to
+    know."""
 
     file: str
     line: int
@@ -99,7 +110,8 @@ class Checked:
 
 
 def unread(problems: Sequence[ScenarioProblem]) -> list[Checked]:
-    """The files that could not be read, each with all its problems; these are in the order of the files."""
+    """The files that could not be read, each with all its problems; these are in the order of the
+    files."""
     files = groupby(problems, key=lambda problem: problem.file)
     return [Checked(file, (), refusal="\n".join(map(str, found))) for file, found in files]
 
@@ -113,9 +125,10 @@ class _Unexpected(Exception):
 
 
 def checked(scenarios: Sequence[Scenario], *, tells_rules: bool = False) -> Iterator[Checked]:
-    """Each scenario with its warnings, and how its examples went before the built-in test values; then what the set-ups
-    of several do together. With ``tells_rules`` also which rules those examples that fail have met. One application
-    runs them all, its machine clock standing still; it begins anew for each."""
+    """Each scenario with its warnings, and how its examples went before the built-in test values;
+    then what the set-ups of several do together. With ``tells_rules`` also which rules those
+    examples that fail have met. One application runs them all, its machine clock standing still; it
+    begins anew for each."""
     behind, now = load([], test_values=True), machine_now()
     app = Application(Settings(), lambda: now, Files(list))
 
@@ -136,21 +149,31 @@ def checked(scenarios: Sequence[Scenario], *, tells_rules: bool = False) -> Iter
             yield runner.run(together(scenarios, behind, open_app))
 
 
-async def together(scenarios: Sequence[Scenario], others: Sequence[Scenario], open_app: OpenApp) -> Checked:
-    """What the set-ups of several scenarios do in one sandbox, in which all of them are in force: how many calls they
-    make, and how many objects there are then. When one is refused this is a warning, as the files need not be meant for
-    one server."""
+async def together(
+    scenarios: Sequence[Scenario], others: Sequence[Scenario], open_app: OpenApp
+) -> Checked:
+    """What the set-ups of several scenarios do in one sandbox, in which all of them are in force:
+    how many calls they make, and how many objects there are then. When one is refused this is a
+    warning, as the files need not be meant for one server."""
     names = ", ".join(one.name for one in scenarios if one.said.setup)
     try:
         app = open_app([*others, *scenarios])
         app.open(EXAMPLE_KEY)
     except Refused as refused:
-        told = "; ".join(f"{name}: {words}" for name, words in (refused.details or {}).items()) or str(refused)
-        return Checked(TOGETHER, (f"{TOGETHER}:1: warning: the set-up of {names} is refused: {told}",))
+        told = "; ".join(
+            f"{name}: {words}" for name, words in (refused.details or {}).items()
+        ) or str(refused)
+        return Checked(
+            TOGETHER, (f"{TOGETHER}:1: warning: the set-up of {names} is refused: {told}",)
+        )
     calls = sum(len(one.said.setup) for one in scenarios)
     _, said = await _Client(app).ask(CallMap(call="GET /__admin/sandbox"))
-    objects = ", ".join(f"{_spaced(kind)} {count}" for kind, count in said["objects"].items() if count)
-    report = ExampleReport(TOGETHER, 1, f"the set-up of {names} makes {calls} calls: {objects}", None)
+    objects = ", ".join(
+        f"{_spaced(kind)} {count}" for kind, count in said["objects"].items() if count
+    )
+    report = ExampleReport(
+        TOGETHER, 1, f"the set-up of {names} makes {calls} calls: {objects}", None
+    )
     return Checked(TOGETHER, (), (report,))
 
 
@@ -162,8 +185,9 @@ def _spaced(kind: str) -> str:
 async def check(
     scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp, *, tells_rules: bool = False
 ) -> list[ExampleReport]:
-    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it. A scenario
-    without examples still has its setup run. An example ends at its first unexpected answer."""
+    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind
+    it. A scenario without examples still has its setup run. An example ends at its first unexpected
+    answer."""
     examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
     reports = []
     for number, example in enumerate(examples):
@@ -183,19 +207,35 @@ async def _check(scenario: Scenario, app: Any, number: int, example: ExampleMap)
         for place, step in enumerate(example.calls):
             await client.take(step, scenario.line("examples", number, "calls", place))
     except _Unexpected as found:
-        return ExampleReport(scenario.file, found.line, example.name, str(found), tuple(client.messages))
+        return ExampleReport(
+            scenario.file, found.line, example.name, str(found), tuple(client.messages)
+        )
     messages = tuple(client.messages)
     _, said = await client.ask(CallMap(call="GET /__admin/findings"))
     rows = ((row["finding"], row["evidence"], row["title"]) for row in said["findings"])
-    findings = tuple((name, evidence[-1]["line"] if evidence else title) for name, evidence, title in rows)
-    return ExampleReport(scenario.file, line, example.name, None, messages, idle=tuple(said["idle"]), findings=findings)
+    findings = tuple(
+        (name, evidence[-1]["line"] if evidence else title) for name, evidence, title in rows
+    )
+    return ExampleReport(
+        scenario.file,
+        line,
+        example.name,
+        None,
+        messages,
+        idle=tuple(said["idle"]),
+        findings=findings,
+    )
 
 
 def _rules_asked(app: Any) -> Iterator[str]:
     """What became of every rule in each of the newest steps of the example, line by line."""
     sandbox = app.world.sandboxes.in_memory.get(EXAMPLE_KEY)
     # None has opened where its set-up was refused.
-    entries = [one for one in sandbox.journal.entries if one.asked.op in OPERATIONS] if sandbox is not None else []
+    entries = (
+        [one for one in sandbox.journal.entries if one.asked.op in OPERATIONS]
+        if sandbox is not None
+        else []
+    )
     if len(entries) > MOST_STEPS:
         yield f"({len(entries) - MOST_STEPS} steps before these)"
     for entry in entries[-MOST_STEPS:]:
@@ -206,8 +246,8 @@ def _rules_asked(app: Any) -> Iterator[str]:
 
 
 def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
-    """The answers of the set-up calls, which the sandbox runs as it opens. Raises ``_Unexpected`` at the call that is
-    refused."""
+    """The answers of the set-up calls, which the sandbox runs as it opens. Raises ``_Unexpected``
+    at the call that is refused."""
     try:
         return dict(app.open(EXAMPLE_KEY).get(scenario.name, {}))
     except Refused as refused:
@@ -220,8 +260,8 @@ def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
 
 @mutable
 class _Client:
-    """Takes the steps of an example, each of which raises ``_Unexpected``: ``answers`` are those of calls with an id,
-    ``messages`` all calls with what each was answered."""
+    """Takes the steps of an example, each of which raises ``_Unexpected``: ``answers`` are those of
+    calls with an id, ``messages`` all calls with what each was answered."""
 
     app: Any
     answers: dict[str, object] = field(default_factory=dict)
@@ -265,9 +305,13 @@ class _Client:
             raise failed.exceptions[0] from None
 
     async def _advance(self, by: Micros, line: int) -> None:
-        answer, _ = await self.ask(CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)}))
+        answer, _ = await self.ask(
+            CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)})
+        )
         if answer.status != 200:
-            raise _Unexpected(line, f"the clock would not advance: {answer.raw.decode('utf-8', 'replace')}")
+            raise _Unexpected(
+                line, f"the clock would not advance: {answer.raw.decode('utf-8', 'replace')}"
+            )
 
     async def _wait(self, wait: WaitMap, line: int) -> None:
         left = wait.timeout
@@ -276,7 +320,9 @@ class _Client:
                 await self._call(wait.call, line)
             except _Unexpected as found:
                 if left <= 0:
-                    raise _Unexpected(line, f"after {duration_text(wait.timeout)}: {found}") from None
+                    raise _Unexpected(
+                        line, f"after {duration_text(wait.timeout)}: {found}"
+                    ) from None
             else:
                 return
             step = min(left, max(1, wait.timeout // WAIT_STEPS))
@@ -284,10 +330,13 @@ class _Client:
             await self._advance(step, line)
 
     async def ask(self, call: CallMap) -> tuple[Answered, Any]:
-        """The answer to a call, which becomes a message, and what its body holds. Raises ``ConnectionError`` when no
-        whole answer comes."""
+        """The answer to a call, which becomes a message, and what its body holds. Raises
+        ``ConnectionError`` when no whole answer comes."""
         url = urlsplit(urljoin(_BASE, call.path))
-        path, query = quote(url.path or "/", safe=_AS_IT_IS), quote(url.query, safe=_AS_IT_IS + _ALSO)
+        path, query = (
+            quote(url.path or "/", safe=_AS_IT_IS),
+            quote(url.query, safe=_AS_IT_IS + _ALSO),
+        )
         target, place = f"{path}?{query}" if query else path, len(self.messages)
         self.messages.append(f"{call.method} {target} -> no whole answer")
         content, headers = b"", {**_HEADERS, **(call.headers or {})}
@@ -297,7 +346,9 @@ class _Client:
         answer = await asked(self.app, call.method, unquote(path), query.encode(), headers, content)
         _check_coding(answer)
         body = _read(answer.raw)
-        self.messages[place] = f"{call.method} {target} -> {answer.status} {_message(answer.raw, body)}"
+        self.messages[place] = (
+            f"{call.method} {target} -> {answer.status} {_message(answer.raw, body)}"
+        )
         return answer, body
 
 
@@ -310,7 +361,8 @@ def _is_nowhere(status: int, body: object) -> bool:
 
 
 def _check_coding(answer: Answered) -> None:
-    """Raise ``ConnectionError`` for an answer that is not coded as it says: no client can read it."""
+    """Raise ``ConnectionError`` for an answer that is not coded as it says: no client can read
+    it."""
     for coding in answer.headers.get("content-encoding", "").lower().split(","):
         if (window := _WINDOWS.get(coding.strip())) is not None:
             try:

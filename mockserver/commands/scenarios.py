@@ -1,4 +1,5 @@
-"""Commands about scenarios: the library, schema and outcomes; writing a first file, checking and explaining files."""
+"""Commands about scenarios: the library, schema and outcomes; writing a first file, checking and
+explaining files."""
 
 import json
 import re
@@ -39,13 +40,19 @@ def outcomes(as_json: bool) -> None:
     if as_json:
         refused = ("error_code", "error_message", "gateway_code", "gateway_message", "is_retryable")
         shown = ("name", *refused, "meaning")
-        show([{camel(name): getattr(row, name) for name in shown} for row in CATALOGUE.values()], as_json=True)
+        show(
+            [{camel(name): getattr(row, name) for name in shown} for row in CATALOGUE.values()],
+            as_json=True,
+        )
         return
     widest = max(len(row.name) for row in CATALOGUE.values() if len(row.name) < _WIDEST)
     click.echo(f"{'name':<{widest}}  {'code':>4}  {'gateway':>7}  retryable")
     for row in CATALOGUE.values():
         retry = {True: "yes", False: "no", None: "-"}[row.is_retryable]
-        click.echo(f"{row.name:<{widest}}  {row.error_code or '-':>4}  {row.gateway_code or '-':>7}  {retry}")
+        click.echo(
+            f"{row.name:<{widest}}  {row.error_code or '-':>4}  {row.gateway_code or '-':>7}  "
+            f"{retry}"
+        )
         click.echo(f"    {row.meaning}")
 
 
@@ -74,8 +81,8 @@ def schema() -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
 @options("check")
 def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
-    """Check scenario files, folders or shipped names, and run their examples. Of several it says what their set-ups do
-    together.
+    """Check scenario files, folders or shipped names, and run their examples. Of several it says
+    what their set-ups do together.
 
     Exit code 2 when a file is refused, 4 when an example fails.
     """
@@ -103,14 +110,22 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
         click.echo(documents[form](found))
     if any(one.refusal is not None for one in found):
         sys.exit(Exit.USAGE)
-    sys.exit(Exit.VERIFICATION_FAILED if any(report.failure for one in found for report in one.examples) else Exit.OK)
+    sys.exit(
+        Exit.VERIFICATION_FAILED
+        if any(report.failure for one in found for report in one.examples)
+        else Exit.OK
+    )
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
 @options("explain")
 def explain(
-    files: tuple[str, ...], request: Path, state: Mapping[str, str], no_test_values: bool, verbose: bool
+    files: tuple[str, ...],
+    request: Path,
+    state: Mapping[str, str],
+    no_test_values: bool,
+    verbose: bool,
 ) -> None:
     """Print which rule would fire on a request, and the first test that each other rule fails."""
     try:
@@ -142,10 +157,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 @click.argument("name", default=FIRST, required=False, shell_complete=offered)
 @options("init")
 def init(name: str, agents: bool) -> None:
-    """Write the scenario NAME.yaml and the schema for editors into this folder: a copy of the shipped scenario of
-    that name, or a first one to edit.
+    """Write the scenario NAME.yaml and the schema for editors into this folder: a copy of the
+    shipped scenario of that name, or a first one to edit.
 
-    A scenario is never overwritten; the schema is. Exit code 2 when NAME.yaml exists or cannot be written.
+    A scenario is never overwritten; the schema is. Exit code 2 when NAME.yaml exists or cannot be
+    written.
     """
     if agents:
         if name != FIRST:
@@ -153,7 +169,9 @@ def init(name: str, agents: bool) -> None:
         click.echo(_write_agents(Path("AGENTS.md")))
         return
     if _NAME.fullmatch(name) is None:
-        raise click.UsageError(f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100")
+        raise click.UsageError(
+            f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100"
+        )
     stem, hint = name.removesuffix(".yaml"), ""
     try:
         text = shipped_file(stem).read_text("utf-8")
@@ -161,7 +179,9 @@ def init(name: str, agents: bool) -> None:
         hint = nearest(stem, (known for known, _, _ in shipped()))
         text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
     path, schema, current = Path(f"{stem}.yaml"), Path(SCHEMA), schema_text()
-    if schema.exists() and json.loads(current)["$id"] not in schema.read_text("utf-8", errors="replace"):
+    if schema.exists() and json.loads(current)["$id"] not in schema.read_text(
+        "utf-8", errors="replace"
+    ):
         raise click.UsageError(f"{schema} exists and is not a scenario schema; move it away first")
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -178,8 +198,8 @@ def init(name: str, agents: bool) -> None:
 
 
 def _write_agents(path: Path) -> str:
-    """Put the section for coding agents into a file, in the place of an earlier one; all other text stays. What was
-    done, in words; ends the command when it cannot be done."""
+    """Put the section for coding agents into a file, in the place of an earlier one; all other text
+    stays. What was done, in words; ends the command when it cannot be done."""
     section = Path(__file__).with_name("agents.md").read_text("utf-8").strip()
     begin, end = section.splitlines()[0], section.splitlines()[-1]
     try:

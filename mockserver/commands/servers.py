@@ -30,8 +30,8 @@ def words_of(asked: Mapping[str, Any]) -> Iterator[str]:
 
 @contextmanager
 def started(words: Sequence[str], folder: Path) -> Iterator[str]:
-    """The address of a server that ends with this block. Ends the command when it cannot be started; only where the
-    user has given the options, its exit code is the user's."""
+    """The address of a server that ends with this block. Ends the command when it cannot be
+    started; only where the user has given the options, its exit code is the user's."""
     try:
         url, process = local_server.start([*_OPTIONS, *words], folder)
     except local_server.CannotStart as problem:
@@ -45,8 +45,11 @@ def started(words: Sequence[str], folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def served(url: str, key: str, refused: Exit, admin_token: str | None = None) -> Iterator[RemoteSandbox]:
-    """A sandbox of a running server. Ends the command when none answers, with ``refused`` when it refuses a call."""
+def served(
+    url: str, key: str, refused: Exit, admin_token: str | None = None
+) -> Iterator[RemoteSandbox]:
+    """A sandbox of a running server. Ends the command when none answers, with ``refused`` when it
+    refuses a call."""
     try:
         with closing(RemoteSandbox(url, key, admin_token=admin_token)) as sandbox:
             yield sandbox
@@ -62,11 +65,16 @@ def served(url: str, key: str, refused: Exit, admin_token: str | None = None) ->
 
 
 def check_reached(sandbox: RemoteSandbox) -> None:
-    """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
-    misspelt: an unused sandbox has no findings. Raises as ``RemoteSandbox.call``."""
+    """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as
+    with a key that is misspelt: an unused sandbox has no findings. Raises as
+    ``RemoteSandbox.call``."""
     if not is_reached(sandbox):
         own, used = used_keys(sandbox)
-        stop(Exit.USAGE, f"no request has reached this sandbox ({own}); keys in use: {', '.join(used) or 'none'}")
+        stop(
+            Exit.USAGE,
+            f"no request has reached this sandbox ({own}); keys in use: "
+            f"{', '.join(used) or 'none'}",
+        )
 
 
 def is_reached(sandbox: RemoteSandbox) -> bool:

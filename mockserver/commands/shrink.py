@@ -1,4 +1,5 @@
-"""``mockserver shrink``: from a chaotic run to the smallest scenario that still fails (docs/explore.md)."""
+"""``mockserver shrink``: from a chaotic run to the smallest scenario that still fails
+(docs/explore.md)."""
 
 import shlex
 import sys
@@ -23,8 +24,10 @@ from mockserver.settings import Settings
 
 
 @click.command(
-    epilog="Exit codes: 0 a scenario was written, 1 the command does not fail under the scenario, 2 wrong usage or a "
-    "bad scenario, 3 it fails without any fault too, or the failure does not repeat, 5 no server, 130 interrupted.",
+    epilog="Exit codes: 0 a scenario was written, 1 the command does not fail under the scenario, "
+    "2 wrong usage or a "
+    "bad scenario, 3 it fails without any fault too, or the failure does not repeat, 5 no server, "
+    "130 interrupted.",
 )
 @options("shrink")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -40,10 +43,11 @@ def shrink(
     admin_token: str | None,
     command: tuple[str, ...],
 ) -> None:
-    """Find the fewest faults of a scenario that still make COMMAND fail, and write them as a scenario.
+    """Find the fewest faults of a scenario that still make COMMAND fail, and write them as a
+    scenario.
 
-    COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once under the scenario,
-    then with fewer and fewer of the faults that struck, each aimed at its call.
+    COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once
+    under the scenario, then with fewer and fewer of the faults that struck, each aimed at its call.
     """
     read = _read(scenario)
     source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
@@ -54,7 +58,9 @@ def shrink(
         try:
             with trial_runner(url, admin_token, command, ids) as runner:
                 report = partial(click.echo, err=True)
-                made = Shrinking(runner, source, key=key, finding=finding, timeout=timeout, report=report).shrink()
+                made = Shrinking(
+                    runner, source, key=key, finding=finding, timeout=timeout, report=report
+                ).shrink()
         except Stopped as stopped:
             made, code = stopped.made, Exit.INTERRUPTED
         except NoFailure as problem:
@@ -66,7 +72,9 @@ def shrink(
             stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
         file, text = out / f"{made['name']}.yaml", scenario_text(made)
         file.write_text(text, "utf-8")
-    again = f"mockserver explore --replay {shlex.quote(str(file))} -- {mask_text(shlex.join(command))}"
+    again = (
+        f"mockserver explore --replay {shlex.quote(str(file))} -- {mask_text(shlex.join(command))}"
+    )
     click.echo(f"{text}\nwritten to {file}\nTo see it: {again}")
     sys.exit(code)
 
@@ -78,5 +86,7 @@ def _read(name: str) -> Scenario:
     except ScenarioRefused as refused:
         stop(Exit.USAGE, str(refused))
     except ValueError:
-        raise click.UsageError(f"--scenario: {name} is a folder, and one scenario is wanted") from None
+        raise click.UsageError(
+            f"--scenario: {name} is a folder, and one scenario is wanted"
+        ) from None
     return found

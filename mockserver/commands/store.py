@@ -1,4 +1,5 @@
-"""``mockserver store``: inspects the file of ``--store``, exports its sandboxes, and compacts it."""
+"""``mockserver store``: inspects the file of ``--store``, exports its sandboxes, and compacts
+it."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ _PATH = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 def store() -> None:
     """Inspect, export or compact the file of serve --store.
 
-    Exit codes: 2 when the file is not a store, cannot be used or is of another version, 3 while a server has it open,
-    4 when it is damaged. Such a file is not changed.
+    Exit codes: 2 when the file is not a store, cannot be used or is of another version, 3 while a
+    server has it open, 4 when it is damaged. Such a file is not changed.
     """
 
 
@@ -39,13 +40,20 @@ def store() -> None:
 @_PATH
 @options("store info")
 def info(path: Path, form: str) -> None:
-    """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
+    """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are
+    masked."""
     from mockserver.store.file import FORMAT
 
     with _opened(path) as reader:
         rows, size, damage = _described(reader), reader.size, reader.damage
     if form == "json":
-        found = {"path": str(path), "format": FORMAT, "bytes": size, "sandboxes": rows, "damage": damage}
+        found = {
+            "path": str(path),
+            "format": FORMAT,
+            "bytes": size,
+            "sandboxes": rows,
+            "damage": damage,
+        }
         click.echo(json.dumps(found, indent=2))
     else:
         click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
@@ -78,11 +86,23 @@ def check(path: Path, form: str) -> None:
                 rows.append({**_named(kept), "fault": made if isinstance(made, str) else None})
     broken = sum(row["fault"] is not None for row in rows)
     if broken and not damage:
-        damage.append(f"{path} is damaged: {broken} of {len(rows)} sandboxes cannot be read; it was not changed")
+        damage.append(
+            f"{path} is damaged: {broken} of {len(rows)} sandboxes cannot be read; it was not "
+            f"changed"
+        )
     if form == "json":
         click.echo(json.dumps({"path": str(path), "damage": damage, "sandboxes": rows}, indent=2))
     elif rows:
-        show([{"id": row["id"] or "", "key": row["key"] or "", "can be read": row["fault"] or "yes"} for row in rows])
+        show(
+            [
+                {
+                    "id": row["id"] or "",
+                    "key": row["key"] or "",
+                    "can be read": row["fault"] or "yes",
+                }
+                for row in rows
+            ]
+        )
     if damage:
         stop(Exit.VERIFICATION_FAILED, "\n".join(damage))
     if form == "text":
@@ -92,7 +112,9 @@ def check(path: Path, form: str) -> None:
 @store.command()
 @_PATH
 @options("store export")
-def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, out: Path | None) -> None:
+def export(
+    path: Path, key: str | None, sandbox_id: str | None, secrets: bool, out: Path | None
+) -> None:
     """Write one sandbox or all as documents that PUT /__admin/state takes, one a line.
 
     A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
@@ -103,14 +125,18 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
     if key is not None and sandbox_id is not None:
         raise click.UsageError("--key and --id: one names a sandbox, got both")
     if secrets and key is None:
-        raise click.UsageError("--secrets: wanted --key too; who does not know the key of a sandbox sees it masked")
+        raise click.UsageError(
+            "--secrets: wanted --key too; who does not know the key of a sandbox sees it masked"
+        )
     with _opened(path) as reader:
         known = [kept for kept in reader.sandboxes if key in (None, kept.key)]
         wanted = [kept for kept in known if sandbox_id in (None, _named(kept)["id"])]
         what = "--key" if key is not None else "--id" if sandbox_id is not None else None
         if what is not None and not wanted:
             _end_damaged(path, reader.damage)
-            raise click.UsageError(f"{what}: {path} has no such sandbox; mockserver store info lists them")
+            raise click.UsageError(
+                f"{what}: {path} has no such sandbox; mockserver store info lists them"
+            )
         make = _maker(reader)
         damage = reader.damage if what is None else []
         if out is not None and what is None:
@@ -161,7 +187,10 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except StoreRefused as refused:
-        stop(Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code, str(refused))
+        stop(
+            Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code,
+            str(refused),
+        )
 
 
 @contextmanager
@@ -198,7 +227,8 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
 
 
 def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
-    """A function that makes a sandbox of its rows, as a server would, or gives the reason why it cannot."""
+    """A function that makes a sandbox of its rows, as a server would, or gives the reason why it
+    cannot."""
     from mockserver import create_app
     from mockserver.engine.tables import ROW_CLASSES
     from mockserver.store.persister import stored_sandbox
@@ -213,7 +243,9 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
 
     def make(kept: StoredSandbox) -> Sandbox | str:
         try:
-            sandbox = stored_sandbox(kept.key, kept.world, reader.rows(kept.world), context, machine_now()).sandbox
+            sandbox = stored_sandbox(
+                kept.key, kept.world, reader.rows(kept.world), context, machine_now()
+            ).sandbox
             # A server makes the rows of a large table one by one.
             for name in ROW_CLASSES:
                 deque(getattr(sandbox, name), maxlen=0)
@@ -235,7 +267,8 @@ def _refusing(place: Path) -> Iterator[None]:
 
 
 def _write(file: Path, text: bytes) -> None:
-    """Write a file for its owner alone, whole or not at all. A pipe or a device is written to as it is."""
+    """Write a file for its owner alone, whole or not at all. A pipe or a device is written to as it
+    is."""
     with _refusing(file):
         if file.exists() and not file.is_file():
             file.write_bytes(text)

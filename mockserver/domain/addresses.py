@@ -7,7 +7,9 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import unquote, urlsplit
 
-FORBIDDEN_WORDS = "link-local, metadata, multicast, reserved and tunnelled addresses are never called"
+FORBIDDEN_WORDS = (
+    "link-local, metadata, multicast, reserved and tunnelled addresses are never called"
+)
 CONTROL_WORDS = "a control API is never called by a webhook"
 
 LONGEST_ADDRESS = 2_048
@@ -18,11 +20,12 @@ _MOST_DECODED = 3
 _AUTHORITY = r"(?:[^@]*@)?(?:\w(?:[\w.-]*\w)?\.?|\[[0-9A-Fa-f:.]+(?:%\w+)?\])(?::[0-9]{0,5})?"
 
 _FORBIDDEN = (
-    # This host and link-local, where most clouds have their metadata service; multicast, reserved, broadcast.
+    # This host and link-local, where most clouds have their metadata service; multicast, reserved,
+    # broadcast.
     *("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"),
     *("::/128", "fe80::/10", "ff00::/8"),
-    # Metadata services elsewhere: Azure, Oracle (in a range of the IETF's own), Alibaba; Amazon, Google, Scaleway and
-    # Akamai over IPv6.
+    # Metadata services elsewhere: Azure, Oracle (in a range of the IETF's own), Alibaba; Amazon,
+    # Google, Scaleway and Akamai over IPv6.
     *("168.63.129.16/32", "192.0.0.0/24", "100.100.100.200/32"),
     *("fd00:ec2::/32", "fd20:ce::/32", "fd00:42::42/128", "fd00:a9fe:a9fe::1/128"),
     # IPv4 in disguise, which a gateway turns back: NAT64 (RFC 6052, RFC 8215), 6to4, Teredo.
@@ -34,15 +37,19 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def is_web_address(text: str) -> bool:
-    """Whether a text is an absolute http or https address with a host; the host need not have a dot (published
-    facts, 6)."""
+    """Whether a text is an absolute http or https address with a host; the host need not have a dot
+    (published facts, 6)."""
     try:
         parts = urlsplit(text)
         _ = parts.port
     except ValueError:
         return False
     plain = text.isprintable() and " " not in text
-    return plain and parts.scheme in ("http", "https") and re.fullmatch(_AUTHORITY, parts.netloc) is not None
+    return (
+        plain
+        and parts.scheme in ("http", "https")
+        and re.fullmatch(_AUTHORITY, parts.netloc) is not None
+    )
 
 
 def never_called(url: str) -> str | None:
@@ -64,7 +71,10 @@ def never_called(url: str) -> str | None:
     if user is not None:
         return "got a user name; an address with a user name is never called"
     if port == 0:
-        return "got port 0, on which nothing listens; wanted a port from 1 to 65535, or none for that of the scheme"
+        return (
+            "got port 0, on which nothing listens; wanted a port from 1 to 65535, or none for "
+            "that of the scheme"
+        )
     if _leads_to_control(parts.path):
         return f"got a path with {_CONTROL}; {CONTROL_WORDS}"
     try:
@@ -75,8 +85,8 @@ def never_called(url: str) -> str | None:
 
 
 def _leads_to_control(path: str) -> bool:
-    """Whether a path belongs to a control API, whatever the name and port: no receiver of a shop has such a path, and
-    through it a webhook could do what its sender has no key for."""
+    """Whether a path belongs to a control API, whatever the name and port: no receiver of a shop
+    has such a path, and through it a webhook could do what its sender has no key for."""
     # Servers decode once, and some decode a part of it again.
     for _ in range(_MOST_DECODED):
         path = unquote(path)
@@ -84,13 +94,15 @@ def _leads_to_control(path: str) -> bool:
 
 
 def may_be_called(address: str) -> bool:
-    """Whether a numeric address may be called: loopback and private ones may. Raises ``ValueError`` for a name."""
+    """Whether a numeric address may be called: loopback and private ones may. Raises ``ValueError``
+    for a name."""
     parsed = _plain(ip_address(address.partition("%")[0]))
     return not any(parsed in network for network in _NEVER)
 
 
 def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """The IPv4 address that an IPv6 address stands for on this machine or its network, else the address itself."""
+    """The IPv4 address that an IPv6 address stands for on this machine or its network, else the
+    address itself."""
     if isinstance(address, IPv4Address) or address.is_loopback:
         return address
     high, low = divmod(int(address), 1 << 32)

@@ -75,9 +75,9 @@ BROKEN = RowFailure("The batch failed before this transaction was processed", is
 
 @record
 class BatchRow:
-    """One transaction. ``status`` and ``failure`` are those of a row that is done: any other stands as its batch does
-    (``Batch.standing``). ``charge_id`` names its charge, also a declined one, and ``amount`` is then the charged
-    amount. A row that ``stalls`` never finishes."""
+    """One transaction. ``status`` and ``failure`` are those of a row that is done: any other stands
+    as its batch does (``Batch.standing``). ``charge_id`` names its charge, also a declined one, and
+    ``amount`` is then the charged amount. A row that ``stalls`` never finishes."""
 
     payment_method_id: str
     amount: Decimal
@@ -99,8 +99,8 @@ class PacePoint:
 
 @record
 class BatchPace:
-    """When each row is done: linear between ``steps``. After ``last`` rows no more are tried: the batch ends, breaks
-    down (``breaks``) or, with rows left, stalls for good."""
+    """When each row is done: linear between ``steps``. After ``last`` rows no more are tried: the
+    batch ends, breaks down (``breaks``) or, with rows left, stalls for good."""
 
     steps: tuple[PacePoint, ...]
     last: NonNegative
@@ -122,8 +122,8 @@ class BatchPace:
 
 @record
 class ResultsFault:
-    """What is wrong with the results text: rows left out (from 1), the order they are put in (by ``shuffled``, else
-    their own), and after how many characters it is cut."""
+    """What is wrong with the results text: rows left out (from 1), the order they are put in (by
+    ``shuffled``, else their own), and after how many characters it is cut."""
 
     omitted: tuple[int, ...] = ()
     shuffled: Salt | None = None
@@ -132,12 +132,12 @@ class ResultsFault:
 
 @mutable
 class Batch:
-    """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled`` those that were reached
-    and never will be.
+    """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled``
+    those that were reached and never will be.
 
-    The only entity that changes in place: a new value for each move would copy up to 100,000 rows. Its rows are
-    values; those that are open move with the batch, all at once. ``meaning`` is what was asked for by the call that has
-    just made it (``batches.meaning_of``).
+    The only entity that changes in place: a new value for each move would copy up to 100,000 rows.
+    Its rows are values; those that are open move with the batch, all at once. ``meaning`` is what
+    was asked for by the call that has just made it (``batches.meaning_of``).
     """
 
     batch_id: str
@@ -159,15 +159,16 @@ class Batch:
     _found: int = field(default=0, init=False, repr=False, compare=False)
 
     def move(self, event: BatchEvent) -> None:
-        """Move by the state table, and the rows that are open with it. Raises ``WrongState`` (101)."""
+        """Move by the state table, and the rows that are open with it. Raises ``WrongState``
+        (101)."""
         after = BATCH.advance(self.status, event)
         if event is BatchEvent.BROKE_DOWN:
             self.failure, self.stalled = len(self.rows) - self.success, None
         self.status = after
 
     def standing(self, place: int) -> BatchRow:
-        """The row at a place (from 0) as it stands: one that is open stands as the batch does, and has failed with one
-        that broke down."""
+        """The row at a place (from 0) as it stands: one that is open stands as the batch does, and
+        has failed with one that broke down."""
         row = self.rows[place]
         if row.status is self.status or row.status in _DONE:
             return row
@@ -175,12 +176,17 @@ class Batch:
             return replace(row, status=self.status, failure=BROKEN, stalls=None)
         return replace(row, status=self.status)
 
-    def end_row(self, place: int, failure: RowFailure | None, charge_id: str | None, amount: Decimal) -> None:
-        """The row at a place (from 0) has succeeded, or failed for a reason. Raises ``WrongState`` (102)."""
+    def end_row(
+        self, place: int, failure: RowFailure | None, charge_id: str | None, amount: Decimal
+    ) -> None:
+        """The row at a place (from 0) has succeeded, or failed for a reason. Raises ``WrongState``
+        (102)."""
         row = self.rows[place]
         before = row.status if row.status in _DONE else self.status
         after = BATCH_ROW.advance(before, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
-        self._put(place, replace(row, amount=amount, status=after, charge_id=charge_id, failure=failure))
+        self._put(
+            place, replace(row, amount=amount, status=after, charge_id=charge_id, failure=failure)
+        )
         self.failure += failure is not None
         self.success += failure is None
 
@@ -198,8 +204,8 @@ class Batch:
             self._moved.append(place)
 
     def news_of_rows(self) -> list[int]:
-        """The places (from 0) of the rows that have ended or were returned since the last call; the first call begins
-        to gather them."""
+        """The places (from 0) of the rows that have ended or were returned since the last call; the
+        first call begins to gather them."""
         news, self._moved = self._moved or [], []
         return news
 
@@ -213,11 +219,13 @@ class Batch:
         return self._by_charge.get(charge_id)
 
     def copied(self) -> Batch:
-        """A batch of its own that stands alike; the two share the rows until one of them moves on."""
+        """A batch of its own that stands alike; the two share the rows until one of them moves
+        on."""
         return replace(self, rows=self.rows.copy())
 
     def settle_rows(self, start: int) -> None:
-        """Write into ``LINES`` rows how each stands that is open. For a copy, which does not move on."""
+        """Write into ``LINES`` rows how each stands that is open. For a copy, which does not move
+        on."""
         stop = min(start + LINES, len(self.rows))
         self.rows[start:stop] = map(self.standing, range(start, stop))
 
@@ -233,13 +241,15 @@ class Batch:
 
     @property
     def progress(self) -> Decimal:
-        """The share of the rows that are done, 0 to 1 with up to four digits; 1 only when all are."""
+        """The share of the rows that are done, 0 to 1 with up to four digits; 1 only when all
+        are."""
         return (Decimal(self.done) / len(self.rows)).quantize(_FINEST, ROUND_DOWN).normalize()
 
 
 def read_lines(text: str) -> Iterator[tuple[int, BatchRow | str | None]]:
-    """The transactions of a CSV text by line (the header is line 1): each as a row or, in words, what is wrong with it;
-    None for a line that is blank, as lines may be at the end. Quoting, any line end and a byte order mark are fine.
+    """The transactions of a CSV text by line (the header is line 1): each as a row or, in words,
+    what is wrong with it; None for a line that is blank, as lines may be at the end. Quoting, any
+    line end and a byte order mark are fine.
 
     A row may go over several lines, and is read in one step: none that is too long can be right.
     """
@@ -294,7 +304,8 @@ def _row(cells: list[str]) -> BatchRow | str:
 
 @record
 class Lines:
-    """Some rows, the state of their batch, and their lines of ``results``, without the last line end."""
+    """Some rows, the state of their batch, and their lines of ``results``, without the last line
+    end."""
 
     rows: list[BatchRow]
     batch_state: BatchState
@@ -302,13 +313,15 @@ class Lines:
 
 
 def results_text(batch: Batch, written: Sequence[Lines] | None = None) -> str:
-    """``results``: a header, then a line for each row in order, however far the batch has come. What was ``written``
-    before is written again where its rows have moved on."""
+    """``results``: a header, then a line for each row in order, however far the batch has come.
+    What was ``written`` before is written again where its rows have moved on."""
     fault, batch_state = batch.results_fault, batch.status
     texts = [",".join(RESULT_COLUMNS)]
     for rows, lines in zip(parts_of(batch), written or repeat(None), strict=False):
         holds = lines is not None and lines.batch_state is batch_state and lines.rows == rows
-        texts.append(lines.text if lines is not None and holds else lines_of(rows, batch_state).text)
+        texts.append(
+            lines.text if lines is not None and holds else lines_of(rows, batch_state).text
+        )
     text = "\n".join(texts)
     return text if fault is None or fault.cut is None else text[: fault.cut]
 
@@ -359,7 +372,8 @@ def _cells(row: BatchRow, batch_state: BatchState) -> tuple[str, ...]:
 
 
 def _quoted(cell: str) -> str:
-    # Python's own writer leaves a lone carriage return bare, and its own reader then ends the line there.
+    # Python's own writer leaves a lone carriage return bare, and its own reader then ends the line
+    # there.
     return '"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell
 
 
@@ -369,7 +383,8 @@ def drawn(salt: int, places: Sequence[int]) -> list[int]:
 
 
 def scattered(salt: int, place: int) -> int:
-    """A number of 64 bits that looks drawn by chance, the same for the same ``salt`` and ``place``."""
+    """A number of 64 bits that looks drawn by chance, the same for the same ``salt`` and
+    ``place``."""
     mixed = (place * 0x9E3779B97F4A7C15 + salt) & 0xFFFF_FFFF_FFFF_FFFF
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFF_FFFF_FFFF_FFFF
     mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & 0xFFFF_FFFF_FFFF_FFFF

@@ -11,13 +11,16 @@ V = TypeVar("V")
 
 
 class BoundedCache(dict[K, V]):
-    """What ``make`` makes of a key, for at most ``most`` keys: all are forgotten when there are more. What it makes of
-    keys that do not ``fit`` is not kept: where clients choose how long one is, few may fill the memory.
+    """What ``make`` makes of a key, for at most ``most`` keys: all are forgotten when there are
+    more. What it makes of keys that do not ``fit`` is not kept: where clients choose how long one
+    is, few may fill the memory.
     """
 
     __slots__ = ("_fit", "_make", "_most")
 
-    def __init__(self, most: int, make: Callable[[K], V], fit: Callable[[K], bool] | None = None) -> None:
+    def __init__(
+        self, most: int, make: Callable[[K], V], fit: Callable[[K], bool] | None = None
+    ) -> None:
         self._most = most
         self._make = make
         self._fit = fit
@@ -33,7 +36,8 @@ class BoundedCache(dict[K, V]):
 
 
 def by_type(make: F) -> F:
-    """``functools.cache`` for functions of types, which the type checker takes for what has no hash."""
+    """``functools.cache`` for functions of types, which the type checker takes for what has no
+    hash."""
     return cast(F, cache(make))
 
 

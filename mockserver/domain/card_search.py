@@ -1,8 +1,10 @@
-"""Where card numbers stand in a text: the one definition, by which they are masked and by which findings are raised.
+"""Where card numbers stand in a text: the one definition, by which they are masked and by which
+findings are raised.
 
-A card number begins and is as long as those of a scheme, and its check digit is right. Blanks, hyphens, points, commas,
-quotes, line ends and the like may part its digits, which may be those of any script. All that is like one is masked. A
-finding accuses a developer, so it is raised for less: for what can hardly be anything else (``card_stands_in``).
+A card number begins and is as long as those of a scheme, and its check digit is right. Blanks,
+hyphens, points, commas, quotes, line ends and the like may part its digits, which may be those of
+any script. All that is like one is masked. A finding accuses a developer, so it is raised for less:
+for what can hardly be anything else (``card_stands_in``).
 """
 
 import re
@@ -47,12 +49,16 @@ _REPORTED = frozenset(PARTS + BREAKS)
 _GROUP_OF_FOUR = re.compile(r"(?<![0-9A-Za-z])(?=[A-Z]*[0-9])[0-9A-Z]{4}[ -]\Z")
 """Before a number it is part of a longer one: of an IBAN, or of a parcel."""
 
-_PRINTED = frozenset({(4, 4, 4, 4), *((4, 4, 4, 4, rest) for rest in (1, 2, 3)), (4, 6, 5), (4, 6, 4)})
+_PRINTED = frozenset(
+    {(4, 4, 4, 4), *((4, 4, 4, 4, rest) for rest in (1, 2, 3)), (4, 6, 5), (4, 6, 4)}
+)
 _MOST_DECODED = 2
 _PHONE = r"\+ ?[1-9](?:[ ().-]{0,2}+[0-9]){6,14}+(?![ ().-]{0,2}+[0-9])"
 """An international phone number (E.164): no card number of 16 digits."""
 
-_IN_PHONE_FIELD = re.compile(r"\s*(?:(\+|00(?:11)?|01[01])[ ()./-]{0,2})?[1-9](?:[ ()./-]{0,2}+[0-9]){4,14}\s*")
+_IN_PHONE_FIELD = re.compile(
+    r"\s*(?:(\+|00(?:11)?|01[01])[ ()./-]{0,2})?[1-9](?:[ ()./-]{0,2}+[0-9]){4,14}\s*"
+)
 _LONGEST_PHONE = 40
 _SURE_PHONE = 13
 """Digits up to which no card is issued nowadays that a phone number could be taken for."""
@@ -60,8 +66,8 @@ _SURE_PHONE = 13
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def _plain(char: str) -> str:
-    """A digit of any script and form as 0 to 9, what separates or joins characters as a blank. It stays one character,
-    so that positions hold."""
+    """A digit of any script and form as 0 to 9, what separates or joins characters as a blank. It
+    stays one character, so that positions hold."""
     digit, simple = unicodedata.digit(char, None), unicodedata.normalize("NFKC", char)
     if digit is not None:
         return str(digit)
@@ -87,8 +93,8 @@ def readings_of(text: str) -> Iterator[str]:
 
 
 def cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the card numbers of a candidate begin and end: numbers that overlap are one, and a run of more digits than
-    a card number usually has is one throughout when one may be in it."""
+    """Where the card numbers of a candidate begin and end: numbers that overlap are one, and a run
+    of more digits than a card number usually has is one throughout when one may be in it."""
     for group, groups in _groups_in(text, start, end):
         first = last = 0
         spans = [(begin, stop) for begin, stop, _ in _parted(text, groups)]
@@ -102,7 +108,9 @@ def cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             first, last = begin, stop
         if last:
             yield first, last
-        if group is not None and (group[1] - group[0] > _LONGEST_ID or _hides_number(text[slice(*group)])):
+        if group is not None and (
+            group[1] - group[0] > _LONGEST_ID or _hides_number(text[slice(*group)])
+        ):
             yield group
 
 
@@ -110,7 +118,8 @@ _Span = tuple[int, int]
 
 
 def _groups_in(text: str, start: int, end: int) -> Iterator[tuple[_Span | None, list[_Span]]]:
-    """Groups of digits that follow one another, none longer than a card number, and the longer one behind them."""
+    """Groups of digits that follow one another, none longer than a card number, and the longer one
+    behind them."""
     groups: list[_Span] = []
     for group in _GROUP.finditer(text, start, end):
         if len(group[0]) <= MAX_LENGTH:
@@ -122,7 +131,8 @@ def _groups_in(text: str, start: int, end: int) -> Iterator[tuple[_Span | None, 
 
 
 def _parted(text: str, groups: list[_Span]) -> Iterator[tuple[int, int, int]]:
-    """Where the card numbers begin and end that groups of digits make, and how many digits they have."""
+    """Where the card numbers begin and end that groups of digits make, and how many digits they
+    have."""
     digits = "".join(text[start:end] for start, end in groups)
     ends = list(accumulate(end - start for start, end in groups))
     begins = [0, *ends][:-1]
@@ -140,7 +150,8 @@ def _numbers(digits: str, begins: Iterable[int], ends: Container[int]) -> Iterat
     odd = even.copy()
     even[1::2] = [DOUBLED[digit] for digit in even[1::2]]
     odd[::2] = [DOUBLED[digit] for digit in odd[::2]]
-    # What the digits before a place count for, when every digit at an odd place counts double, and at an even one.
+    # What the digits before a place count for, when every digit at an odd place counts double, and
+    # at an even one.
     sums = list(accumulate(even, initial=0)), list(accumulate(odd, initial=0))
     for begin in begins:
         for length in lengths_of(digits[begin : begin + 4]):
@@ -150,15 +161,16 @@ def _numbers(digits: str, begins: Iterable[int], ends: Container[int]) -> Iterat
 
 
 def _hides_number(digits: str) -> bool:
-    """Whether a long run of digits begins or ends with a card number, or one of the usual length is anywhere in it."""
+    """Whether a long run of digits begins or ends with a card number, or one of the usual length is
+    anywhere in it."""
     places = range(len(digits) + 1)
     found = _numbers(digits, places, places)
     return any(begin == 0 or end == len(digits) or end - begin in _USUAL for begin, end in found)
 
 
 def _is_glued(text: str, start: int, stop: int) -> bool:
-    """Whether a run of digits that is too long for most cards begins or ends with a number of the usual length. One
-    whose first digit is percent-encoded is found once it is decoded."""
+    """Whether a run of digits that is too long for most cards begins or ends with a number of the
+    usual length. One whose first digit is percent-encoded is found once it is decoded."""
     if start and _ENCODED_DIGIT.match(text, start - 1):
         return False
     digits, size = text[start:stop], stop - start
@@ -173,8 +185,8 @@ def is_card(digits: str) -> bool:
 
 
 def is_phone(text: str, *, is_sure: bool = True) -> bool:
-    """Whether the text of a field for phone numbers is one. Surely: written for abroad, and too short for a card; else
-    with ``+`` or ``00`` of up to 15 digits, without of up to 13."""
+    """Whether the text of a field for phone numbers is one. Surely: written for abroad, and too
+    short for a card; else with ``+`` or ``00`` of up to 15 digits, without of up to 13."""
     found = _IN_PHONE_FIELD.fullmatch(text) if len(text) <= _LONGEST_PHONE else None
     if found is None:
         return False
@@ -184,11 +196,13 @@ def is_phone(text: str, *, is_sure: bool = True) -> bool:
 
 
 def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
-    """Whether a card number stands in a text that can hardly be anything else, as a client sent it or decoded.
+    """Whether a card number stands in a text that can hardly be anything else, as a client sent it
+    or decoded.
 
-    It has 13 digits or more. No letter or digit stands beside it, as in ids and tokens, and no point after a digit
-    before it. Single blanks or hyphens part its digits anywhere, other characters only as cards are printed. It is not
-    a phone number: with ``+`` in front, at most 15 digits are one, and in a field ``for_phones`` also without.
+    It has 13 digits or more. No letter or digit stands beside it, as in ids and tokens, and no
+    point after a digit before it. Single blanks or hyphens part its digits anywhere, other
+    characters only as cards are printed. It is not a phone number: with ``+`` in front, at most 15
+    digits are one, and in a field ``for_phones`` also without.
     """
     return any(_stands_in(reading, for_phones=for_phones) for reading in readings_of(text))
 
@@ -202,7 +216,10 @@ def _stands_in(text: str, *, for_phones: bool) -> bool:
     for found in CANDIDATE.finditer(plain):
         start, end = (0, 0) if found["id"] is not None else found.span()
         for _, groups in _groups_in(plain, start, end):
-            if any(_is_reported(plain, begin, stop, digits) for begin, stop, digits in _parted(plain, groups)):
+            if any(
+                _is_reported(plain, begin, stop, digits)
+                for begin, stop, digits in _parted(plain, groups)
+            ):
                 return True
     return False
 
@@ -217,7 +234,9 @@ def _is_reported(text: str, start: int, end: int, digits: int) -> bool:
     if not all(set(gap) <= _REPORTED for gap in gaps):
         return False
     if gaps <= _PLAINLY_PARTED:
-        return not (gaps and before[-1:] in gaps and _GROUP_OF_FOUR.search(text, max(start - 6, 0), start))
+        return not (
+            gaps and before[-1:] in gaps and _GROUP_OF_FOUR.search(text, max(start - 6, 0), start)
+        )
     if after[:1] in PARTS and after[1:].isdigit():
         return False
     sizes = tuple(map(len, _GROUP.findall(text, start, end)))

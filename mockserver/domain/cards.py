@@ -1,6 +1,7 @@
 """Card numbers: the check digit, the brand, the mask, and the published test numbers.
 
-A full number enters here and leaves as a ``Card``, which cannot give it back: only the vault keeps numbers.
+A full number enters here and leaves as a ``Card``, which cannot give it back: only the vault keeps
+numbers.
 """
 
 from collections.abc import Mapping
@@ -34,13 +35,16 @@ class Funding(StrEnum):
     PREPAID = "PREPAID"
 
 
-def _range(low: str, high: str, brand: str, lengths: str, also: str) -> tuple[int, int, Brand, tuple[int, ...]]:
+def _range(
+    low: str, high: str, brand: str, lengths: str, also: str
+) -> tuple[int, int, Brand, tuple[int, ...]]:
     return int(low), int(high), Brand(brand), tuple(map(int, lengths.split()))
 
 
 _RANGES = read_table("card_ranges", _range)
-"""Ranges of leading digits and the lengths of their numbers, as the schemes publish them (ISO/IEC 7812); the first row
-that holds a number names it. Schemes that are not distinguished here (column ``also``) follow as unknown ones."""
+"""Ranges of leading digits and the lengths of their numbers, as the schemes publish them (ISO/IEC
+7812); the first row that holds a number names it. Schemes that are not distinguished here (column
+``also``) follow as unknown ones."""
 
 TEST_CARDS: dict[str, str] = dict(read_table("test_cards", lambda name, number: (name, number)))
 """Published test numbers by the name that a rule's ``card.test`` uses (test values)."""
@@ -51,20 +55,23 @@ TEST_NUMBERS = frozenset(_TEST_NAMES)
 """They are published: no secret."""
 
 PREFIX_LENGTHS = (4, 6, 8)
-"""Lengths of the leading digits that a search may give (assumption ``charge.search_card_number``)."""
+"""Lengths of the leading digits that a search may give (assumption
+``charge.search_card_number``)."""
 
 MIN_LENGTH, MAX_LENGTH = 12, 19
 
 _FUNDINGS = tuple(Funding)
 DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-"""The weight of every second digit in the sum that proves the check digit (ISO/IEC 7812-1, annex B)."""
+"""The weight of every second digit in the sum that proves the check digit (ISO/IEC 7812-1, annex
+B)."""
 
 _SEPARATORS = str.maketrans("", "", " -")
 
 
 @record
 class CardNumber:
-    """What may be remembered of a card number: enough to show it, search it and match rules, not to charge it."""
+    """What may be remembered of a card number: enough to show it, search it and match rules, not to
+    charge it."""
 
     masked: str
     iin: str
@@ -82,7 +89,8 @@ class CardNumber:
 
 @record
 class Card:
-    """A card on a charge, a payment method or a token: number facts, expiry, holder. Never a full number or a ccv."""
+    """A card on a charge, a payment method or a token: number facts, expiry, holder. Never a full
+    number or a ccv."""
 
     number: CardNumber
     expiry: str | None
@@ -92,7 +100,8 @@ class Card:
 
 
 def clean(number: str) -> str | None:
-    """The digits of a card number without spaces and hyphens, or None when there is anything else in it."""
+    """The digits of a card number without spaces and hyphens, or None when there is anything else
+    in it."""
     bare = number if number.isdigit() else number.translate(_SEPARATORS)
     return bare if bare.isdigit() and bare.isascii() else None
 
@@ -112,7 +121,8 @@ def brand_of(number: str) -> Brand:
 
 @lru_cache(maxsize=10_000)
 def lengths_of(head: str) -> tuple[int, ...]:
-    """How many digits the numbers have that begin with these four; none when no scheme has such numbers."""
+    """How many digits the numbers have that begin with these four; none when no scheme has such
+    numbers."""
     return _range_of(head)[1]
 
 
@@ -127,8 +137,8 @@ def _range_of(number: str) -> tuple[Brand, tuple[int, ...]]:
 CCV_LENGTHS: Mapping[Brand | None, tuple[int, int]] = {None: (3, 4)} | {
     brand: (4, 4) if brand is Brand.AMEX else (3, 4) for brand in Brand
 }
-"""Allowed lengths of the card verification value (assumption ``card.required``); under None while the brand is not
-known."""
+"""Allowed lengths of the card verification value (assumption ``card.required``); under None while
+the brand is not known."""
 
 
 def prefix_digest(salt: str, prefix: str) -> str:
@@ -142,9 +152,14 @@ def fingerprint_of(salt: str, number: str) -> str:
 
 
 def read_number(number: str, salt: str) -> CardNumber:
-    """The facts of a clean, valid number. ``salt`` keeps digests of one sandbox apart from every other's."""
+    """The facts of a clean, valid number. ``salt`` keeps digests of one sandbox apart from every
+    other's."""
     test_name = _TEST_NAMES.get(number)
-    funding = Funding.CREDIT if test_name else _FUNDINGS[digest("funding", number[:8], size=1)[0] % len(_FUNDINGS)]
+    funding = (
+        Funding.CREDIT
+        if test_name
+        else _FUNDINGS[digest("funding", number[:8], size=1)[0] % len(_FUNDINGS)]
+    )
     return CardNumber(
         masked=mask(number),
         iin=number[:6],

@@ -1,8 +1,8 @@
 """A charge: what it is, and what capture, void and refund may do to it, to the cent.
 
-Sources: docs/spec/service.md, Charge, and States and transitions; assumptions ``charge.capture_amount``,
-``charge.refund_amount``. Each ``after_*`` method gives the charge as it is after a move; it raises when the state table
-forbids the move.
+Sources: docs/spec/service.md, Charge, and States and transitions; assumptions
+``charge.capture_amount``, ``charge.refund_amount``. Each ``after_*`` method gives the charge as it
+is after a move; it raises when the state table forbids the move.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class WebhookTarget:
 
 @record
 class Refund:
-    """One refund of a charge. ``settles`` is when its provider answers, or has answered, one that it did not answer at
-    once."""
+    """One refund of a charge. ``settles`` is when its provider answers, or has answered, one that
+    it did not answer at once."""
 
     amount: Amount
     added: Micros
@@ -104,10 +104,10 @@ class FailedAttempt:
 class Charge:
     """A charge as stored. Amounts are exact decimals of ``currency``; instants are microseconds.
 
-    ``authorised`` is what its provider has agreed to: None where it has declined, or still has to say whether it holds
-    the amount (``waits_for_hold``).
-    ``returned`` is when its provider took a payment back that had succeeded; ``reserved`` are refunds that are not
-    shown before their provider has answered (assumption ``charge.pending_refund``). ``captures`` are there where there
+    ``authorised`` is what its provider has agreed to: None where it has declined, or still has to
+    say whether it holds the amount (``waits_for_hold``). ``returned`` is when its provider took a
+    payment back that had succeeded; ``reserved`` are refunds that are not shown before their
+    provider has answered (assumption ``charge.pending_refund``). ``captures`` are there where there
     may be several, ``kept`` is what is still held for more (assumption ``charge.capture_amount``).
     """
 
@@ -162,8 +162,8 @@ class Charge:
         now: Micros,
         **known: Any,
     ) -> Charge:
-        """The charge that begins by an event: ``money`` is what its provider took or declined, ``known`` are other
-        fields. Raises ``WrongState`` for an event by which no charge begins."""
+        """The charge that begins by an event: ``money`` is what its provider took or declined,
+        ``known`` are other fields. Raises ``WrongState`` for an event by which no charge begins."""
         charge_id, declined = ids.hex32("charge"), event is ChargeEvent.DECLINED
         is_hold_asked = event is ChargeEvent.PENDING and not known["capture"]
         card, amount, currency = instrument.card, money.amount, money.currency
@@ -192,7 +192,11 @@ class Charge:
     def refundable(self) -> Decimal:
         """What is left to refund."""
         left = self.amount - self.refunded
-        return left if self.reserved is None else left - sum((refund.amount for refund in self.reserved), ZERO)
+        return (
+            left
+            if self.reserved is None
+            else left - sum((refund.amount for refund in self.reserved), ZERO)
+        )
 
     def money_days(self) -> tuple[Micros, ...]:
         """The days (UTC), by their first instant, on which money came in or was given back."""
@@ -200,7 +204,9 @@ class Charge:
         if paid is None:
             return ()
         instants = [one.added for one in self.captures] + [one.moved for one in self.refunds]
-        return tuple({instant - instant % DAY for instant in (paid, self.returned or paid, *instants)})
+        return tuple(
+            {instant - instant % DAY for instant in (paid, self.returned or paid, *instants)}
+        )
 
     def moved_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
@@ -208,7 +214,9 @@ class Charge:
         taken = self.captures or ((PartCaptured(self.amount, paid),) if paid is not None else ())
         came = sum((one.amount for one in taken if one.added - one.added % DAY == day), ZERO)
         went = self.amount if returned is not None and returned - returned % DAY == day else ZERO
-        return came - sum((one.amount for one in self.refunds if one.moved - one.moved % DAY == day), went)
+        return came - sum(
+            (one.amount for one in self.refunds if one.moved - one.moved % DAY == day), went
+        )
 
     def after_capture(
         self,
@@ -218,14 +226,19 @@ class Charge:
         *,
         keeps_rest: bool = False,
     ) -> Charge:
-        """Complete an authorised charge, in part or in whole; what is not captured is released, or kept for further
-        captures (``keeps_rest``). ``PENDING``: its provider answers later. Raises ``WrongState`` (54), ``Invalid`` 74
-        (not positive), 2 (too many digits), 77 (more than was authorised)."""
-        status = CHARGE.advance(self.status, event if self.kept is None else ChargeEvent.CAPTURED_MORE)
+        """Complete an authorised charge, in part or in whole; what is not captured is released, or
+        kept for further captures (``keeps_rest``). ``PENDING``: its provider answers later. Raises
+        ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was
+        authorised)."""
+        status = CHARGE.advance(
+            self.status, event if self.kept is None else ChargeEvent.CAPTURED_MORE
+        )
         held = self.amount if self.kept is None else self.kept
         captured = held if amount is None else positive(amount, CURRENCIES[self.currency])
         if captured > held:
-            words = f"got {number_text(captured)}, authorised are {number_text(held)} {self.currency}"
+            words = (
+                f"got {number_text(captured)}, authorised are {number_text(held)} {self.currency}"
+            )
             raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": words})
         if status is not ChargeState.SUCCESS or not (keeps_rest or self.captures):
             succeeded = now if status is ChargeState.SUCCESS else None
@@ -241,8 +254,8 @@ class Charge:
         )
 
     def after_void(self, event: ChargeEvent, now: Micros) -> Charge:
-        """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``), or what is still held of it.
-        Raises ``WrongState`` (54)."""
+        """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``), or what is
+        still held of it. Raises ``WrongState`` (54)."""
         if self.kept is None:
             return replace(self, status=CHARGE.advance(self.status, event), voided=now)
         CHARGE.advance(self.status, ChargeEvent.REST_RELEASED)
@@ -252,10 +265,12 @@ class Charge:
         return self if self.kept is None else replace(self, kept=None, voided=now)
 
     def after_refund(self, refund: Refund) -> Charge:
-        """Give back a part or all that is left (``refund_of``); what is held for captures is released. Raises
-        ``WrongState`` (54)."""
+        """Give back a part or all that is left (``refund_of``); what is held for captures is
+        released. Raises ``WrongState`` (54)."""
         refunded = self.refunded + refund.amount
-        event = ChargeEvent.FULLY_REFUNDED if refunded == self.amount else ChargeEvent.PARTLY_REFUNDED
+        event = (
+            ChargeEvent.FULLY_REFUNDED if refunded == self.amount else ChargeEvent.PARTLY_REFUNDED
+        )
         status = CHARGE.advance(self.status, event)
         before = self._without_rest(refund.added)
         return replace(before, status=status, refunded=refunded, refunds=(*self.refunds, refund))
@@ -265,8 +280,8 @@ class Charge:
         return replace(self, reserved=(*(self.reserved or ()), refund))
 
     def after_answer(self, mark: str, *, settled: bool) -> Charge | None:
-        """The provider has answered a refund that waited for it: its money has gone back, or it has failed and is a
-        refund no longer. None when nothing changes. Raises ``WrongState`` (54)."""
+        """The provider has answered a refund that waited for it: its money has gone back, or it has
+        failed and is a refund no longer. None when nothing changes. Raises ``WrongState`` (54)."""
         for refund in self.reserved or ():
             if refund.mark == mark:
                 others = tuple(one for one in self.reserved or () if one is not refund)
@@ -277,23 +292,28 @@ class Charge:
                 others = tuple(one for one in self.refunds if one is not refund)
                 event = ChargeEvent.REFUND_FAILED if others else ChargeEvent.LAST_REFUND_FAILED
                 status = CHARGE.advance(self.status, event)
-                return replace(self, status=status, refunded=self.refunded - refund.amount, refunds=others)
+                return replace(
+                    self, status=status, refunded=self.refunded - refund.amount, refunds=others
+                )
         return None
 
     def refund_of(self, amount: Decimal | None, comment: str | None, now: Micros) -> Refund:
-        """A refund of a part or of all that is left. Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too
-        many digits), 76 (more than is left)."""
+        """A refund of a part or of all that is left. Raises ``WrongState`` (54), ``Invalid`` 74
+        (not positive), 2 (too many digits), 76 (more than is left)."""
         CHARGE.advance(self.status, ChargeEvent.PARTLY_REFUNDED)
         left = self.refundable
         given = left if amount is None else positive(amount, CURRENCIES[self.currency])
         if given > left or not left:
-            words = f"got {number_text(given)}, at most {number_text(left)} {self.currency} can be refunded"
+            words = (
+                f"got {number_text(given)}, at most {number_text(left)} {self.currency} can "
+                f"be refunded"
+            )
             raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": words})
         return Refund(given, now, comment)
 
     def after_settlement(self, event: ChargeEvent, now: Micros) -> Charge:
-        """End a pending charge: ``SETTLED``, ``AUTHORISED`` (a hold) or ``RETURNED``; or take a payment back that had
-        succeeded. Raises ``WrongState`` (54)."""
+        """End a pending charge: ``SETTLED``, ``AUTHORISED`` (a hold) or ``RETURNED``; or take a
+        payment back that had succeeded. Raises ``WrongState`` (54)."""
         status = CHARGE.advance(self.status, event)
         if status is ChargeState.AUTHORISED:
             return replace(self, status=status, authorised=self.amount)
@@ -302,16 +322,25 @@ class Charge:
         before = self._without_rest(now)
         return replace(before, status=status, returned=None if self.succeeded is None else now)
 
-    def after_challenge(self, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Charge:
-        """End a 3-D Secure challenge: paid, authorised or pending when it was passed, else failed by ``attempt``.
-        Raises ``WrongState`` (54)."""
+    def after_challenge(
+        self, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros
+    ) -> Charge:
+        """End a 3-D Secure challenge: paid, authorised or pending when it was passed, else failed
+        by ``attempt``. Raises ``WrongState`` (54)."""
         status = CHARGE.advance(self.status, event)
         if attempt is not None:
-            return replace(self, status=status, failed_attempts=(*self.failed_attempts, attempt), authorised=None)
+            return replace(
+                self,
+                status=status,
+                failed_attempts=(*self.failed_attempts, attempt),
+                authorised=None,
+            )
         succeeded = now if status is ChargeState.SUCCESS else self.succeeded
         is_hold_asked = status is ChargeState.PENDING and not self.capture
         authorised = None if is_hold_asked else self.authorised
-        return replace(self, status=status, three_ds_verified=True, succeeded=succeeded, authorised=authorised)
+        return replace(
+            self, status=status, three_ds_verified=True, succeeded=succeeded, authorised=authorised
+        )
 
     def as_before(self, before: ChargeState) -> Charge:
         """The charge as it was in the state before its last move."""
@@ -319,7 +348,11 @@ class Charge:
         captures = self.captures
         if before is self.status is ChargeState.SUCCESS and self.voided is None:
             captures = captures[:-1]
-        waiting = before in (ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PENDING_CHECKOUT)
+        waiting = before in (
+            ChargeState.AUTHORISED,
+            ChargeState.PENDING,
+            ChargeState.PENDING_CHECKOUT,
+        )
         authorised = self.authorised
         if before is ChargeState.PENDING_CHECKOUT:
             authorised = self.amount

@@ -1,8 +1,9 @@
-"""The clock of one sandbox, and time zones. Instants and durations are ``int`` microseconds; instants count from the
-Unix epoch, UTC. A wall time is microseconds as an instant is, read off the clocks of a place as though they showed UTC
-(IANA time zone database).
+"""The clock of one sandbox, and time zones. Instants and durations are ``int`` microseconds;
+instants count from the Unix epoch, UTC. A wall time is microseconds as an instant is, read off the
+clocks of a place as though they showed UTC (IANA time zone database).
 
-Real time is an argument: the clock is a function from the machine's time to the sandbox's, and only ever goes forward.
+Real time is an argument: the clock is a function from the machine's time to the sandbox's, and only
+ever goes forward.
 """
 
 from __future__ import annotations
@@ -40,14 +41,22 @@ FAST = 60
 """The rate of a clock in mode ``fast`` when none is given: a minute of sandbox time in a second."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UNITS: dict[str, Micros] = {"us": 1, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_UNITS: dict[str, Micros] = {
+    "us": 1,
+    "ms": MILLISECOND,
+    "s": SECOND,
+    "m": MINUTE,
+    "h": HOUR,
+    "d": DAY,
+    "w": 7 * DAY,
+}
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _DURATION = re.compile(r"\s*(?:\d{1,12}(?:\.\d{1,6})?\s*(?:us|ms|s|m|h|d|w)\s*)+")
 
 
 class Instant(int):
-    """An instant as a caller named it: whole microseconds, and the ``tenths`` of one (0 to 9) that the published form
-    has room for. What is counted from it starts at the microsecond."""
+    """An instant as a caller named it: whole microseconds, and the ``tenths`` of one (0 to 9) that
+    the published form has room for. What is counted from it starts at the microsecond."""
 
     def __new__(cls, micros: Micros, tenths: int = 0) -> Instant:
         """The instant of both."""
@@ -68,7 +77,8 @@ class ClockMode(StrEnum):
 
 @mutable
 class Clock:
-    """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``.
+    """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and
+    ``rate``.
 
     ``holds`` counts the holds that stop time, whatever the mode.
     """
@@ -80,7 +90,8 @@ class Clock:
     holds: int = field(default=0, init=False)
 
     def read(self, real: Micros) -> Micros:
-        """Sandbox time when the machine's is ``real``; never earlier than it was when last anchored."""
+        """Sandbox time when the machine's is ``real``; never earlier than it was when last
+        anchored."""
         if self.holds or self.mode is ClockMode.MANUAL or real <= self.real:
             return self.virtual
         elapsed = real - self.real
@@ -88,11 +99,13 @@ class Clock:
         return min(instant, LATEST)
 
     def check(self, instant: Micros, real: Micros, field: str = "To") -> None:
-        """Whether it can be moved to ``instant``. Raises ``Invalid`` (90), naming the ``field``, when that lies in its
-        past or beyond year 9999."""
+        """Whether it can be moved to ``instant``. Raises ``Invalid`` (90), naming the ``field``,
+        when that lies in its past or beyond year 9999."""
         now = self.read(real)
         if instant < now:
-            raise invalid({field: f"the clock stands at {iso(now)} and never goes back; got {iso(instant)}"})
+            raise invalid(
+                {field: f"the clock stands at {iso(now)} and never goes back; got {iso(instant)}"}
+            )
         if instant > LATEST:
             raise invalid({field: f"the clock ends at {iso(LATEST)}"})
 
@@ -112,8 +125,8 @@ class Clock:
         self.real = real
 
     def run(self, mode: ClockMode, rate: int, real: Micros) -> None:
-        """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. Raises ``Invalid`` (90) for a
-        rate outside 1 to 1,000,000."""
+        """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. Raises
+        ``Invalid`` (90) for a rate outside 1 to 1,000,000."""
         if not 1 <= rate <= FASTEST:
             raise invalid({"Rate": f"got {rate}, wanted a whole number from 1 to {FASTEST}"})
         self.virtual, self.real = self.read(real), real
@@ -121,7 +134,8 @@ class Clock:
 
 
 def real_due(clock: Clock, at: Micros) -> Micros | None:
-    """When the machine's clock will say that an instant of sandbox time has come; None when it never will by itself."""
+    """When the machine's clock will say that an instant of sandbox time has come; None when it
+    never will by itself."""
     wait = at - clock.virtual
     if wait <= 0:
         return clock.real
@@ -141,7 +155,8 @@ def datetime_of(instant: Micros) -> datetime:
 
 
 def iso(instant: Micros) -> str:
-    """``YYYY-MM-DDTHH:MM:SS.fffffffZ``, the published form (assumption ``response.letter_case``)."""
+    """``YYYY-MM-DDTHH:MM:SS.fffffffZ``, the published form (assumption
+    ``response.letter_case``)."""
     second, micros = divmod(instant, SECOND)
     tenths = instant.tenths if isinstance(instant, Instant) else 0
     return f"{_second_text(second)}{str(micros + SECOND)[1:]}{tenths}Z"
@@ -154,11 +169,14 @@ def _second_text(second: int) -> str:
 
 
 def parse_instant(text: str) -> Micros:
-    """An ISO 8601 date or date-time; no zone means UTC. Raises ``ValueError`` with what was got and what is allowed."""
+    """An ISO 8601 date or date-time; no zone means UTC. Raises ``ValueError`` with what was got and
+    what is allowed."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ValueError(f"got '{text[:40]}', wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z") from None
+        raise ValueError(
+            f"got '{text[:40]}', wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z"
+        ) from None
     instant = instant_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     # An offset can move the first and last hours of the calendar out of it.
     if not EARLIEST <= instant < LATEST + SECOND:
@@ -167,10 +185,13 @@ def parse_instant(text: str) -> Micros:
 
 
 def parse_duration(text: str) -> Micros:
-    """``800ms``, ``10s``, ``1h30m``, ``2d``: zero or more. Raises ``ValueError`` on anything else."""
+    """``800ms``, ``10s``, ``1h30m``, ``2d``: zero or more. Raises ``ValueError`` on anything
+    else."""
     if not _DURATION.fullmatch(text):
         least = "of zero or more, " if text.startswith("-") else ""
-        raise ValueError(f"got '{text[:40]}', wanted a duration {least}such as 800ms, 10s, 5m, 1h30m, 2d or 1w")
+        raise ValueError(
+            f"got '{text[:40]}', wanted a duration {least}such as 800ms, 10s, 5m, 1h30m, 2d or 1w"
+        )
     length = sum(int(Decimal(count) * _UNITS[unit]) for count, unit in _DURATION_PART.findall(text))
     if length > LATEST:
         raise ValueError(f"got '{text[:40]}', wanted a duration of less than 8000 years")
@@ -190,7 +211,8 @@ def duration_text(length: Micros) -> str:
 
 
 _FIRST, _LAST = EARLIEST + 2 * DAY, LATEST - 2 * DAY
-"""Near the ends of the calendar the clocks of every place show UTC: no wall time of them could be written down."""
+"""Near the ends of the calendar the clocks of every place show UTC: no wall time of them could be
+written down."""
 
 
 @record
@@ -207,8 +229,8 @@ class Zone:
         return instant_of(datetime_of(instant).astimezone(self.info).replace(tzinfo=UTC))
 
     def instant(self, wall: Micros) -> Micros:
-        """The instant at which the clocks first show a time; one that they leave out comes so much after the change as
-        it lies after the last time before it."""
+        """The instant at which the clocks first show a time; one that they leave out comes so much
+        after the change as it lies after the last time before it."""
         if self.info is None or not _FIRST <= wall <= _LAST:
             return wall
         return instant_of(datetime_of(wall).replace(tzinfo=self.info).astimezone(UTC))
@@ -218,7 +240,8 @@ UTC_ZONE = Zone()
 
 
 def zone(name: str) -> Zone:
-    """The zone of a name such as Australia/Sydney. Raises ``ValueError`` with the nearest known name."""
+    """The zone of a name such as Australia/Sydney. Raises ``ValueError`` with the nearest known
+    name."""
     # Of the few files that name a zone.
     from zoneinfo import ZoneInfo, available_timezones
 
@@ -226,4 +249,6 @@ def zone(name: str) -> Zone:
         return Zone(name, ZoneInfo(name)) if name != "UTC" else UTC_ZONE
     except (KeyError, ValueError, OSError):
         hint = nearest(name[:60], sorted(available_timezones())) or ", such as Australia/Sydney"
-        raise ValueError(f"got '{name[:60]}', wanted a time zone of the IANA database{hint}") from None
+        raise ValueError(
+            f"got '{name[:60]}', wanted a time zone of the IANA database{hint}"
+        ) from None

@@ -1,7 +1,7 @@
 """Every error code of the service, by number.
 
-Source: docs/spec/published-facts.md, 3.1 (codes 0-117, and 901-996 = 900 + the issuer's two-digit ISO 8583 response
-code).
+Source: docs/spec/published-facts.md, 3.1 (codes 0-117, and 901-996 = 900 + the issuer's two-digit
+ISO 8583 response code).
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ _OF_ISSUERS: Sequence[dict[str, str]] = read_table("issuer_codes", dict)
 
 
 class Code(IntEnum):
-    """An error code as it stands in ``code`` of an error object and ``errorCode`` of a failed attempt."""
+    """An error code as it stands in ``code`` of an error object and ``errorCode`` of a failed
+    attempt."""
 
     NO_ERROR = 0
     UNKNOWN_ERROR = 1
@@ -153,11 +154,14 @@ _SPELT: dict[Code, str] = {
     Code.INVALID_PAYPAL_ACCOUNT: "Invalid PayPal Account",
     Code.PAYPAL_BILLING_AGREEMENT_CANCELLED: "PayPal Billing Agreement Cancelled",
     Code.THREE_D_SECURE_FAILED: "3D Secure Failed",
-    Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT: "Amount Exceeds Max Amount For PayTo Agreement",
+    Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT: "Amount Exceeds Max Amount For PayTo "
+    "Agreement",
     Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE: "PayTo Agreement Is Not Active",
     Code.INVALID_THREE_DS_SERVER_TRANS_ID: "Invalid 3DS Server Trans ID",
     Code.REQUIRE_THREE_D_SECURE: "Require 3D Secure",
     **{Code[row["name"]]: row["message"] for row in _OF_ISSUERS},
 }
 
-MESSAGES: dict[Code, str] = {code: _SPELT.get(code) or code.name.replace("_", " ").title() for code in Code}
+MESSAGES: dict[Code, str] = {
+    code: _SPELT.get(code) or code.name.replace("_", " ").title() for code in Code
+}

@@ -1,4 +1,5 @@
-"""What callers ask for, in the imperative. ``wire`` builds commands, ``engine`` carries them out."""
+"""What callers ask for, in the imperative. ``wire`` builds commands, ``engine`` carries them
+out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -17,7 +18,8 @@ from mockserver.domain.vault import NEVER, Expiry
 
 @record
 class NewCharge:
-    """Take a payment, or authorise one (``capture`` False). The amount is exact, the currency any case or None."""
+    """Take a payment, or authorise one (``capture`` False). The amount is exact, the currency any
+    case or None."""
 
     source: ChargeSource
     amount: Decimal
@@ -95,7 +97,8 @@ class NewSubscription:
 
 @record
 class ChangeSubscription:
-    """Change a subscription: end, retries and webhook are replaced; for other fields None keeps the value."""
+    """Change a subscription: end, retries and webhook are replaced; for other fields None keeps the
+    value."""
 
     amount: Decimal | None = None
     currency: str | None = None
@@ -141,7 +144,8 @@ class NewTransferGroup:
 
 @record
 class MethodTerms:
-    """What every way to store a payment method has in common. ``payer`` is who a request without customer names."""
+    """What every way to store a payment method has in common. ``payer`` is who a request without
+    customer names."""
 
     payer: Payer | None = None
     email: str | None = None
@@ -154,7 +158,8 @@ class MethodTerms:
 
 @record
 class NewCardMethod:
-    """Store a card with a provider as a payment method, and in the vault (``vault_card``) until its ``expiry``."""
+    """Store a card with a provider as a payment method, and in the vault (``vault_card``) until its
+    ``expiry``."""
 
     details: CardDetails
     provider_id: str
@@ -175,8 +180,8 @@ class NewTokenMethod:
 
 @record
 class NewProviderTokenMethod:
-    """Store a payment method that the provider already knows by a token of its own, which lasts, or is exchanged for
-    one that does."""
+    """Store a payment method that the provider already knows by a token of its own, which lasts, or
+    is exchanged for one that does."""
 
     provider_id: str
     token: str
@@ -216,7 +221,14 @@ class SwitchProvider:
     ccv: str | None = field(repr=False, default=None)
 
 
-NewMethod = NewCardMethod | NewTokenMethod | NewProviderTokenMethod | NewBankMethod | NewPayToMethod | SwitchProvider
+NewMethod = (
+    NewCardMethod
+    | NewTokenMethod
+    | NewProviderTokenMethod
+    | NewBankMethod
+    | NewPayToMethod
+    | SwitchProvider
+)
 
 
 @record
@@ -241,8 +253,8 @@ class NewCustomer:
 
 @record
 class NewCardToken:
-    """Make a payment token from a card, vaulted as that of ``NewCardMethod``; without a provider the cheapest one takes
-    it."""
+    """Make a payment token from a card, vaulted as that of ``NewCardMethod``; without a provider
+    the cheapest one takes it."""
 
     details: CardDetails | None
     provider_id: str | None

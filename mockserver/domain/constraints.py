@@ -1,7 +1,8 @@
-"""What fields of stored objects allow beyond their types, written beside the type: ``Annotated[int, Within(1, 12)]``.
+"""What fields of stored objects allow beyond their types, written beside the type: ``Annotated[int,
+Within(1, 12)]``.
 
-Requests are judged by rules of their own. These hold state documents, which may have been edited by hand, to what the
-rules would have let in.
+Requests are judged by rules of their own. These hold state documents, which may have been edited by
+hand, to what the rules would have let in.
 """
 
 from decimal import Decimal
@@ -27,7 +28,9 @@ class Within:
         if self.low <= value and (self.high is None or value <= self.high):
             return None
         allowed = f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
-        return f"got {number_text(value) if isinstance(value, Decimal) else value}, wanted {allowed}"
+        return (
+            f"got {number_text(value) if isinstance(value, Decimal) else value}, wanted {allowed}"
+        )
 
 
 @record
@@ -70,7 +73,8 @@ class CodeOfCurrency:
 
 @record
 class InCurrency:
-    """An amount in the currency that the row names in its field ``currency``: neither negative nor finer than that."""
+    """An amount in the currency that the row names in its field ``currency``: neither negative nor
+    finer than that."""
 
 
 Amount = Annotated[Decimal, InCurrency()]

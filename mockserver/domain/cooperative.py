@@ -1,4 +1,5 @@
-"""Long work during which others are served: a generator that pauses now and then, and returns what it has made."""
+"""Long work during which others are served: a generator that pauses now and then, and returns what
+it has made."""
 
 from collections.abc import Generator, Iterator
 from typing import Generic, TypeAlias, TypeVar
@@ -9,7 +10,8 @@ Cooperative: TypeAlias = Generator[None, None, T]
 
 
 class Pauses(Generic[T]):
-    """The pauses of some work, one after the other; ``made`` is what the work has made when they are over."""
+    """The pauses of some work, one after the other; ``made`` is what the work has made when they
+    are over."""
 
     made: T
 

@@ -1,6 +1,8 @@
-"""The first line of a CSV text, which names its columns: how a refusal shows one that is wrong, and what it advises.
+"""The first line of a CSV text, which names its columns: how a refusal shows one that is wrong, and
+what it advises.
 
-Spreadsheet programs write all of these and show none: other separators, a line for themselves, byte order marks.
+Spreadsheet programs write all of these and show none: other separators, a line for themselves, byte
+order marks.
 """
 
 from collections.abc import Sequence
@@ -24,8 +26,8 @@ def shown_header(cells: Sequence[str]) -> str:
 
 
 def header_advice(cells: Sequence[str], known: Sequence[str]) -> str:
-    """`` - what to do`` about a line without the right names, the tail of a refusal; empty where nothing is known to
-    help."""
+    """`` - what to do`` about a line without the right names, the tail of a refusal; empty where
+    nothing is known to help."""
     first = cells[0] if cells else ""
     line = ",".join(cells)
     found = []

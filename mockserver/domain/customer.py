@@ -14,7 +14,8 @@ from mockserver.domain.record import or_kept, record, replace, updated
 from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
 
 DELETED = "deleted"
-"""What is left of the e-mail and the phone of something removed (assumption ``removed.customer_or_method``)."""
+"""What is left of the e-mail and the phone of something removed (assumption
+``removed.customer_or_method``)."""
 
 
 @record
@@ -31,7 +32,8 @@ class PostalAddress:
 
 @record
 class CustomerDetails:
-    """Who a customer is, as far as a request says; None leaves a field as it is when a customer is changed."""
+    """Who a customer is, as far as a request says; None leaves a field as it is when a customer is
+    changed."""
 
     reference: str | None = None
     first_name: str | None = None
@@ -66,13 +68,17 @@ class Customer:
         """The customer as charges and payment methods show it."""
         return updated(Payer(), self)
 
-    def after_update(self, given: CustomerDetails, default_payment_method_id: str | None) -> Customer:
+    def after_update(
+        self, given: CustomerDetails, default_payment_method_id: str | None
+    ) -> Customer:
         """With the fields that are given."""
         old, new = self.address, given.address
         return replace(
             updated(self, given),
             address=updated(old, new) if old is not None and new is not None else new or old,
-            default_payment_method_id=or_kept(default_payment_method_id, self.default_payment_method_id),
+            default_payment_method_id=or_kept(
+                default_payment_method_id, self.default_payment_method_id
+            ),
         )
 
     def after_removal(self, now: Micros) -> Customer:

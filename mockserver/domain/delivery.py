@@ -1,7 +1,7 @@
 """Webhooks on their way: what they report, what goes to whom, and every try.
 
-Sources: docs/spec/published-facts.md, 6 (envelope, signature); docs/control-api.md (``/__admin/events``); assumptions
-``webhook.*``.
+Sources: docs/spec/published-facts.md, 6 (envelope, signature); docs/control-api.md
+(``/__admin/events``); assumptions ``webhook.*``.
 """
 
 import re
@@ -25,7 +25,8 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 @record
 class WebhookMessage:
-    """What a webhook reports: ``meta.type``, ``meta.eventType``, and the object that it is about."""
+    """What a webhook reports: ``meta.type``, ``meta.eventType``, and the object that it is
+    about."""
 
     type: str
     event_type: str
@@ -34,7 +35,8 @@ class WebhookMessage:
 
 @record
 class Try:
-    """One try: when, in sandbox time; the receiver's status or what went wrong; how long it really took.
+    """One try: when, in sandbox time; the receiver's status or what went wrong; how long it really
+    took.
 
     ``scripted`` tries were answered by the scenario; the receiver was not called.
     """
@@ -53,8 +55,8 @@ class Try:
 
 @record
 class Sent:
-    """How a try went over the network: the receiver's status, or what went wrong; ``final`` when no later try can go
-    better."""
+    """How a try went over the network: the receiver's status, or what went wrong; ``final`` when no
+    later try can go better."""
 
     status: int | None
     error: str | None
@@ -71,9 +73,11 @@ class MediaType(StrEnum):
 
 @record
 class Content:
-    """What is sent: a ``body``, filled up to ``length`` bytes when it is shorter, and its signature, if any.
+    """What is sent: a ``body``, filled up to ``length`` bytes when it is shorter, and its
+    signature, if any.
 
-    ``is_ordinary`` is False when a scenario gave it a form or a content that a receiver may rightly refuse.
+    ``is_ordinary`` is False when a scenario gave it a form or a content that a receiver may rightly
+    refuse.
     """
 
     body: bytes = field(repr=False)
@@ -89,26 +93,30 @@ class Content:
 
 
 def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
-    """A body with a member ``padding`` that brings it to ``length`` bytes; a longer body stays as it is."""
+    """A body with a member ``padding`` that brings it to ``length`` bytes; a longer body stays as
+    it is."""
     if length <= len(body):
         return body
-    before, after = (b"&padding=", b"") if media_type is MediaType.FORM else (b',"padding":"', b'"}')
+    before, after = (
+        (b"&padding=", b"") if media_type is MediaType.FORM else (b',"padding":"', b'"}')
+    )
     kept = body if media_type is MediaType.FORM else body[:-1]
     return kept + before + b"x" * (length - len(kept) - len(before) - len(after)) + after
 
 
 @entity
 class Delivery:
-    """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other; those that go
-    ``together`` do not wait.
+    """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other;
+    those that go ``together`` do not wait.
 
     Later ones to the receiver of one that ``blocks`` wait from its first try to its end.
 
-    ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
-    ``script`` is what the pretend receiver answers, in turn; ``holds``: its first taking does not count, and holds all
-    of its sandbox. ``entry`` is the journal entry that caused it, ``reports`` the state of its subject that it reports,
-    ``subscription_id`` the webhook subscription that it is for, ``held_for`` how long at most it waits for the next one
-    about its subject, ``changed`` the number of its last change among those of all deliveries.
+    ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or
+    sent again; ``script`` is what the pretend receiver answers, in turn; ``holds``: its first
+    taking does not count, and holds all of its sandbox. ``entry`` is the journal entry that caused
+    it, ``reports`` the state of its subject that it reports, ``subscription_id`` the webhook
+    subscription that it is for, ``held_for`` how long at most it waits for the next one about its
+    subject, ``changed`` the number of its last change among those of all deliveries.
     """
 
     delivery_id: str
@@ -136,11 +144,13 @@ class Delivery:
 
     @property
     def overtaken_by(self) -> str:
-        """Whose next delivery overtakes it while it is held: the receiver, or the object within ``held_for``."""
+        """Whose next delivery overtakes it while it is held: the receiver, or the object within
+        ``held_for``."""
         return f"{self.url} {self.message.subject_id}" if self.held_for else self.url
 
     def headers(self) -> dict[str, str]:
-        """The headers that it is sent with (published facts, 6 and 10; assumption ``webhook.headers``)."""
+        """The headers that it is sent with (published facts, 6 and 10; assumption
+        ``webhook.headers``)."""
         headers = {
             "Content-Type": self.content.media_type.value,
             "X-Payfurl-Version": self.version,
@@ -161,16 +171,18 @@ def previous_key(key: str) -> str:
 
 
 def sign(key: str, body: bytes) -> str:
-    """``X-Payfurl-Signature``: base64 of HMAC-SHA256 over the raw body, keyed with the bytes of the key's text."""
+    """``X-Payfurl-Signature``: base64 of HMAC-SHA256 over the raw body, keyed with the bytes of the
+    key's text."""
     return b64encode(digest(key.encode(), body, sha256)).decode()
 
 
 @record
 class Notice:
-    """``data`` at the instant ``at``: an object of ``kind``, or the caller's own data when that is None.
+    """``data`` at the instant ``at``: an object of ``kind``, or the caller's own data when that is
+    None.
 
-    ``extra`` members stand beside those of the object. A customer comes with its ``default_method``, a payment method
-    with its ``agreement`` and ``network_token``.
+    ``extra`` members stand beside those of the object. A customer comes with its
+    ``default_method``, a payment method with its ``agreement`` and ``network_token``.
     """
 
     at: Micros

@@ -1,5 +1,5 @@
-"""The one tree of refusals, and the one shape of an error. A refused command has changed nothing; every rule that it
-breaks is collected first, so that a caller can put them all right at once.
+"""The one tree of refusals, and the one shape of an error. A refused command has changed nothing;
+every rule that it breaks is collected first, so that a caller can put them all right at once.
 
 ``wire`` maps each class to a status, ``codes`` holds the numbers.
 """
@@ -23,19 +23,25 @@ class MockserverError(Exception):
 
 
 class Refused(MockserverError):
-    """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is allowed; whatever in
-    it could be a card number is masked, so that no trace of the error holds one. ``own_code`` is a code that a scenario
-    gives instead, which may be none of the service's; with what a provider said of it, if one did. ``is_retryable``:
-    another try may help."""
+    """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is
+    allowed; whatever in it could be a card number is masked, so that no trace of the error holds
+    one. ``own_code`` is a code that a scenario gives instead, which may be none of the service's;
+    with what a provider said of it, if one did. ``is_retryable``: another try may help."""
 
     own_code: int | None = None
     gateway_code: str | None = None
     gateway_message: str | None = None
     is_retryable = False
 
-    def __init__(self, code: Code, details: Mapping[str, str] | None = None, *, message: str | None = None) -> None:
+    def __init__(
+        self, code: Code, details: Mapping[str, str] | None = None, *, message: str | None = None
+    ) -> None:
         self.code = code
-        self.details = {mask_text(field): mask_text(text) for field, text in details.items()} if details else None
+        self.details = (
+            {mask_text(field): mask_text(text) for field, text in details.items()}
+            if details
+            else None
+        )
         self.message = message or code.message
         super().__init__(self.message if not details else f"{self.message}: {self.details}")
 
@@ -59,7 +65,8 @@ class UnknownPath(Refused):
 
 
 class TryLater(Refused):
-    """The server cannot do it now. ``wait`` is how many seconds the client is asked to wait before it tries again."""
+    """The server cannot do it now. ``wait`` is how many seconds the client is asked to wait before
+    it tries again."""
 
     is_retryable = True
 
@@ -69,11 +76,13 @@ class TryLater(Refused):
 
 
 class Full(TryLater):
-    """The server has as many sandboxes as it may have (``--most-sandboxes``), and the key would open another."""
+    """The server has as many sandboxes as it may have (``--most-sandboxes``), and the key would
+    open another."""
 
 
 class NotKept(TryLater):
-    """The store could not take or give what was asked, as when its disk is full: nothing of the request is there."""
+    """The store could not take or give what was asked, as when its disk is full: nothing of the
+    request is there."""
 
 
 class Invalid(Refused):
@@ -90,11 +99,13 @@ class NotFound(Refused):
 
 
 class WrongState(Refused):
-    """The object is in a state from which the state table has no such move (assumption ``error.wrong_state``)."""
+    """The object is in a state from which the state table has no such move (assumption
+    ``error.wrong_state``)."""
 
 
 class KeyInUse(Refused):
-    """An idempotency key belongs to another request, or its first request is still being answered."""
+    """An idempotency key belongs to another request, or its first request is still being
+    answered."""
 
 
 class ProviderRefused(Refused):
@@ -106,7 +117,8 @@ class ForeignDocument(Refused):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`` - did you mean 'x'?`` for the closest known word, else an empty text: the tail of a refusal."""
+    """`` - did you mean 'x'?`` for the closest known word, else an empty text: the tail of a
+    refusal."""
     found = nearest_of(word, known)
     return f" - did you mean '{found}'?" if found else ""
 
@@ -121,10 +133,12 @@ def nearest_of(word: str, known: Iterable[str]) -> str | None:
 
 
 MOST_FAULTS = 100
-"""Faults that a refusal names, where there may be thousands: each is worded, masked and written in one step."""
+"""Faults that a refusal names, where there may be thousands: each is worded, masked and written in
+one step."""
 
 _MUTE = frozenset({Code.INVALID_CARD_NUMBER})
-"""Codes whose error object carries no details (published facts, 4.1: asserted by a client suite)."""
+"""Codes whose error object carries no details (published facts, 4.1: asserted by a client
+suite)."""
 
 
 class Faults(list[tuple[Code, str, str]]):
@@ -151,7 +165,8 @@ class Faults(list[tuple[Code, str, str]]):
         self.extend((refused.code, field, text) for field, text in (refused.details or {}).items())
 
     def blames(self, field: str) -> bool:
-        """Whether a fault of a field, or of something in it, is known: what follows from the field is then in doubt."""
+        """Whether a fault of a field, or of something in it, is known: what follows from the field
+        is then in doubt."""
         return any(name == field or name.startswith(field + ".") for _, name, _ in self)
 
     @property
@@ -160,7 +175,8 @@ class Faults(list[tuple[Code, str, str]]):
         return len(self) >= MOST_FAULTS
 
     def refuse(self) -> None:
-        """Raise ``Invalid`` when there is a fault: with the code that all of them share, else with 90."""
+        """Raise ``Invalid`` when there is a fault: with the code that all of them share, else with
+        90."""
         if not self:
             return
         codes = {code for code, _, _ in self}
@@ -168,8 +184,8 @@ class Faults(list[tuple[Code, str, str]]):
         raise Invalid(code, None if code in _MUTE else {field: text for _, field, text in self})
 
     def sure(self, checked: T | None) -> T:
-        """What all checks have let pass. Raises ``Invalid`` as ``refuse``, ``RuntimeError`` for nothing without a
-        fault."""
+        """What all checks have let pass. Raises ``Invalid`` as ``refuse``, ``RuntimeError`` for
+        nothing without a fault."""
         self.refuse()
         if checked is None:
             raise RuntimeError("a check gave nothing and found no fault")
@@ -180,7 +196,8 @@ _ANCHOR = "https://docs.payfurl.com/errorcodes#"
 
 
 class Problem(TypedDict):
-    """An error as it is sent: integer code, boolean isRetryable, flat details (published facts, 4.1)."""
+    """An error as it is sent: integer code, boolean isRetryable, flat details (published facts,
+    4.1)."""
 
     message: str
     code: int
@@ -211,7 +228,9 @@ def problem(
         "isRetryable": is_retryable,
         "type": f"{_ANCHOR}{code}",
         "resource": mask_text(resource) if resource else resource,
-        "details": {mask_text(name): mask_text(text) for name, text in details.items()} if details else None,
+        "details": {mask_text(name): mask_text(text) for name, text in details.items()}
+        if details
+        else None,
         "gatewayCode": gateway_code,
         "gatewayMessage": gateway_message,
         "httpStatus": status,

@@ -1,7 +1,9 @@
-"""Invented data in the form of lookups: card issuers, places of addresses, banks. All of it is invented or public.
+"""Invented data in the form of lookups: card issuers, places of addresses, banks. All of it is
+invented or public.
 
-Every answer follows from its arguments, so a run repeats. Banks and networks are made up: hosts end in ``.example``,
-system numbers come from the range kept for documentation (RFC 5398). Cities and their places are geography.
+Every answer follows from its arguments, so a run repeats. Banks and networks are made up: hosts end
+in ``.example``, system numbers come from the range kept for documentation (RFC 5398). Cities and
+their places are geography.
 """
 
 from collections.abc import Sequence
@@ -32,7 +34,8 @@ class IinData:
 
 @record
 class IpInfo:
-    """What a lookup of an address gives (service document, Charge: ``ipInfo``); only ``ip`` when nothing is known."""
+    """What a lookup of an address gives (service document, Charge: ``ipInfo``); only ``ip`` when
+    nothing is known."""
 
     ip: str
     hostname: str | None = None
@@ -55,28 +58,38 @@ def _rows(table: str) -> Sequence[_Row]:
 
 @cache
 def _test_issuers() -> dict[str, _Row]:
-    """The issuers of the published test cards (test values), so that demonstrations read the same everywhere."""
+    """The issuers of the published test cards (test values), so that demonstrations read the same
+    everywhere."""
     return {iin: issuer for issuer in _rows("issuers") for iin in issuer["test_iins"].split()}
 
 
-# The ranges kept for documentation (RFC 5737, RFC 3849) stand for public addresses in everybody's tests.
-_DOCUMENTATION = tuple(map(ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")))
+# The ranges kept for documentation (RFC 5737, RFC 3849) stand for public addresses in everybody's
+# tests.
+_DOCUMENTATION = tuple(
+    map(ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"))
+)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def iin_data(iin: str, brand: Brand, funding: Funding) -> IinData:
-    """Issuer and country of a card by its first six digits; one fixed row for each published test card."""
+    """Issuer and country of a card by its first six digits; one fixed row for each published test
+    card."""
     issuer = _test_issuers().get(iin) or _drawn("issuers", "issuer", iin)
-    return IinData(brand.value, issuer["country"], issuer["country_code"], issuer["name"], funding.value)
+    return IinData(
+        brand.value, issuer["country"], issuer["country_code"], issuer["name"], funding.value
+    )
 
 
 def ip_info(ip: str, seed: int) -> IpInfo:
     """City and network of an address; those of one IPv4 /24 or IPv6 /48 share them.
 
-    Only ``ip`` is given for addresses that are private, local or reserved, and for a text that is not an address.
+    Only ``ip`` is given for addresses that are private, local or reserved, and for a text that is
+    not an address.
     """
     bare = ip.strip()
-    return _ip_info(bare, seed) if len(bare) <= _LONGEST_ADDRESS else IpInfo(bare[:_LONGEST_ADDRESS])
+    return (
+        _ip_info(bare, seed) if len(bare) <= _LONGEST_ADDRESS else IpInfo(bare[:_LONGEST_ADDRESS])
+    )
 
 
 def bank_name(bank_code: str) -> str:
@@ -100,7 +113,9 @@ def _ip_info(ip: str, seed: int) -> IpInfo:
     packed = address.packed
     host = "-".join(map(str, packed)) if len(packed) == 4 else packed.hex("-", 2)
     place = _drawn("cities", "city", seed, network)
-    return IpInfo(ip=ip, hostname=f"{host}.{provider['domain']}", org=provider["organisation"], **place)
+    return IpInfo(
+        ip=ip, hostname=f"{host}.{provider['domain']}", org=provider["organisation"], **place
+    )
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

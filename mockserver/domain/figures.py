@@ -1,7 +1,8 @@
 """The money of charges as figures: what is held, taken, given back and waited for.
 
-A figure follows from the charges alone, so it is right after every import, fork and restart. Amounts are exact decimals
-of one currency in major units. Source: docs/books.md, What the figures mean.
+A figure follows from the charges alone, so it is right after every import, fork and restart.
+Amounts are exact decimals of one currency in major units. Source: docs/books.md, What the figures
+mean.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,8 +27,9 @@ OrderKey: TypeAlias = tuple[str, str]
 
 @record
 class Figures:
-    """The money of some charges. ``refunding`` are refunds that wait for their provider, ``returned`` is what came in
-    and was taken back by a bank, ``waiting`` what a payer has still to confirm (3-D Secure): no money yet."""
+    """The money of some charges. ``refunding`` are refunds that wait for their provider,
+    ``returned`` is what came in and was taken back by a bank, ``waiting`` what a payer has still to
+    confirm (3-D Secure): no money yet."""
 
     held: Decimal = ZERO
     captured: Decimal = ZERO
@@ -58,17 +60,25 @@ class Figures:
 
     def told(self, currency: str) -> str:
         amounts = ((name, getattr(self, name)) for name in NAMES)
-        return ", ".join(f"{name} {money_text(amount, currency)}" for name, amount in amounts if amount) or "no money"
+        return (
+            ", ".join(
+                f"{name} {money_text(amount, currency)}" for name, amount in amounts if amount
+            )
+            or "no money"
+        )
 
 
 NAMES = tuple(one.name for one in fields(Figures))
 """The names of the figures, in the order in which they are shown."""
 
 
-def money_of(charge: Charge, at: Micros, last: Event | None = None) -> Iterator[tuple[str, Decimal]]:
-    """The figures of one charge at an instant, by their names, none of them twice; those that are missing are 0. A
-    refund counts once its provider has answered. ``last`` is the last move of the charge by then, where it may have
-    moved on since; refunds that have failed since are not in it."""
+def money_of(
+    charge: Charge, at: Micros, last: Event | None = None
+) -> Iterator[tuple[str, Decimal]]:
+    """The figures of one charge at an instant, by their names, none of them twice; those that are
+    missing are 0. A refund counts once its provider has answered. ``last`` is the last move of the
+    charge by then, where it may have moved on since; refunds that have failed since are not in
+    it."""
     status = charge.status if last is None else last.after
     if status in TAKEN:
         captured = charge.amount
@@ -105,7 +115,8 @@ def transferred(transfer: Transfer) -> Iterator[tuple[str, Decimal]]:
 
 
 def peak(charges: Iterable[Charge], now: Micros) -> Decimal:
-    """The most that the customer of some charges has missed at once; at one instant money was taken first."""
+    """The most that the customer of some charges has missed at once; at one instant money was taken
+    first."""
     moves = sorted(chain.from_iterable(_moves(charge, now) for charge in charges))
     return -min(accumulate(less for _, less in moves), default=ZERO)
 
@@ -114,14 +125,20 @@ def _moves(charge: Charge, now: Micros) -> Iterator[tuple[Micros, Decimal]]:
     """When a charge took money from its customer (less than 0), and when it gave some back."""
     authorised, is_taken = charge.authorised or charge.amount, charge.status in TAKEN
     ended = None if is_taken else charge.voided or charge.returned
-    if is_taken or ended is not None or charge.status in (ChargeState.AUTHORISED, ChargeState.PENDING):
+    if (
+        is_taken
+        or ended is not None
+        or charge.status in (ChargeState.AUTHORISED, ChargeState.PENDING)
+    ):
         yield charge.added, -authorised
     if ended is not None:
         yield ended, authorised
     if is_taken:
         if charge.kept is None:
             yield charge.voided or charge.succeeded or charge.added, authorised - charge.amount
-        yield from ((refund.moved, refund.amount) for refund in charge.refunds if refund.moved <= now)
+        yield from (
+            (refund.moved, refund.amount) for refund in charge.refunds if refund.moved <= now
+        )
 
 
 @record

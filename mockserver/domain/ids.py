@@ -1,23 +1,43 @@
 """Ids and draws: everything that looks random is computed from (seed, sandbox, purpose, counter).
 
-Shapes: published facts, 5.4 (32 lower-case hex digits for objects, dashed UUIDs for providers, 24 hex for tokens).
+Shapes: published facts, 5.4 (32 lower-case hex digits for objects, dashed UUIDs for providers, 24
+hex for tokens).
 """
 
 from hashlib import blake2b
 from typing import Literal, NewType, TypeAlias, get_args
 
 Salt = NewType("Salt", int)
-"""64 bits that look random. A state document writes them as text: many readers of JSON would round them."""
+"""64 bits that look random. A state document writes them as text: many readers of JSON would round
+them."""
 
 Seed = NewType("Seed", int)
 """From 0 to 2^63 - 1."""
 
 Kind: TypeAlias = Literal[
-    "batch", "charge", "customer", "gateway_token", "network_token", "page_view", "payment_link", "payment_method",
-    "payto", "provider", "provider_latency", "provider_payment_method", "replay", "scheme_token", "subscription",
-    "token", "transfer", "vault", "webhook", "webhook_subscription",
-]  # fmt: skip
-"""What is counted: a sandbox has no counters but these, and those of a document that it was made from."""
+    "batch",
+    "charge",
+    "customer",
+    "gateway_token",
+    "network_token",
+    "page_view",
+    "payment_link",
+    "payment_method",
+    "payto",
+    "provider",
+    "provider_latency",
+    "provider_payment_method",
+    "replay",
+    "scheme_token",
+    "subscription",
+    "token",
+    "transfer",
+    "vault",
+    "webhook",
+    "webhook_subscription",
+]
+"""What is counted: a sandbox has no counters but these, and those of a document that it was made
+from."""
 
 KINDS = frozenset[str](get_args(Kind))
 
@@ -26,7 +46,8 @@ _ODD = 0x9E3779B97F4A7C15F39CC0605CEDC835
 
 
 def digest(*parts: object, size: int = 16) -> bytes:
-    """A hash of the parts, each of them framed by its length so that no two lists of parts run together."""
+    """A hash of the parts, each of them framed by its length so that no two lists of parts run
+    together."""
     state = blake2b(digest_size=size)
     for part in parts:
         raw = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
@@ -60,6 +81,7 @@ class Ids:
         return self.hex32(kind)[:24]
 
     def uuid(self, kind: Kind) -> str:
-        """The next id of ``kind`` in the form of a random UUID, version and variant included (providers)."""
+        """The next id of ``kind`` in the form of a random UUID, version and variant included
+        (providers)."""
         raw = self.hex32(kind)
         return f"{raw[:8]}-{raw[8:12]}-4{raw[13:16]}-a{raw[17:20]}-{raw[20:]}"

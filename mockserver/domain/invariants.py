@@ -1,4 +1,5 @@
-"""Sentences about the money that must hold at the end of a run: ``net("order-1") <= 20 and held(*) == 0``.
+"""Sentences about the money that must hold at the end of a run: ``net("order-1") <= 20 and held(*)
+== 0``.
 
 Source: docs/books.md, Invariants.
 """
@@ -19,7 +20,8 @@ LONGEST = 1_000
 """Characters of an invariant."""
 
 FUNCTIONS = ("net", "captured", "refunded", "held", "pending", "transferred", "charges", "total")
-"""What may be asked of an order, by its name or of each (``*``); ``total(AUD)`` is the net of a currency."""
+"""What may be asked of an order, by its name or of each (``*``); ``total(AUD)`` is the net of a
+currency."""
 
 _COMPARED: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     "<=": operator.le,
@@ -48,19 +50,24 @@ class Invariant:
         while joint:
             found = _COMPARISON.match(text, at)
             if found is None:
-                raise ValueError(f"got '{text[at:][:80]}', wanted comparisons with and, or: net(\"order-1\") <= 20")
+                raise ValueError(
+                    f"got '{text[at:][:80]}', wanted comparisons with and, or: net(\"order-1\") "
+                    f"<= 20"
+                )
             self._alternatives[-1].append((_term(found[1]), found[2], _term(found[3])))
             at, joint = found.end(), found[4]
             self._alternatives += [[]] if joint == "or" else []
 
     def judged(self, orders: Iterable[OrderMoney]) -> Iterator[str]:
-        """Where it does not hold, in words: each currency by itself, and with ``*`` each order. Empty texts where it
-        does, and nothing behind the first fault."""
+        """Where it does not hold, in words: each currency by itself, and with ``*`` each order.
+        Empty texts where it does, and nothing behind the first fault."""
         known = {(one.key[1], one.currency): one for one in orders}
         totals = defaultdict[str, Decimal](Decimal)
         for one in known.values():
             totals[one.currency] += one.figures.net
-        terms = [term for each in self._alternatives for left, _, right in each for term in (left, right)]
+        terms = [
+            term for each in self._alternatives for left, _, right in each for term in (left, right)
+        ]
         is_of_each = any(not isinstance(term, Decimal) and term[1] is None for term in terms)
         for each in (known if is_of_each else [("", one) for one in totals]) or [("", "")]:
             asked = {term: _asked(term, each, known, totals) for term in terms}
@@ -72,14 +79,19 @@ class Invariant:
 
     def _holds(self, values: Mapping[_Term, Decimal]) -> bool:
         return any(
-            all(_COMPARED[by](values[left], values[right]) for left, by, right in every) for every in self._alternatives
+            all(_COMPARED[by](values[left], values[right]) for left, by, right in every)
+            for every in self._alternatives
         )
 
 
 def _asked(
-    term: _Term, each: tuple[str, str], known: Mapping[tuple[str, str], OrderMoney], totals: Mapping[str, Decimal]
+    term: _Term,
+    each: tuple[str, str],
+    known: Mapping[tuple[str, str], OrderMoney],
+    totals: Mapping[str, Decimal],
 ) -> tuple[Decimal, str]:
-    """What a term is, and that in words; ``each`` is the order that ``*`` stands for, with its currency."""
+    """What a term is, and that in words; ``each`` is the order that ``*`` stands for, with its
+    currency."""
     if isinstance(term, Decimal):
         return term, ""
     function, name = term[0], each[0] if term[1] is None else term[1]
@@ -99,9 +111,13 @@ def _term(text: str) -> _Term:
     if not is_call:
         return Decimal(text)
     if function not in FUNCTIONS:
-        raise ValueError(f"got {function}(), allowed: {', '.join(FUNCTIONS)}{nearest(function, FUNCTIONS)}")
+        raise ValueError(
+            f"got {function}(), allowed: {', '.join(FUNCTIONS)}{nearest(function, FUNCTIONS)}"
+        )
     if function == "total" and name not in CURRENCIES:
-        raise ValueError(f"got total({name}), wanted a currency such as AUD{nearest(name, CURRENCIES)}")
+        raise ValueError(
+            f"got total({name}), wanted a currency such as AUD{nearest(name, CURRENCIES)}"
+        )
     if function != "total" and name != "*" and name[0] not in "\"'":
         raise ValueError(f"got {function}({name}), wanted an order in quotes, or *")
     return function, None if name == "*" else name.strip("\"'")

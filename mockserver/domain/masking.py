@@ -1,8 +1,8 @@
-"""Card numbers, ccv and keys, masked wherever a caller put them: none reaches a log, a journal, an export, an error
-or a page.
+"""Card numbers, ccv and keys, masked wherever a caller put them: none reaches a log, a journal, an
+export, an error or a page.
 
-Sources: docs/spec/service.md, What the service does, 6-8; assumption ``card.masking``; docs/security.md;
-docs/spec/published-facts.md, 1.2 (field names in any letter case).
+Sources: docs/spec/service.md, What the service does, 6-8; assumption ``card.masking``;
+docs/security.md; docs/spec/published-facts.md, 1.2 (field names in any letter case).
 """
 
 import re
@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
-from mockserver.domain.card_search import CANDIDATE, LIKE_A_CARD, cards_in, is_card, is_phone, plain_of, readings_of
+from mockserver.domain.card_search import (
+    CANDIDATE,
+    LIKE_A_CARD,
+    cards_in,
+    is_card,
+    is_phone,
+    plain_of,
+    readings_of,
+)
 from mockserver.domain.cards import MAX_LENGTH, TEST_NUMBERS, clean, mask
 from mockserver.domain.reading import query_pairs
 
@@ -18,7 +26,8 @@ LONGEST_TEXT = 20_000
 """Characters of one text that are shown."""
 
 CARD_VARIABLE = "$CARD_NUMBER"
-"""Replaces a card number that is not a published test number, in a request that is to be sent again."""
+"""Replaces a card number that is not a published test number, in a request that is to be sent
+again."""
 
 KEY = re.compile(r"sk_(?<![0-9A-Za-z]sk_)[\w.~-]+")
 _CARD_FIELDS = frozenset({"cardnumber", "pan", "accountnumberpan"})
@@ -30,7 +39,15 @@ _CCV_PRINTED = (
 _PHONE_FIELD = re.compile(r"(?:phone|mobile|msisdn)(?:number)?$")
 _TEST_CCV = "123456789"
 _KEY_FIELDS = frozenset(
-    {"authorization", "proxyauthorization", "xsecretkey", "secretkey", "xadmintoken", "admintoken", "cookie"}
+    {
+        "authorization",
+        "proxyauthorization",
+        "xsecretkey",
+        "secretkey",
+        "xadmintoken",
+        "admintoken",
+        "cookie",
+    }
 )
 _NOT_WORD = re.compile(r"[^a-z0-9]")
 _LONGEST_PREFIX = 8
@@ -40,11 +57,13 @@ LONGEST_NAME = 100
 
 
 def mask_text(text: str) -> str:
-    """The text with every card number in it as first four, stars, last four, and every secret key as ``sk_***``.
+    """The text with every card number in it as first four, stars, last four, and every secret key
+    as ``sk_***``.
 
-    What a card number is: ``card_search``. A run of more digits than one has is masked throughout when one may be in
-    it, and so are the later runs of a text that has very many. Addresses are percent-encoded, also within other texts,
-    and some clients do it twice: what has to be masked in a text once it is decoded is shown decoded.
+    What a card number is: ``card_search``. A run of more digits than one has is masked throughout
+    when one may be in it, and so are the later runs of a text that has very many. Addresses are
+    percent-encoded, also within other texts, and some clients do it twice: what has to be masked in
+    a text once it is decoded is shown decoded.
     """
     if "%" not in text:
         return _mask_as_it_stands(text)
@@ -68,7 +87,8 @@ def _mask_as_it_stands(text: str) -> str:
         begin, end = found.span()
         looked_at = min(end, begin + left)
         left -= looked_at - begin
-        # A number may reach beyond the part that is looked at, so its last characters are masked with the rest.
+        # A number may reach beyond the part that is looked at, so its last characters are masked
+        # with the rest.
         rest = end if looked_at == end else max(begin, looked_at - LONGEST_CARD_TEXT)
         for start, stop in cards_in(plain, begin, looked_at) if looked_at > begin else ():
             if stop > rest:
@@ -87,7 +107,8 @@ def _card_shown(text: str) -> str:
 
 
 def mask_printed(text: str) -> str:
-    """A text that may hold JSON or a form, masked like any text, and each ccv that stands behind its name."""
+    """A text that may hold JSON or a form, masked like any text, and each ccv that stands behind
+    its name."""
     return re.sub(_CCV_PRINTED, r"\1***", mask_text(text))
 
 
@@ -101,7 +122,8 @@ _masked_start = lru_cache(maxsize=1_000)(mask_text)
 
 
 def printable(text: str) -> str:
-    """A text of one line: what a client sends, or a file says, must not look like lines of the log."""
+    """A text of one line: what a client sends, or a file says, must not look like lines of the
+    log."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "?" for char in text)
@@ -109,12 +131,19 @@ def printable(text: str) -> str:
 
 def star_key(path: str, key: str | None) -> str:
     """The path with each part that is the key masked, even when it does not look like a key."""
-    return "/".join("***" if part == key else part for part in path.split("/")) if key and key in path else path
+    return (
+        "/".join("***" if part == key else part for part in path.split("/"))
+        if key and key in path
+        else path
+    )
 
 
 def mask_digits(text: str) -> str:
-    """The text with every digit masked: for what cannot be read, where a card number may stand in any form."""
-    return "".join("*" if plain.isdigit() else char for char, plain in zip(text, plain_of(text), strict=True))
+    """The text with every digit masked: for what cannot be read, where a card number may stand in
+    any form."""
+    return "".join(
+        "*" if plain.isdigit() else char for char, plain in zip(text, plain_of(text), strict=True)
+    )
 
 
 def mask_field(name: str, text: str) -> str:
@@ -134,7 +163,8 @@ def sendable_field(name: str, text: str) -> str:
 
 
 def is_masked_by_name(name: str) -> bool:
-    """Whether a field of this name, or whose name ends like this, is masked whatever its text looks like."""
+    """Whether a field of this name, or whose name ends like this, is masked whatever its text looks
+    like."""
     return _mask_of(name[-LONGEST_NAME:]) in (_mask_card, _mask_ccv, _mask_key)
 
 
@@ -169,7 +199,8 @@ def _mask_phone(text: str) -> str:
 
 
 def _mask_card(text: str) -> str:
-    """A card number, right or wrong. With so few digits it is a search by the leading ones, or was masked before."""
+    """A card number, right or wrong. With so few digits it is a search by the leading ones, or was
+    masked before."""
     masked = mask_text(text)
     is_shown = sum(map(str.isdigit, masked)) <= _LONGEST_PREFIX
     return masked if is_shown else masked[:4] + mask_digits(masked[4:])

@@ -1,6 +1,7 @@
 """Money: the ISO 4217 currencies, and amounts as exact ``Decimal`` numbers of major units.
 
-Amounts stay decimal for every currency, those without minor units included (published facts, 3): ``5`` is five yen.
+Amounts stay decimal for every currency, those without minor units included (published facts, 3):
+``5`` is five yen.
 """
 
 import re
@@ -14,7 +15,8 @@ from mockserver.domain.record import read_table, record
 ZERO = Decimal(0)
 
 MAX_INTEGER_DIGITS = 15
-"""Digits that an amount may have before the point (assumption ``amount.maximum``: no limit that a payment meets)."""
+"""Digits that an amount may have before the point (assumption ``amount.maximum``: no limit that a
+payment meets)."""
 
 _SHOWN = 12
 _COSTS = Context(prec=80, rounding=ROUND_HALF_UP)
@@ -22,8 +24,8 @@ _COSTS = Context(prec=80, rounding=ROUND_HALF_UP)
 
 @record
 class Currency:
-    """A row of ISO 4217: alphabetic code, three-digit numeric code, English name, digits after the point, and the
-    smallest amount that is not nothing: 0.01 AUD, 1 JPY."""
+    """A row of ISO 4217: alphabetic code, three-digit numeric code, English name, digits after the
+    point, and the smallest amount that is not nothing: 0.01 AUD, 1 JPY."""
 
     code: str
     number: str
@@ -45,7 +47,8 @@ def _row(digits: str, **texts: str) -> Currency:
 
 
 CURRENCIES: dict[str, Currency] = {row.code: row for row in read_table("currencies", _row)}
-"""Every currency of ISO 4217 that is a means of payment, by its alphabetic code, in alphabetical order.
+"""Every currency of ISO 4217 that is a means of payment, by its alphabetic code, in alphabetical
+order.
 
 Funds, metals, accounting units and test codes are left out.
 """
@@ -54,8 +57,8 @@ _BY_NAME: dict[str, str] = {row.name.lower(): row.code for row in CURRENCIES.val
 
 
 def currency(text: str) -> Currency:
-    """The currency of an alphabetic code in any letter case (assumption ``currency.allowed``). Raises ``Invalid`` (29)
-    with what was got and the nearest code."""
+    """The currency of an alphabetic code in any letter case (assumption ``currency.allowed``).
+    Raises ``Invalid`` (29) with what was got and the nearest code."""
     # Letters such as a dotless i are upper-cased into others.
     found = CURRENCIES.get(text.strip().upper()) if text.isascii() else None
     if found is None:
@@ -64,10 +67,10 @@ def currency(text: str) -> Currency:
 
 
 def exact(amount: Decimal, currency: Currency) -> Decimal:
-    """``amount`` with the digits that it came with (assumption ``webhook.number_form``), zeros beyond those of the
-    currency left out, and never in exponent form; its sign is the caller's to judge. Raises ``Invalid`` (2) when it is
-    not finite, has more digits after the point than the currency has, or more than 15 before it (assumption
-    ``amount.minimum / amount.maximum``)."""
+    """``amount`` with the digits that it came with (assumption ``webhook.number_form``), zeros
+    beyond those of the currency left out, and never in exponent form; its sign is the caller's to
+    judge. Raises ``Invalid`` (2) when it is not finite, has more digits after the point than the
+    currency has, or more than 15 before it (assumption ``amount.minimum / amount.maximum``)."""
     whole, point, fraction = str(amount).partition(".")
     is_plain = whole.isdecimal() and (not point or fraction.isdecimal())
     if is_plain and len(fraction) <= currency.digits and len(whole) <= MAX_INTEGER_DIGITS:
@@ -82,18 +85,30 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
         # Counted, not quoted, when long: a card number may have slipped into the wrong field.
         short = given + max(0, amount.adjusted()) < _SHOWN
         got = number_text(amount) if short else f"{given} digits after the point"
-        raise _refused(f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point")
+        raise _refused(
+            f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point"
+        )
     plain = Decimal(f"{amount:f}")
-    return plain if digits_of(plain) <= currency.digits else plain.quantize(currency.unit, context=_COSTS)
+    return (
+        plain
+        if digits_of(plain) <= currency.digits
+        else plain.quantize(currency.unit, context=_COSTS)
+    )
 
 
 def in_full(amount: Decimal, currency: Currency) -> Decimal:
-    """An amount with all digits after the point that its currency has, if it does not have more: 0.20 AUD, 5 JPY."""
-    return amount if digits_of(amount) >= currency.digits else amount.quantize(currency.unit, context=_COSTS)
+    """An amount with all digits after the point that its currency has, if it does not have more:
+    0.20 AUD, 5 JPY."""
+    return (
+        amount
+        if digits_of(amount) >= currency.digits
+        else amount.quantize(currency.unit, context=_COSTS)
+    )
 
 
 def digits_of(number: Decimal) -> int:
-    """Digits after the point of a finite number, zeros at the end included; less than 0 of one such as 1E+2."""
+    """Digits after the point of a finite number, zeros at the end included; less than 0 of one such
+    as 1E+2."""
     return -int(number.as_tuple().exponent)
 
 
@@ -114,11 +129,14 @@ def check_length(amount: Decimal) -> None:
     """Raises ``Invalid`` (2) for a finite number with more than 15 digits before the point."""
     if amount.adjusted() >= MAX_INTEGER_DIGITS:
         before = amount.adjusted() + 1
-        raise _refused(f"got {before} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed")
+        raise _refused(
+            f"got {before} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed"
+        )
 
 
 def amount_fault(text: str, code: str, most: int) -> str:
-    """Why a text is no amount of a currency, where one of ``most`` digits after the point would be."""
+    """Why a text is no amount of a currency, where one of ``most`` digits after the point would
+    be."""
     number = re.fullmatch(r"-?([0-9]+)(?:\.([0-9]+))?", text)
     if number is None:
         return f"{'got a comma, ' if ',' in text else ''}wanted a number such as 12.50"
@@ -127,14 +145,16 @@ def amount_fault(text: str, code: str, most: int) -> str:
         return f"got {len(whole)} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed"
     known = CURRENCIES.get(code.strip().upper())
     allowed = (
-        f"{known.code} has {known.digits or 'no'} digits after the point" if known else f"at most {most} are allowed"
+        f"{known.code} has {known.digits or 'no'} digits after the point"
+        if known
+        else f"at most {most} are allowed"
     )
     return f"got {len(fraction)} digits after the point, {allowed}"
 
 
 def number_text(number: Decimal) -> str:
-    """JSON text of a finite number: ``5``, ``200``, ``12.5``; never ``5.0`` or ``2E+2`` (published facts, 0 rule 4).
-    Raises ``ValueError`` when ``number`` is not finite."""
+    """JSON text of a finite number: ``5``, ``200``, ``12.5``; never ``5.0`` or ``2E+2`` (published
+    facts, 0 rule 4). Raises ``ValueError`` when ``number`` is not finite."""
     text = str(number)
     if not number.is_finite():
         raise ValueError(f"got {text[:4]}, wanted a finite number")
@@ -146,15 +166,16 @@ def number_text(number: Decimal) -> str:
 
 
 def cut(amount: Decimal, currency: Currency) -> Money:
-    """An amount above 0 without the digits that its currency does not have, and at least its smallest unit."""
+    """An amount above 0 without the digits that its currency does not have, and at least its
+    smallest unit."""
     whole = amount.quantize(currency.unit, ROUND_DOWN, context=_COSTS)
     return Money(Decimal(number_text(max(whole, currency.unit))), currency)
 
 
 @lru_cache(maxsize=4096)
 def share(amount: Decimal, percent: Decimal, digits: int = 2, plus: Decimal = ZERO) -> Decimal:
-    """``percent`` per cent of ``amount`` and ``plus``, rounded half up to ``digits`` after the point, without trailing
-    zeros."""
+    """``percent`` per cent of ``amount`` and ``plus``, rounded half up to ``digits`` after the
+    point, without trailing zeros."""
     part = _COSTS.add(_COSTS.multiply(amount, percent).scaleb(-2, _COSTS), plus)
     return Decimal(number_text(part.quantize(Decimal(1).scaleb(-digits), context=_COSTS)))
 
@@ -177,8 +198,11 @@ def _unknown(text: str) -> str:
         return f"got an empty text, {allowed}"
     if len(word) > _SHOWN * 2 or any(character.isdigit() for character in word):
         return f"got a text of {len(word)} characters, {allowed}"
-    # A currency's name, then the first two letters, which name its country; only then what looks alike.
+    # A currency's name, then the first two letters, which name its country; only then what looks
+    # alike.
     country = word.upper()[:2]
-    meant = _BY_NAME.get(word.lower()) or next((code for code in CURRENCIES if code[:2] == country), None)
+    meant = _BY_NAME.get(word.lower()) or next(
+        (code for code in CURRENCIES if code[:2] == country), None
+    )
     hint = f" - did you mean '{meant}'?" if meant else nearest(word, CURRENCIES)
     return f"got '{word}', {allowed}{hint}"

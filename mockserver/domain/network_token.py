@@ -17,7 +17,8 @@ from mockserver.domain.states import NETWORK_TOKEN, NetworkTokenEvent, NetworkTo
 
 @record
 class NetworkToken:
-    """A network token as stored, with the card it stands for and the payment method it was made with."""
+    """A network token as stored, with the card it stands for and the payment method it was made
+    with."""
 
     network_token_id: str
     scheme_token_id: str

@@ -1,7 +1,7 @@
 """A payment link: a page that takes a fixed or chosen amount, at most this many times.
 
-Sources: docs/spec/service.md, Payment link, and Limits (``allowedPaymentTypes``, ``limitPayments``);
-docs/spec/published-facts.md, 2.9.
+Sources: docs/spec/service.md, Payment link, and Limits (``allowedPaymentTypes``,
+``limitPayments``); docs/spec/published-facts.md, 2.9.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ class CallToAction(StrEnum):
 
 @record
 class PaymentLink:
-    """A payment link as stored. ``amount`` None lets the payer choose; ``limit`` None lets any number pay.
+    """A payment link as stored. ``amount`` None lets the payer choose; ``limit`` None lets any
+    number pay.
 
-    ``payments`` counts the charges that succeeded, ``under_way`` those that still may; ``attempts`` maps the key of a
-    page view to the charge that it made.
+    ``payments`` counts the charges that succeeded, ``under_way`` those that still may; ``attempts``
+    maps the key of a page view to the charge that it made.
     """
 
     payment_link_id: str
@@ -73,12 +74,13 @@ class PaymentLink:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more payment may begin: those under way are counted as if they had succeeded."""
+        """Whether one more payment may begin: those under way are counted as if they had
+        succeeded."""
         return self.limit is None or self.payments + self.under_way < self.limit
 
     def after_charge(self, before: ChargeState | None, after: ChargeState) -> PaymentLink:
-        """One of its charges began (``before`` None) or moved: each that succeeds is counted, whenever it does, and
-        each that still may holds a place."""
+        """One of its charges began (``before`` None) or moved: each that succeeds is counted,
+        whenever it does, and each that still may holds a place."""
         return replace(
             self,
             payments=self.payments + (after in PAID) - (before in PAID),
@@ -102,7 +104,8 @@ UNDER_WAY = frozenset({ChargeState.PENDING_CHECKOUT, ChargeState.PENDING, Charge
 
 
 def check_types(given: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymentType, ...] | None:
-    """The named ways to pay, in any letter case, each once. A fault (90) for unknown ones and for an empty list."""
+    """The named ways to pay, in any letter case, each once. A fault (90) for unknown ones and for
+    an empty list."""
     if given is None:
         return None
     if not given:
@@ -110,20 +113,28 @@ def check_types(given: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymen
     by_word = {member.value: member for member in LinkPaymentType}
     for place, word in enumerate(given):
         if word.lower() not in by_word:
-            words = f"got '{word[:20]}', wanted one of {', '.join(by_word)}{nearest(word[:20], by_word)}"
+            words = (
+                f"got '{word[:20]}', wanted one of "
+                f"{', '.join(by_word)}{nearest(word[:20], by_word)}"
+            )
             faults.wrong(f"AllowedPaymentTypes.{place}", words)
     return tuple(dict.fromkeys(by_word[word.lower()] for word in given if word.lower() in by_word))
 
 
 def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
-    """A fault (90) for an image that is not a base64 data URI of an image, or is larger than ``most_bytes`` when
-    decoded."""
+    """A fault (90) for an image that is not a base64 data URI of an image, or is larger than
+    ``most_bytes`` when decoded."""
     if image is None:
         return
     head, comma, data = image.partition(",")
     kind, _, encoding = head.lower().partition(";")
     wanted = "wanted a data URI such as data:image/png;base64,..."
-    if not comma or not kind.startswith("data:image/") or kind == "data:image/" or encoding != "base64":
+    if (
+        not comma
+        or not kind.startswith("data:image/")
+        or kind == "data:image/"
+        or encoding != "base64"
+    ):
         faults.wrong("Image", wanted)
         return
     length = len(data) * 3 // 4 - data[-2:].count("=")

@@ -10,7 +10,13 @@ from dataclasses import field
 
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
-from mockserver.domain.constraints import CustomerId, NetworkTokenId, PaymentMethodId, PayToId, VaultId
+from mockserver.domain.constraints import (
+    CustomerId,
+    NetworkTokenId,
+    PaymentMethodId,
+    PayToId,
+    VaultId,
+)
 from mockserver.domain.customer import DELETED
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace
@@ -23,7 +29,8 @@ MOST_METHODS = 1_000
 
 @record
 class PaymentMethod:
-    """A payment method as stored. The full card number lives in the vault only, under ``vault_id``."""
+    """A payment method as stored. The full card number lives in the vault only, under
+    ``vault_id``."""
 
     payment_method_id: str
     instrument: Instrument
@@ -50,17 +57,24 @@ class PaymentMethod:
     def charged(self) -> Instrument:
         """The instrument as all of its charges show it."""
         if not self._charged:
-            shown = replace(self.instrument, payment_method_id=self.payment_method_id, customer_id=self.customer_id)
+            shown = replace(
+                self.instrument,
+                payment_method_id=self.payment_method_id,
+                customer_id=self.customer_id,
+            )
             self._charged.append(shown)
         return self._charged[0]
 
     def after_removal(self, now: Micros) -> PaymentMethod:
-        """Removed, without e-mail, also that of a payer who is not a customer. Raises ``WrongState`` (73)."""
+        """Removed, without e-mail, also that of a payer who is not a customer. Raises
+        ``WrongState`` (73)."""
         payer = self.payer
         return replace(
             self,
             state=PAYMENT_METHOD.advance(self.state, PresenceEvent.REMOVED),
             removed=now,
             email=DELETED,
-            payer=replace(payer, email=DELETED) if payer is not None and payer.customer_id is None else payer,
+            payer=replace(payer, email=DELETED)
+            if payer is not None and payer.customer_id is None
+            else payer,
         )

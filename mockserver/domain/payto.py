@@ -1,6 +1,7 @@
 """A PayTo agreement: a payer's standing permission to take up to a maximum from a bank account.
 
-Source: docs/spec/service.md, NewPayToAgreement, and Payment method, payTo; assumption ``payto.status``.
+Source: docs/spec/service.md, NewPayToAgreement, and Payment method, payTo; assumption
+``payto.status``.
 """
 
 from __future__ import annotations

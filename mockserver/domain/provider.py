@@ -49,7 +49,12 @@ _CHECKOUT_ONLY = frozenset({Capability.CHECKOUT, Capability.PARTIAL_REFUND})
 CAPABILITIES: Mapping[str, frozenset[Capability]] = {
     "dummy": frozenset(Capability),
     "nab_transact": frozenset(
-        {Capability.CARD, Capability.AUTHORISE, Capability.PARTIAL_CAPTURE, Capability.PARTIAL_REFUND}
+        {
+            Capability.CARD,
+            Capability.AUTHORISE,
+            Capability.PARTIAL_CAPTURE,
+            Capability.PARTIAL_REFUND,
+        }
     ),
     **dict.fromkeys(CHECKOUTS, _CHECKOUT_ONLY),
     "azupay": _CHECKOUT_ONLY | {Capability.PAYTO},
@@ -65,7 +70,8 @@ SimulatedLatency = Annotated[Micros, Within(0, LONGEST_LATENCY * MILLISECOND)]
 
 @record
 class Cost:
-    """One row of a provider's price list; ``scheme`` or ``international`` None means any. ``percent`` of the amount.
+    """One row of a provider's price list; ``scheme`` or ``international`` None means any.
+    ``percent`` of the amount.
 
     A card is international when its issuer sits in another country than the provider.
     """
@@ -87,8 +93,8 @@ class ProviderSummary:
 
 @record
 class Provider:
-    """A configured provider of one sandbox. ``latency`` is the simulated time of the dummy type, in microseconds;
-    ``capabilities`` are what its type can do."""
+    """A configured provider of one sandbox. ``latency`` is the simulated time of the dummy type, in
+    microseconds; ``capabilities`` are what its type can do."""
 
     provider_id: str
     summary: ProviderSummary
@@ -110,9 +116,13 @@ class Provider:
     capabilities: frozenset[Capability] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "capabilities", CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY))
+        object.__setattr__(
+            self, "capabilities", CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY)
+        )
 
-    def after_update(self, given: ProviderDetails, latency: tuple[Micros, Micros] | None) -> Provider:
+    def after_update(
+        self, given: ProviderDetails, latency: tuple[Micros, Micros] | None
+    ) -> Provider:
         """With the fields that are given; ``latency`` is that of the authentication parameters."""
         return replace(
             updated(self, given),
@@ -125,7 +135,8 @@ class Provider:
         return replace(self, state=PROVIDER.advance(self.state, PresenceEvent.REMOVED))
 
     def cost_of(self, amount: Decimal, money: Currency, card: CardNumber | None) -> Decimal | None:
-        """Estimated cost of a payment, to the digits of its currency; None when the price list has no row for it."""
+        """Estimated cost of a payment, to the digits of its currency; None when the price list has
+        no row for it."""
         brand = card.brand if card is not None else None
         for cost in self.costs:
             if cost.scheme in (None, brand) and (
@@ -171,21 +182,30 @@ MOST_COST = Decimal(1_000_000)
 def check_costs(costs: Sequence[Cost] | None, faults: Faults) -> None:
     """Faults (90) of cost rows with a negative or absurd number."""
     for place, cost in enumerate(costs or ()):
-        for field_name, number in (("TransactionCost", cost.fixed), ("TransactionPercentage", cost.percent)):
+        for field_name, number in (
+            ("TransactionCost", cost.fixed),
+            ("TransactionPercentage", cost.percent),
+        ):
             if not 0 <= number <= MOST_COST:
                 faults.wrong(f"CostData.{place}.{field_name}", f"wanted 0 to {MOST_COST}")
 
 
-def simulated_latency(authentication: Mapping[str, str], faults: Faults) -> tuple[Micros, Micros] | None:
-    """The dummy provider's MinMilliseconds and MaxMilliseconds (published facts, 3), any letter case; None when
-    absent. Adds a fault (90) for anything but whole numbers in order, up to ten minutes."""
+def simulated_latency(
+    authentication: Mapping[str, str], faults: Faults
+) -> tuple[Micros, Micros] | None:
+    """The dummy provider's MinMilliseconds and MaxMilliseconds (published facts, 3), any letter
+    case; None when absent. Adds a fault (90) for anything but whole numbers in order, up to ten
+    minutes."""
     folded = {key.lower(): value.strip() for key, value in authentication.items()}
     given: list[int | None] = []
     for name in ("MinMilliseconds", "MaxMilliseconds"):
         text = folded.get(name.lower(), "")
         given.append(whole_of(text, 0, LONGEST_LATENCY))
         if text and given[-1] is None:
-            faults.wrong(f"AuthenticationParameters.{name}", f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}")
+            faults.wrong(
+                f"AuthenticationParameters.{name}",
+                f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}",
+            )
     low, high = given
     if low is None and high is None:
         return None
@@ -206,7 +226,8 @@ def default_provider(added: Micros) -> Provider:
 
 @record
 class ProviderCondition:
-    """One row: a currency and bounds of an amount; None means any. The bounds themselves are not inside."""
+    """One row: a currency and bounds of an amount; None means any. The bounds themselves are not
+    inside."""
 
     currency: str | None = None
     less_than: Decimal | None = None

@@ -1,5 +1,6 @@
-"""How the service reads numbers, flags and choices, also where they are written as texts: one reading for requests, for
-the rules that look at them, for assumptions and for the control API. None is the answer for anything else.
+"""How the service reads numbers, flags and choices, also where they are written as texts: one
+reading for requests, for the rules that look at them, for assumptions and for the control API. None
+is the answer for anything else.
 
 Sources: docs/spec/published-facts.md, 5.1 (numeric texts), 8 (rows 7-16).
 """
@@ -39,8 +40,8 @@ class SpelledWord(str):
 
 
 def number_of(value: object) -> Decimal | None:
-    """The number that a JSON number or a numeric text means: ``1e2``, ``+100``, ``050`` and ``" 50 "`` are numbers;
-    true is not."""
+    """The number that a JSON number or a numeric text means: ``1e2``, ``+100``, ``050`` and ``" 50
+    "`` are numbers; true is not."""
     if type(value) is int or type(value) is Decimal:
         return Decimal(value)
     if not isinstance(value, str) or (found := _NUMBER.fullmatch(value.strip())) is None:
@@ -52,9 +53,14 @@ def number_of(value: object) -> Decimal | None:
 
 
 def whole_of(value: object, low: int = 0, high: int = 10**18) -> int | None:
-    """The whole number from ``low`` to ``high`` that a JSON number or a text of plain digits means."""
+    """The whole number from ``low`` to ``high`` that a JSON number or a text of plain digits
+    means."""
     if isinstance(value, str):
-        number = int(value) if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_WHOLE else None
+        number = (
+            int(value)
+            if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_WHOLE
+            else None
+        )
     else:
         number = value if type(value) is int else None
     return number if number is not None and low <= number <= high else None
@@ -69,14 +75,18 @@ def flag_of(value: object) -> bool | None:
 
 
 def choice_of(choices: type[En]) -> Callable[[object], En | None]:
-    """A reader of a member of an enumeration, given by its word in any letter case or by its index (published facts, 8,
-    row 12)."""
+    """A reader of a member of an enumeration, given by its word in any letter case or by its index
+    (published facts, 8, row 12)."""
     members = list(choices)
     by_fold = {str(member.value).lower(): member for member in members}
     by_fold |= getattr(choices, "other_words", dict)()
 
     def read(value: object) -> En | None:
-        index = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX else value
+        index = (
+            int(value)
+            if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX
+            else value
+        )
         if type(index) is int and 0 <= index < len(members):
             return members[index]
         return by_fold.get(value.lower()) if isinstance(value, str) else None
@@ -108,4 +118,7 @@ def query_pairs(query: bytes) -> list[tuple[str, str]]:
     text = query.decode("utf-8", "replace")
     if "%" in text or "+" in text:
         return parse_qsl(text, keep_blank_values=True, errors="replace")
-    return [(name, value) for name, _, value in [pair.partition("=") for pair in text.split("&") if pair]]
+    return [
+        (name, value)
+        for name, _, value in [pair.partition("=") for pair in text.split("&") if pair]
+    ]

@@ -1,5 +1,5 @@
-"""Values as classes with slots: records, which never change, and others, which do; and tables of data in CSV files, of
-whose rows values are made. Those of the domain are in ``data/``."""
+"""Values as classes with slots: records, which never change, and others, which do; and tables of
+data in CSV files, of whose rows values are made. Those of the domain are in ``data/``."""
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["entity", "made_of", "mutable", "or_kept", "read_grouped", "read_table", "record", "replace", "updated"]
+__all__ = [
+    "entity",
+    "made_of",
+    "mutable",
+    "or_kept",
+    "read_grouped",
+    "read_table",
+    "record",
+    "replace",
+    "updated",
+]
 
 T = TypeVar("T")
 
@@ -19,8 +29,8 @@ _DATA = Path(__file__).parent / "data"
 def record(cls: type[T]) -> type[T]:
     """A dataclass with slots that compares and hashes by its fields.
 
-    It is frozen for the type checker alone: a frozen dataclass sets each field through a call, and a charge makes a
-    dozen records.
+    It is frozen for the type checker alone: a frozen dataclass sets each field through a call, and
+    a charge makes a dozen records.
     """
     made: Callable[[type[T]], type[T]] = dataclass(slots=True, unsafe_hash=True)
     return made(cls)
@@ -35,7 +45,8 @@ def mutable(cls: type[T]) -> type[T]:
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 def entity(cls: type[T]) -> type[T]:
-    """A dataclass with slots that is equal to itself alone, and that weak references may be made to."""
+    """A dataclass with slots that is equal to itself alone, and that weak references may be made
+    to."""
     made: Callable[[type[T]], type[T]] = dataclass(slots=True, weakref_slot=True, eq=False)
     return made(cls)
 
@@ -47,8 +58,12 @@ def or_kept(given: T | None, kept: T) -> T:
 
 def updated(value: T, given: Any) -> T:
     """A copy with what a request gives: its fields of the same names, those that are None apart."""
-    changes = {one.name: found for one in fields(given) if (found := getattr(given, one.name)) is not None}
-    return replace(value, **{name: found for name, found in changes.items() if hasattr(value, name)})  # type: ignore[type-var]
+    changes = {
+        one.name: found for one in fields(given) if (found := getattr(given, one.name)) is not None
+    }
+    return replace(
+        value, **{name: found for name, found in changes.items() if hasattr(value, name)}
+    )  # type: ignore[type-var]
 
 
 def made_of(cls: type[T], given: Any, **own: Any) -> T:
@@ -58,13 +73,18 @@ def made_of(cls: type[T], given: Any, **own: Any) -> T:
 
 
 def read_table(name: str, row: Callable[..., T], folder: Path = _DATA) -> tuple[T, ...]:
-    """The rows of ``NAME.csv``, in its order, each made by ``row`` from the named columns, which are texts."""
+    """The rows of ``NAME.csv``, in its order, each made by ``row`` from the named columns, which
+    are texts."""
     with open(folder / f"{name}.csv", encoding="utf-8", newline="") as file:
         names, *rows = csv.reader(file)
     return tuple(row(**dict(zip(names, cells, strict=True))) for cells in rows)
 
 
-def read_grouped(name: str, row: Callable[..., T], folder: Path = _DATA) -> Mapping[str, Sequence[T]]:
+def read_grouped(
+    name: str, row: Callable[..., T], folder: Path = _DATA
+) -> Mapping[str, Sequence[T]]:
     """The same by their first column, whose rows stand together."""
     paired = read_table(name, lambda **cells: (next(iter(cells.values())), row(**cells)), folder)
-    return {key: [made for _, made in group] for key, group in groupby(paired, lambda pair: pair[0])}
+    return {
+        key: [made for _, made in group] for key, group in groupby(paired, lambda pair: pair[0])
+    }

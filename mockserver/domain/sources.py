@@ -1,5 +1,5 @@
-"""Where the money of a charge comes from: many routes, one command. Checkouts are providers on whose own pages a payer
-approves a payment, such as PayPal, Zip or PayID.
+"""Where the money of a charge comes from: many routes, one command. Checkouts are providers on
+whose own pages a payer approves a payment, such as PayPal, Zip or PayID.
 
 Sources: docs/spec/service.md, What the service does, 3, and Limits (``allowedPaymentTypes``);
 docs/spec/published-facts.md, 3 (provider types, payment types).
@@ -18,7 +18,8 @@ from mockserver.domain.record import read_table, record
 
 @record
 class Checkout:
-    """A type of provider, the ``type`` of the payments that it takes, and its name as payers read it."""
+    """A type of provider, the ``type`` of the payments that it takes, and its name as payers read
+    it."""
 
     type: str
     payment_type: str
@@ -32,12 +33,14 @@ _FOLDED = {name.replace("_", ""): row for name, row in CHECKOUTS.items()}
 
 
 def checkout_named(word: str) -> Checkout | None:
-    """The checkout that a word such as ``zip``, ``PAYBYACCOUNT`` or ``Pay by Account`` names, or None."""
+    """The checkout that a word such as ``zip``, ``PAYBYACCOUNT`` or ``Pay by Account`` names, or
+    None."""
     return _FOLDED.get("".join(mark for mark in word.lower() if mark.isalnum()))
 
 
 class PaymentType(StrEnum):
-    """``type`` of a payment method and of ``paymentInformation`` (assumptions ``payment_method.*``)."""
+    """``type`` of a payment method and of ``paymentInformation`` (assumptions
+    ``payment_method.*``)."""
 
     CARD = "CARD"
     BANK_ACCOUNT = "BANK_ACCOUNT"
@@ -51,7 +54,8 @@ class PaymentType(StrEnum):
 
 
 class Initiator(StrEnum):
-    """Who starts a payment; the order gives the index (service document, Initiator; published facts, 3)."""
+    """Who starts a payment; the order gives the index (service document, Initiator; published
+    facts, 3)."""
 
     CUSTOMER = "CUSTOMER"
     MERCHANT = "MERCHANT"
@@ -92,7 +96,8 @@ class CheckoutTransfer:
 
 @record
 class CardSource(CardDetails):
-    """Raw card details, unless none are given; ``provider_id`` None lets the cheapest provider take the card."""
+    """Raw card details, unless none are given; ``provider_id`` None lets the cheapest provider take
+    the card."""
 
     word = "card"
 
@@ -150,7 +155,8 @@ class NetworkTokenSource:
 
 @record
 class WalletSource:
-    """The token of a wallet on the payer's device; without ``provider_id`` the first capable provider takes it.
+    """The token of a wallet on the payer's device; without ``provider_id`` the first capable
+    provider takes it.
 
     ``kind`` is the wallet, where the caller says which.
     """
@@ -165,8 +171,8 @@ class WalletSource:
 
 @record
 class CheckoutSource:
-    """What a payer approved at a checkout. Without ``provider_id`` a provider of the type ``kind`` takes it, else one
-    that simulates any checkout."""
+    """What a payer approved at a checkout. Without ``provider_id`` a provider of the type ``kind``
+    takes it, else one that simulates any checkout."""
 
     word = "checkout"
 

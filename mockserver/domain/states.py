@@ -1,8 +1,8 @@
-"""The states and events of every kind of object, the tables of its legal moves, and what is told of a move: journals
-are written and webhooks planned from that.
+"""The states and events of every kind of object, the tables of its legal moves, and what is told of
+a move: journals are written and webhooks planned from that.
 
-``states.md`` has the moves, as diagrams. What they do not show is refused by ``TransitionTable.advance``, the only way
-to change a state, before anything else changes.
+``states.md`` has the moves, as diagrams. What they do not show is refused by
+``TransitionTable.advance``, the only way to change a state, before anything else changes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ E = TypeVar("E", bound=StrEnum)
 
 @record
 class TransitionTable(Generic[S, E]):
-    """How one kind of object begins (by the event None when it needs none) and moves; ``refusal`` is the code of an
-    illegal move, ``subject`` what it calls the object."""
+    """How one kind of object begins (by the event None when it needs none) and moves; ``refusal``
+    is the code of an illegal move, ``subject`` what it calls the object."""
 
     name: str
     subject: str
@@ -35,14 +35,16 @@ class TransitionTable(Generic[S, E]):
     refusal: Code
 
     def begin(self, event: E) -> S:
-        """The first state of an object that ``event`` brings into being. Raises ``WrongState`` when none does."""
+        """The first state of an object that ``event`` brings into being. Raises ``WrongState`` when
+        none does."""
         state = self.begins.get(event)
         if state is None:
             raise WrongState(self.refusal, {"Status": f"no {self.subject} begins by being {event}"})
         return state
 
     def advance(self, state: S, event: E) -> S:
-        """The state after ``event``. Raises ``WrongState`` naming the states in which the event would be legal."""
+        """The state after ``event``. Raises ``WrongState`` naming the states in which the event
+        would be legal."""
         after = self.moves[state].get(event)
         if after is None:
             legal = [before.value for before, row in self.moves.items() if event in row]
@@ -51,21 +53,27 @@ class TransitionTable(Generic[S, E]):
         return after
 
     def event_to(self, state: S) -> E | None:
-        """The event that brings an object to a state, whatever it was in before; None when none does."""
+        """The event that brings an object to a state, whatever it was in before; None when none
+        does."""
         events = (
-            event for before, row in self.moves.items() for event, after in row.items() if after is state is not before
+            event
+            for before, row in self.moves.items()
+            for event, after in row.items()
+            if after is state is not before
         )
         return next(events, None)
 
 
-_ARROW = re.compile(r"^    (?P<before>\S+) --> (?P<after>[^\s:]+)(?:: (?P<event>\w+))?$", re.MULTILINE)
+_ARROW = re.compile(
+    r"^    (?P<before>\S+) --> (?P<after>[^\s:]+)(?:: (?P<event>\w+))?$", re.MULTILINE
+)
 
 
 def _table(
     name: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
 ) -> TransitionTable[S, E]:
-    """The table of the diagram in ``states.md`` that has the name, or of that of its states. Raises ``ValueError`` for
-    a state or an event that there is not."""
+    """The table of the diagram in ``states.md`` that has the name, or of that of its states. Raises
+    ``ValueError`` for a state or an event that there is not."""
     begins: dict[E | None, S] = {}
     moves: dict[S, dict[E, S]] = {}
     for arrow in _ARROW.finditer(_diagrams().get(name) or _diagrams()[states.__name__.lower()]):
@@ -88,16 +96,22 @@ def _diagrams() -> Mapping[str, str]:
 def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:
     """The table as a Mermaid state diagram; ``word`` spells a state."""
     lines = ["stateDiagram-v2"]
-    lines += [f"    [*] --> {word(state)}" + (f": {event}" if event else "") for event, state in table.begins.items()]
+    lines += [
+        f"    [*] --> {word(state)}" + (f": {event}" if event else "")
+        for event, state in table.begins.items()
+    ]
     for state, row in table.moves.items():
-        lines += [f"    {word(state)} --> {word(after)}: {event.value}" for event, after in row.items()]
+        lines += [
+            f"    {word(state)} --> {word(after)}: {event.value}" for event, after in row.items()
+        ]
         if not row:
             lines.append(f"    {word(state)} --> [*]")
     return "\n".join(lines)
 
 
 class ChargeState(StrEnum):
-    """Status of a charge, in the published words (the document's ``Authorised`` is a matter of the wire)."""
+    """Status of a charge, in the published words (the document's ``Authorised`` is a matter of the
+    wire)."""
 
     PENDING_CHECKOUT = "PENDING_CHECKOUT"
     PENDING = "PENDING"
@@ -192,13 +206,16 @@ class BatchState(StrEnum):
 ChargeEvent = StrEnum(
     "ChargeEvent",
     "AUTHORISED PAID PENDING CHALLENGED DECLINED CAPTURED VOIDED "
-    "EXPIRED SETTLED RETURNED ABANDONED PARTLY_REFUNDED FULLY_REFUNDED REFUND_FAILED LAST_REFUND_FAILED "
+    "EXPIRED SETTLED RETURNED ABANDONED PARTLY_REFUNDED FULLY_REFUNDED REFUND_FAILED "
+    "LAST_REFUND_FAILED "
     "CAPTURED_MORE REST_RELEASED",
 )
 VaultEvent = StrEnum("VaultEvent", "EXPIRED DELETED")
 CcvEvent = StrEnum("CcvEvent", "PAID DELAY_PASSED ITEM_GONE")
 PresenceEvent = StrEnum("PresenceEvent", "REMOVED")
-SubscriptionEvent = StrEnum("SubscriptionEvent", "CREATED UPDATED SUSPENDED RESUMED CANCELLED COMPLETED")
+SubscriptionEvent = StrEnum(
+    "SubscriptionEvent", "CREATED UPDATED SUSPENDED RESUMED CANCELLED COMPLETED"
+)
 TransferEvent = StrEnum("TransferEvent", "ORDERED SETTLED")
 TokenEvent = StrEnum("TokenEvent", "USED USED_UP EXPIRED")
 PayToEvent = StrEnum("PayToEvent", "AGREED SUSPENDED DECLINED EXPIRED CANCELLED")
@@ -206,23 +223,32 @@ NetworkTokenEvent = StrEnum("NetworkTokenEvent", "ACTIVATED DEACTIVATED SUSPENDE
 BatchEvent = StrEnum("BatchEvent", "PREPARED STARTED FINISHED BROKE_DOWN")
 BatchRowEvent = StrEnum("BatchRowEvent", "PREPARED STARTED PAID REFUSED RETURNED")
 DeliveryEvent = StrEnum(
-    "DeliveryEvent", "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT"
+    "DeliveryEvent",
+    "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT",
 )
 
 
 CHARGE = _table("charge", ChargeState, ChargeEvent, Code.INVALID_CHARGE_STATUS)
 VAULT = _table("vault", VaultState, VaultEvent, Code.INVALID_VAULT_ID, "vault item")
 CCV = _table("ccv", CcvState, CcvEvent, Code.INVALID_CCV)
-SUBSCRIPTION = _table("subscription", SubscriptionState, SubscriptionEvent, Code.UNABLE_TO_UPDATE_SUBSCRIPTION)
+SUBSCRIPTION = _table(
+    "subscription", SubscriptionState, SubscriptionEvent, Code.UNABLE_TO_UPDATE_SUBSCRIPTION
+)
 TRANSFER = _table("transfer", TransferState, TransferEvent, Code.INVALID_TRANSFER_ID)
 TOKEN = _table("token", TokenState, TokenEvent, Code.INVALID_OR_EXPIRED_TOKEN, "payment token")
-PAYTO = _table("payto", PayToState, PayToEvent, Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, "PayTo agreement")
-NETWORK_TOKEN = _table("network_token", NetworkTokenState, NetworkTokenEvent, Code.INVALID_OR_EXPIRED_TOKEN)
+PAYTO = _table(
+    "payto", PayToState, PayToEvent, Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, "PayTo agreement"
+)
+NETWORK_TOKEN = _table(
+    "network_token", NetworkTokenState, NetworkTokenEvent, Code.INVALID_OR_EXPIRED_TOKEN
+)
 BATCH = _table("batch", BatchState, BatchEvent, Code.INVALID_BATCH)
 BATCH_ROW = _table("batch_row", BatchState, BatchRowEvent, Code.INVALID_BATCH_DATA)
 DELIVERY = _table("webhook", DeliveryState, DeliveryEvent, Code.INVALID_REFERENCE_ID)
 CUSTOMER = _table("customer", Presence, PresenceEvent, Code.INVALID_CUSTOMER_ID_REMOVED)
-PAYMENT_METHOD = _table("payment_method", Presence, PresenceEvent, Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
+PAYMENT_METHOD = _table(
+    "payment_method", Presence, PresenceEvent, Code.INVALID_PAYMENT_METHOD_ID_REMOVED
+)
 PROVIDER = _table("provider", Presence, PresenceEvent, Code.INVALID_PROVIDER_ID)
 WEBHOOK_SUBSCRIPTION = _table(
     "webhook_subscription", Presence, PresenceEvent, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION
@@ -230,7 +256,9 @@ WEBHOOK_SUBSCRIPTION = _table(
 
 _OF_PAYERS = (CHARGE, VAULT, CCV, CUSTOMER, PAYMENT_METHOD, PROVIDER, TOKEN, PAYTO, NETWORK_TOKEN)
 _OF_SHOPS = (SUBSCRIPTION, TRANSFER, WEBHOOK_SUBSCRIPTION, BATCH, BATCH_ROW, DELIVERY)
-TABLES: Mapping[str, TransitionTable[Any, Any]] = {table.name: table for table in (*_OF_PAYERS, *_OF_SHOPS)}
+TABLES: Mapping[str, TransitionTable[Any, Any]] = {
+    table.name: table for table in (*_OF_PAYERS, *_OF_SHOPS)
+}
 
 Subject = StrEnum(
     "Subject",
@@ -242,8 +270,9 @@ Subject = StrEnum(
 
 @record
 class Event:
-    """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object that began. With
-    ``data`` nothing has moved: webhooks report it under the name ``what``, and of the object with these members."""
+    """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object
+    that began. With ``data`` nothing has moved: webhooks report it under the name ``what``, and of
+    the object with these members."""
 
     subject: Subject
     subject_id: str

@@ -1,9 +1,10 @@
 """A subscription: a stored payment method charged again and again until something ends it.
 
-A month or a year later is the same day of the month at the same time in UTC, or the last day of a month that is too
-short. Every step is counted from the anchor, so that a month-end never drifts (31 January, 28 February, 31 March), or
-each from the one before (31 January, 28 February, 28 March). Sources: docs/spec/published-facts.md, 1.2, 2.11, 3, 8 row
-16, 10 (Subscriptions); assumptions ``subscription.*``.
+A month or a year later is the same day of the month at the same time in UTC, or the last day of a
+month that is too short. Every step is counted from the anchor, so that a month-end never drifts (31
+January, 28 February, 31 March), or each from the one before (31 January, 28 February, 28 March).
+Sources: docs/spec/published-facts.md, 1.2, 2.11, 3, 8 row 16, 10 (Subscriptions); assumptions
+``subscription.*``.
 """
 
 from __future__ import annotations
@@ -49,14 +50,18 @@ _LONGEST_SAFE = 28
 """The day that every month has."""
 
 
-def later(anchor: Micros, interval: Interval, count: int, *, walks_by: int | None = None) -> Micros | None:
-    """``count`` intervals (0 or more) after the anchor; None beyond the year 9999. ``walks_by``: in steps of so many
-    intervals, each counted from the one before."""
+def later(
+    anchor: Micros, interval: Interval, count: int, *, walks_by: int | None = None
+) -> Micros | None:
+    """``count`` intervals (0 or more) after the anchor; None beyond the year 9999. ``walks_by``: in
+    steps of so many intervals, each counted from the one before."""
     months = _MONTHS_OF.get(interval)
     if months is None:
         instant: Micros | None = anchor + _LENGTHS[interval] * count
     else:
-        instant = _months_later(anchor, months * count, months * walks_by if walks_by else months * count)
+        instant = _months_later(
+            anchor, months * count, months * walks_by if walks_by else months * count
+        )
     return instant if instant is not None and instant <= LATEST else None
 
 
@@ -84,7 +89,8 @@ MOST_STEPS = 1000
 
 @record
 class EndAfter:
-    """When a subscription is complete: after so many payments, so much money, or a date; None does not end it."""
+    """When a subscription is complete: after so many payments, so much money, or a date; None does
+    not end it."""
 
     count: NonNegative | None = None
     amount: Annotated[Decimal, Within(0)] | None = None
@@ -113,10 +119,11 @@ _PERIODS = range(4_000_000)
 class Subscription:
     """A subscription as stored.
 
-    Payment number ``period`` (0 is the first) is due ``period`` times ``frequency`` intervals after ``anchor``.
-    ``payments`` and ``paid`` count what succeeded; ``open_payments`` and ``open_amount`` what still may.
-    ``walks`` says that each is counted from the one before (assumption ``subscription.month_end``).
-    ``awaited`` numbers the schedule entry that counts: any other is of the past. ``next_due`` is its instant.
+    Payment number ``period`` (0 is the first) is due ``period`` times ``frequency`` intervals after
+    ``anchor``. ``payments`` and ``paid`` count what succeeded; ``open_payments`` and
+    ``open_amount`` what still may. ``walks`` says that each is counted from the one before
+    (assumption ``subscription.month_end``). ``awaited`` numbers the schedule entry that counts: any
+    other is of the past. ``next_due`` is its instant.
     """
 
     subscription_id: str
@@ -149,7 +156,8 @@ class Subscription:
         return replace(self, status=SUBSCRIPTION.advance(self.status, event))
 
     def after_payment(self, amount: Decimal, paid: int, waiting: int) -> Subscription:
-        """One of its payments succeeded (``paid`` 1, or -1 for one that did so no longer), or is under way."""
+        """One of its payments succeeded (``paid`` 1, or -1 for one that did so no longer), or is
+        under way."""
         return replace(
             self,
             payments=self.payments + paid,
@@ -165,7 +173,8 @@ class Subscription:
         return later(self.anchor, self.interval, period * self.frequency, walks_by=step)
 
     def period_from(self, instant: Micros) -> int:
-        """The number of the first payment, from ``period`` on, that is due at ``instant`` or later, or never."""
+        """The number of the first payment, from ``period`` on, that is due at ``instant`` or later,
+        or never."""
 
         def is_due_then(period: int) -> bool:
             due = self.due(period)
@@ -179,11 +188,13 @@ class Subscription:
         return count is not None and self.payments + self.open_payments >= count
 
     def left(self) -> Decimal | None:
-        """What the payments made and under way leave of the amount that ends it; None when no amount does."""
+        """What the payments made and under way leave of the amount that ends it; None when no
+        amount does."""
         total = self.end_after.amount if self.end_after is not None else None
         return None if total is None else total - self.paid - self.open_amount
 
     def ends_before(self, instant: Micros | None) -> bool:
-        """Whether its end date lies before ``instant``; nothing is due beyond the end of the calendar."""
+        """Whether its end date lies before ``instant``; nothing is due beyond the end of the
+        calendar."""
         end = self.end_after
         return instant is None or (end is not None and end.date is not None and instant > end.date)

@@ -1,7 +1,8 @@
-"""A payment token: payment details that a client-side script has sent, for one provider and one use.
+"""A payment token: payment details that a client-side script has sent, for one provider and one
+use.
 
-Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-facts.md, 2.8 and 10; assumptions
-``token.lifetime``, ``token.uses``.
+Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-facts.md, 2.8 and 10;
+assumptions ``token.lifetime``, ``token.uses``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from mockserver.domain.states import TOKEN, TokenEvent, TokenState
 
 @record
 class Token:
-    """A token as stored. ``uses`` counts what is left; ``payto_id`` names the agreement of a PayTo token.
+    """A token as stored. ``uses`` counts what is left; ``payto_id`` names the agreement of a PayTo
+    token.
 
-    ``challenged``: the payer was asked for 3-D Secure before the first use; ``answer`` is what the payer did.
+    ``challenged``: the payer was asked for 3-D Secure before the first use; ``answer`` is what the
+    payer did.
     """
 
     token_id: str

@@ -1,6 +1,7 @@
 """A transfer: part of a charge, or of a provider's balance, moved to another account.
 
-Source: docs/spec/published-facts.md, 1.2, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption ``transfer.settles_after``.
+Source: docs/spec/published-facts.md, 1.2, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption
+``transfer.settles_after``.
 """
 
 from __future__ import annotations

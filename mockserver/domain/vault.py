@@ -1,7 +1,7 @@
 """The vault: a card number and, for a short while, its ccv.
 
-Source: docs/spec/service.md, What the service does, 6-9; assumptions ``vault.gone``, ``vault.ccv_delay``,
-``vault.both_expiries``.
+Source: docs/spec/service.md, What the service does, 6-9; assumptions ``vault.gone``,
+``vault.ccv_delay``, ``vault.both_expiries``.
 """
 
 from __future__ import annotations
@@ -51,13 +51,21 @@ class VaultItem:
 
 
 def check_expiry(expiry: Expiry, now: Micros, faults: Faults, *, with_card: bool) -> Instant | None:
-    """The instant of expiry, or None for never. Adds a fault for both fields at once (82, 85), or a time that is not in
-    the future (83, 86). ``with_card``: the card is vaulted with something else, so that its fields say vault."""
-    both, bad = Code.CANNOT_PROVIDE_BOTH_EXPIRE_DATE_AND_EXPIRE_SECONDS, Code.INVALID_EXPIRE_DATE_OR_EXPIRE_SECONDS
+    """The instant of expiry, or None for never. Adds a fault for both fields at once (82, 85), or a
+    time that is not in the future (83, 86). ``with_card``: the card is vaulted with something else,
+    so that its fields say vault."""
+    both, bad = (
+        Code.CANNOT_PROVIDE_BOTH_EXPIRE_DATE_AND_EXPIRE_SECONDS,
+        Code.INVALID_EXPIRE_DATE_OR_EXPIRE_SECONDS,
+    )
     seconds_field, date_field = "ExpireSeconds", "ExpireDate"
     if with_card:
         both = Code.CANNOT_PROVIDE_BOTH_VAULT_EXPIRE_DATE_AND_VAULT_EXPIRE_SECONDS
-        bad, seconds_field, date_field = Code.INVALID_VAULT_EXPIRY_DATE, "VaultExpireSeconds", "VaultExpireDate"
+        bad, seconds_field, date_field = (
+            Code.INVALID_VAULT_EXPIRY_DATE,
+            "VaultExpireSeconds",
+            "VaultExpireDate",
+        )
     if expiry.seconds is not None and expiry.date is not None:
         faults.add(both, seconds_field, f"got {seconds_field} and {date_field}, give one of them")
     elif expiry.seconds is not None and expiry.seconds <= 0:

@@ -38,4 +38,6 @@ class WebhookSubscription:
 
     def after_removal(self, now: Micros) -> WebhookSubscription:
         """Ended. Raises ``WrongState`` (111)."""
-        return replace(self, state=WEBHOOK_SUBSCRIPTION.advance(self.state, PresenceEvent.REMOVED), removed=now)
+        return replace(
+            self, state=WEBHOOK_SUBSCRIPTION.advance(self.state, PresenceEvent.REMOVED), removed=now
+        )

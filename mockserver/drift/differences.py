@@ -1,5 +1,6 @@
-"""What differs between two servers that were asked the same: status, presence, type and format of every field, and
-values that must not differ. Of ids, instants, tokens and what belongs to an account the form is compared.
+"""What differs between two servers that were asked the same: status, presence, type and format of
+every field, and values that must not differ. Of ids, instants, tokens and what belongs to an
+account the form is compared.
 
 Source: docs/drift.md, What it compares.
 """
@@ -16,7 +17,8 @@ from mockserver.drift.peers import Answer
 from mockserver.drift.walk import OFFERED, Played
 
 Tier = StrEnum("Tier", {"BREAKS": "breaks a client", "SHAPE": "shape", "WORDING": "wording"})
-"""How much a difference matters: a client that relies on the one fails at the other, it may, or people notice."""
+"""How much a difference matters: a client that relies on the one fails at the other, it may, or
+people notice."""
 
 NEARBY = 100 * DAY
 UNSHOWN = '"..."'
@@ -42,8 +44,8 @@ _TEXTS = {"text", "id"}
 
 @record
 class Run:
-    """What a walk is known by: the name that its references begin with, and when it began. An instant within
-    ``NEARBY`` of that differs from server to server; any other says something."""
+    """What a walk is known by: the name that its references begin with, and when it began. An
+    instant within ``NEARBY`` of that differs from server to server; any other says something."""
 
     name: str
     instant: Micros
@@ -70,25 +72,40 @@ class Discrepancy:
 
 def compare(here: Played, there: Played, run: Run) -> list[Discrepancy]:
     """The differences in the calls that both have answered, in the order of the walk."""
-    both = [(call, here.answers[call], answer) for call, answer in there.answers.items() if call in here.answers]
-    return [one for call, ours, theirs in both for one in _answers(call, ours, theirs, run, there.is_partial)]
+    both = [
+        (call, here.answers[call], answer)
+        for call, answer in there.answers.items()
+        if call in here.answers
+    ]
+    return [
+        one
+        for call, ours, theirs in both
+        for one in _answers(call, ours, theirs, run, there.is_partial)
+    ]
 
 
-def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool) -> Iterator[Discrepancy]:
+def _answers(
+    call: str, here: Answer, there: Answer, run: Run, is_partial: bool
+) -> Iterator[Discrepancy]:
     if here.status != there.status and not (is_partial and not there.status):
         ours, theirs = (str(one.status or one.body) for one in (here, there))
         yield Discrepancy(call, "status code", ours, theirs, Tier.BREAKS)
-    # An object and a refusal have no fields in common, and which providers there are is the account's.
+    # An object and a refusal have no fields in common, and which providers there are is the
+    # account's.
     if call != OFFERED and (here.is_success == there.is_success or is_partial):
         for place, mine, yours in _values("", here.body, there.body, run):
-            if is_partial and (yours.kind == "absent" or (yours.shown == UNSHOWN and mine.kind != "absent")):
+            if is_partial and (
+                yours.kind == "absent" or (yours.shown == UNSHOWN and mine.kind != "absent")
+            ):
                 continue
             tier = _tier(place, mine, yours)
             if tier is not None:
                 yield Discrepancy(call, place or "body", mine.shown, yours.shown, tier)
 
 
-def _values(place: str, here: object, there: object, run: Run) -> Iterator[tuple[str, ValueForm, ValueForm]]:
+def _values(
+    place: str, here: object, there: object, run: Run
+) -> Iterator[tuple[str, ValueForm, ValueForm]]:
     """The topmost places at which two values differ, with the forms of both."""
     match here, there:
         case _ if here is there:
@@ -171,7 +188,9 @@ def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
     if here.kind != there.kind:
         return Tier.SHAPE if here.kind == "null" or kinds <= _TEXTS else Tier.BREAKS
     match here.kind:
-        case "text" if not all(_ENUMERATED.fullmatch(form.shown.strip('"')) for form in (here, there)):
+        case "text" if not all(
+            _ENUMERATED.fullmatch(form.shown.strip('"')) for form in (here, there)
+        ):
             return Tier.WORDING if " " in here.shown and " " in there.shown else Tier.SHAPE
         case "instant" | "id":
             return Tier.SHAPE

@@ -1,4 +1,5 @@
-"""A scenario made of recorded traffic: its example expects what was recorded, as far as this product answers so.
+"""A scenario made of recorded traffic: its example expects what was recorded, as far as this
+product answers so.
 
 Source: docs/drift.md, Recorded traffic.
 """
@@ -24,7 +25,8 @@ _CALL = re.compile(r"( *)(?:.*calls: \[)?(?:- )?\{?id: (call\d+)\b")
 """The line of a scenario's text in which a call begins."""
 
 _NAMING = ("token", *(f"{kind.replace('_', '')}id" for kind in STORED if kind != "provider"))
-"""How the names of fields end, in small letters, that name objects of the service. Any provider is the usual one."""
+"""How the names of fields end, in small letters, that name objects of the service. Any provider is
+the usual one."""
 
 _LONGEST = 100
 _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
@@ -33,9 +35,9 @@ _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
 async def scenario_of(
     exchanges: Sequence[Exchange], name: str, instant: Micros
 ) -> tuple[dict[str, object], list[str], dict[str, str]]:
-    """The plain data of a scenario, a sentence on each exchange that is not in it or is answered in another way here,
-    and by their ids what was recorded of calls that fail on one side only. Cards become test cards, keys are left out,
-    and ids stand for those of earlier answers."""
+    """The plain data of a scenario, a sentence on each exchange that is not in it or is answered in
+    another way here, and by their ids what was recorded of calls that fail on one side only. Cards
+    become test cards, keys are left out, and ids stand for those of earlier answers."""
     server = opening("documented", instant)({})
     calls, notes, unlike = list[dict[str, object]](), list[str](), dict[str, str]()
     answers, known = dict[str, object](), dict[str, str]()
@@ -49,10 +51,15 @@ async def scenario_of(
             continue
         path, body = _named(mask_text(one.path), known), mask_json(one.body, partial(_sent, known))
         if any(map(_ID.fullmatch, path.partition("?")[0].split("/"))):
-            notes.append(f"{shown} {one.method} {path}: left out, no earlier exchange made what it names")
+            notes.append(
+                f"{shown} {one.method} {path}: left out, no earlier exchange made what it names"
+            )
             continue
         if unknown := next(_unknown(body), None):
-            notes.append(f"{shown} {one.method} {path}: left out, no earlier exchange made what {unknown} names")
+            notes.append(
+                f"{shown} {one.method} {path}: left out, no earlier exchange made what {unknown} "
+                f"names"
+            )
             continue
         call = CallMap(id=f"call{place}", call=f"{one.method} {path}", body=body)
         try:
@@ -61,7 +68,11 @@ async def scenario_of(
             notes.append(f"{shown} {call}: left out, {missing.args[0]}")
             continue
         answers[str(call.id)] = answer.known
-        known |= {text: f"{{{call.id}.{way}}}" for text, way in _ids(one.answer, answer.known) if text not in known}
+        known |= {
+            text: f"{{{call.id}.{way}}}"
+            for text, way in _ids(one.answer, answer.known)
+            if text not in known
+        }
         expect: dict[str, object] = {"status": answer.status}
         if one.status in (0, answer.status):
             agreed = _agreed(one.answer, _agreed(answer.body, answer.known))
@@ -69,10 +80,17 @@ async def scenario_of(
         else:
             notes.append(f"{shown} {call}: recorded {one.status}, answered {answer.status} here")
             if one.status // 100 != answer.status // 100:
-                unlike[f"call{place}"] = f"recorded: {one.status}{_reason(one.answer)}; answered {answer.status} here"
+                unlike[f"call{place}"] = (
+                    f"recorded: {one.status}{_reason(one.answer)}; answered {answer.status} here"
+                )
         made: dict[str, object] = {"id": call.id, "call": call.call, "expect": expect}
         calls.append(made if body is None else {**made, "body": body})
-    head = {"version": 1, "name": name, "description": "Recorded traffic", "clock": {"start": iso(instant)}}
+    head = {
+        "version": 1,
+        "name": name,
+        "description": "Recorded traffic",
+        "clock": {"start": iso(instant)},
+    }
     return {**head, "examples": [{"name": "recorded", "calls": calls}]}, notes, unlike
 
 
@@ -80,7 +98,9 @@ def _reason(answer: object) -> str:
     """What a recorded refusal says of itself."""
     if not isinstance(answer, Mapping) or not {"message", "code"} <= answer.keys():
         return ""
-    message, code = (" ".join(mask_text(str(answer[name])).split())[:_LONGEST] for name in ("message", "code"))
+    message, code = (
+        " ".join(mask_text(str(answer[name])).split())[:_LONGEST] for name in ("message", "code")
+    )
     return printable(f" {message} (code {code})")
 
 
@@ -96,7 +116,8 @@ def commented(text: str, unlike: Mapping[str, str]) -> str:
 
 
 def _sent(known: Mapping[str, str], name: str, text: str) -> str:
-    """A text of a request, fit to be sent again: test cards and ccvs, the usual provider where no answer shows one."""
+    """A text of a request, fit to be sent again: test cards and ccvs, the usual provider where no
+    answer shows one."""
     if name.lower() == PROVIDER_FIELD and text not in known:
         return DUMMY
     found = _named(sendable_field(name, text), known)
@@ -106,7 +127,8 @@ def _sent(known: Mapping[str, str], name: str, text: str) -> str:
 
 
 def _unknown(body: object, name: str = "") -> Iterator[str]:
-    """The fields of a body that name objects which no earlier answer shows: theirs are ids, not yet placeholders."""
+    """The fields of a body that name objects which no earlier answer shows: theirs are ids, not yet
+    placeholders."""
     match body:
         case Mapping():
             for key, value in body.items():
@@ -117,7 +139,9 @@ def _unknown(body: object, name: str = "") -> Iterator[str]:
                 yield from _unknown(value, name)
         case str() if name.lower() == "batch":
             rows = (row for _, row in read_lines(body) if isinstance(row, BatchRow))
-            yield from ("its PaymentMethodId" for row in rows if _ID.fullmatch(row.payment_method_id))
+            yield from (
+                "its PaymentMethodId" for row in rows if _ID.fullmatch(row.payment_method_id)
+            )
         case str() if name.lower().endswith(_NAMING) and _ID.fullmatch(body):
             yield name
         case _:
@@ -151,7 +175,9 @@ def _agreed(recorded: object, own: object) -> object:
         case list(), list() if recorded and len(recorded) == len(own):
             items = [_agreed(one, other) for one, other in zip(recorded, own, strict=True)]
             return items if None not in items else None
-        case ((str() | bool() | int() | Decimal()), _) if type(recorded) is type(own) and recorded == own:
+        case ((str() | bool() | int() | Decimal()), _) if (
+            type(recorded) is type(own) and recorded == own
+        ):
             return recorded if not (isinstance(recorded, str) and _ID.fullmatch(recorded)) else None
         case _:
             return None

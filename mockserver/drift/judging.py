@@ -1,7 +1,9 @@
-"""Is the mock right? What a walk shows beside this product, in words, and the assumptions that make both equal.
+"""Is the mock right? What a walk shows beside this product, in words, and the assumptions that make
+both equal.
 
-No table says which assumption shapes which answer: each is tried with its other values, in local sandboxes that play
-the same walk. A value settles a difference when the walk, played under it, gives the answer of the other server.
+No table says which assumption shapes which answer: each is tried with its other values, in local
+sandboxes that play the same walk. A value settles a difference when the walk, played under it,
+gives the answer of the other server.
 """
 
 import re
@@ -34,9 +36,9 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @record
 class DriftReport:
-    """What came of a comparison with a profile of this product: the ``overrides`` that make both equal, as far as
-    assumptions do it, the differences with the key that settles each, those that are ``left``, and the calls that
-    only one of the two could make (``alone``)."""
+    """What came of a comparison with a profile of this product: the ``overrides`` that make both
+    equal, as far as assumptions do it, the differences with the key that settles each, those that
+    are ``left``, and the calls that only one of the two could make (``alone``)."""
 
     recording: Recording
     profile: str
@@ -61,7 +63,10 @@ class DriftReport:
         known = {one: f" ({key}: {self.overrides[key]})" for one, key in self.by_key}
         every = [*known, *(one for one in self.left if one not in known)]
         count = f"{len(every) or 'no'} difference{'s' if len(every) > 1 else ''}"
-        yield f"{self.recording.url} on {self.date}, profile {self.profile}: {len(played.answers)} calls, {count}"
+        yield (
+            f"{self.recording.url} on {self.date}, profile {self.profile}: "
+            f"{len(played.answers)} calls, {count}"
+        )
         for tier in Tier:
             calls: dict[str, list[str]] = {}
             for one in (one for one in every if one.tier is tier):
@@ -83,9 +88,12 @@ class DriftReport:
             yield f"broken off: {played.broken}"
 
     def written(self) -> str:
-        """The scenario under which this product answers as the other server, as far as assumptions do it."""
+        """The scenario under which this product answers as the other server, as far as assumptions
+        do it."""
         words = f"Answers as {self.recording.url} did on {self.date}"
-        return scenario_text({"version": 1, "name": "drift", "description": words, "assumptions": self.overrides})
+        return scenario_text(
+            {"version": 1, "name": "drift", "description": words, "assumptions": self.overrides}
+        )
 
 
 @record
@@ -97,7 +105,9 @@ class _Gap:
 
     @property
     def places(self) -> set[tuple[str, str]]:
-        return {(one.call, one.place) for one in self.differences} | {(call, "") for call in self.alone}
+        return {(one.call, one.place) for one in self.differences} | {
+            (call, "") for call in self.alone
+        }
 
 
 class _Trials:
@@ -121,8 +131,8 @@ class _Trials:
 
 
 async def judge(recording: Recording, profile: str) -> DriftReport:
-    """Play the calls of a recording here, and look for the assumptions that settle what differs: again and again the
-    value that settles most, until none settles any more."""
+    """Play the calls of a recording here, and look for the assumptions that settle what differs:
+    again and again the value that settles most, until none settles any more."""
     trials, chosen = _Trials(recording, profile), dict[str, object]()
     first = gap = await trials.gap(chosen)
     found: list[tuple[tuple[str, str], str]] = []
@@ -147,14 +157,20 @@ async def judge(recording: Recording, profile: str) -> DriftReport:
         if len((await trials.gap(fewer)).places) <= len(gap.places):
             chosen = fewer
     known = {place: key for place, key in found if key in chosen}
-    by_key = [(one, known[one.call, one.place]) for one in first.differences if (one.call, one.place) in known]
+    by_key = [
+        (one, known[one.call, one.place])
+        for one in first.differences
+        if (one.call, one.place) in known
+    ]
     return DriftReport(recording, profile, chosen, by_key, gap.differences, gap.alone)
 
 
 def _values(gap: _Gap, chosen: Overrides, profile: Profile) -> Iterator[tuple[str, object]]:
     """Every other value of every assumption that may be the one."""
     texts = [one.there.strip('"') for one in gap.differences]
-    shown = list(dict.fromkeys(word for text in texts for word in (text, *_NUMBER.findall(text))))[:_MOST_TRIED]
+    shown = list(dict.fromkeys(word for text in texts for word in (text, *_NUMBER.findall(text))))[
+        :_MOST_TRIED
+    ]
     for key, row in ROWS.items():
         current = chosen.get(key, row.kind.show(row.value(profile)))
         for value in dict.fromkeys(map(str, _candidates(row, shown))):
@@ -165,7 +181,8 @@ def _values(gap: _Gap, chosen: Overrides, profile: Profile) -> Iterator[tuple[st
 
 
 def _candidates(row: Assumption, shown: Iterable[str]) -> Iterable[object]:
-    """The values of a row that are tried; of a text or a number those that the other server has shown."""
+    """The values of a row that are tried; of a text or a number those that the other server has
+    shown."""
     allowed = row.kind.allowed
     bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
     if bounds is not None:

@@ -1,6 +1,8 @@
-"""One of the two servers that are compared: what it answers to a call, within bounds and without secrets.
+"""One of the two servers that are compared: what it answers to a call, within bounds and without
+secrets.
 
-Answers hold no card number, ccv or key, wherever the server put them, so nothing that is made of them does.
+Answers hold no card number, ccv or key, wherever the server put them, so nothing that is made of
+them does.
 """
 
 import asyncio
@@ -32,14 +34,27 @@ LARGEST = 1_000_000
 """Bytes of an answer that are read."""
 
 _KEY = "sk_drift"
-_TEST_WORDS = {"sandbox", "test", "testing", "dev", "develop", "development", "staging", "uat", "demo", "mock", "qa"}
+_TEST_WORDS = {
+    "sandbox",
+    "test",
+    "testing",
+    "dev",
+    "develop",
+    "development",
+    "staging",
+    "uat",
+    "demo",
+    "mock",
+    "qa",
+}
 _SHORTEST_KEY = 6
 _LIVE_WORDS = {"live", "prod", "production"}
 
 
 class NotCompared(Exception):
-    """Why two servers are not compared, or a file is not read, and the exit code for it: the address or the key of one
-    is refused (its text does not repeat them), it does not answer, something in the file is wrong at a place."""
+    """Why two servers are not compared, or a file is not read, and the exit code for it: the
+    address or the key of one is refused (its text does not repeat them), it does not answer,
+    something in the file is wrong at a place."""
 
     def __init__(self, words: str, code: Exit = Exit.USAGE) -> None:
         super().__init__(words)
@@ -48,8 +63,8 @@ class NotCompared(Exception):
 
 @record
 class Answer:
-    """What came back. ``status`` is 0 when no whole answer did, and ``body`` then says why. ``body`` is masked,
-    ``known`` is not: the ids of later calls are taken from it."""
+    """What came back. ``status`` is 0 when no whole answer did, and ``body`` then says why.
+    ``body`` is masked, ``known`` is not: the ids of later calls are taken from it."""
 
     status: int
     body: object
@@ -61,13 +76,15 @@ class Answer:
 
 
 Send = Callable[[CallMap, Mapping[str, str], bytes], Awaitable[tuple[int, bytes]]]
-"""Makes a call with its headers and its body: the status and the body of the answer, of which no more than ``LARGEST``
-bytes are read and one. Raises ``OSError`` or what httpx raises where no whole answer comes."""
+"""Makes a call with its headers and its body: the status and the body of the answer, of which no
+more than ``LARGEST`` bytes are read and one. Raises ``OSError`` or what httpx raises where no whole
+answer comes."""
 
 
 @entity
 class Peer:
-    """A server as a client asks it. ``now`` is its time, ``rest`` lets time pass, in microseconds."""
+    """A server as a client asks it. ``now`` is its time, ``rest`` lets time pass, in
+    microseconds."""
 
     _send: Send
     _key: str = field(repr=False)
@@ -76,7 +93,11 @@ class Peer:
 
     async def ask(self, call: CallMap) -> Answer:
         """Make one call; whatever comes of it is an answer."""
-        headers = {"x-secretkey": self._key, "content-type": "application/json", **(call.headers or {})}
+        headers = {
+            "x-secretkey": self._key,
+            "content-type": "application/json",
+            **(call.headers or {}),
+        }
         content = b"" if call.body is None else json_text(call.body).encode()
         try:
             async with asyncio.timeout(CALL_SECONDS):
@@ -92,7 +113,8 @@ class Peer:
 
 @lru_cache(maxsize=4_000)
 def _read(raw: bytes, key: str) -> tuple[object, object]:
-    """The JSON of an answer, masked and as it is. Sandboxes that play one walk give most answers alike."""
+    """The JSON of an answer, masked and as it is. Sandboxes that play one walk give most answers
+    alike."""
     try:
         known = loads(raw)
         shown = json_text(mask_json(known)).replace(json_text(key)[1:-1], "***")
@@ -102,7 +124,8 @@ def _read(raw: bytes, key: str) -> tuple[object, object]:
 
 
 def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
-    """The server to compare with. Raises ``NotCompared`` for an address or a key that does not look like one for tests.
+    """The server to compare with. Raises ``NotCompared`` for an address or a key that does not look
+    like one for tests.
 
     No redirect is followed: the key would go with it.
     """
@@ -110,10 +133,19 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
     host = (parts.hostname or "").lower()
     is_near, words = Settings(host=host).is_loopback, set(re.split("[^a-z]+", host))
     is_test = not words & _LIVE_WORDS and (is_near or words & _TEST_WORDS)
-    is_key = key.isascii() and key.isprintable() and key.strip() == key and len(key) >= _SHORTEST_KEY
+    is_key = (
+        key.isascii() and key.isprintable() and key.strip() == key and len(key) >= _SHORTEST_KEY
+    )
     for is_right, sentence in (
-        (not (parts.username or parts.query or parts.fragment), "wanted an address without a user and a query"),
-        (is_test, f"the host does not look like one for tests, wanted a word of {', '.join(sorted(_TEST_WORDS))}"),
+        (
+            not (parts.username or parts.query or parts.fragment),
+            "wanted an address without a user and a query",
+        ),
+        (
+            is_test,
+            f"the host does not look like one for tests, wanted a word of "
+            f"{', '.join(sorted(_TEST_WORDS))}",
+        ),
         (parts.scheme == "https" or is_near, "wanted https: the key would travel in the clear"),
         (is_key, f"wanted a key of at least {_SHORTEST_KEY} printable ASCII characters"),
         (not looks_live(key), "the key looks like a live one, and only keys for tests are used"),
@@ -121,7 +153,9 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
         if not is_right:
             raise NotCompared(sentence)
     headers = {"accept": "application/json", "accept-encoding": "identity"}
-    client = httpx.AsyncClient(base_url=url, headers=headers, timeout=CALL_SECONDS, trust_env=not is_near)
+    client = httpx.AsyncClient(
+        base_url=url, headers=headers, timeout=CALL_SECONDS, trust_env=not is_near
+    )
 
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
         raw = bytearray()
@@ -136,8 +170,9 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
 
 
 def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], Peer]:
-    """What opens a sandbox of this product in this process under some assumptions, its clock at an instant until
-    ``rest`` moves it: one application, begun anew, so the sandbox that was opened before answers no more."""
+    """What opens a sandbox of this product in this process under some assumptions, its clock at an
+    instant until ``rest`` moves it: one application, begun anew, so the sandbox that was opened
+    before answers no more."""
     time, behind = [instant], load((), test_values=True)
     settings = Settings(profile=profile, log_level="error", findings="off")
     app = Application(settings, lambda: time[0], Files(list))
@@ -153,7 +188,9 @@ def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], P
 
     def open_sandbox(assumptions: Mapping[str, object]) -> Peer:
         time[0] = instant
-        given = Scenario("drift", "drift.yaml", ScenarioFile(version=1, assumptions=dict(assumptions)))
+        given = Scenario(
+            "drift", "drift.yaml", ScenarioFile(version=1, assumptions=dict(assumptions))
+        )
         app.world.begin(Files(lambda: [given, *behind]))
         return Peer(send, _KEY, lambda: time[0], rest)
 

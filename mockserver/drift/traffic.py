@@ -1,5 +1,5 @@
-"""Exchanges as files: HAR 1.2, which ``--record`` writes and browsers too, and Postman collections. Nothing that is
-written is secret: answers come masked, and requests are masked here."""
+"""Exchanges as files: HAR 1.2, which ``--record`` writes and browsers too, and Postman collections.
+Nothing that is written is secret: answers come masked, and requests are masked here."""
 
 from __future__ import annotations
 
@@ -27,15 +27,27 @@ MOST_BYTES = 10_000_000
 """Bytes of a recording, a HAR file, a collection."""
 
 PROVIDER_FIELD = "providerid"
-"""The field, in small letters, that needs no value: where no earlier answer shows one, the usual provider is meant."""
+"""The field, in small letters, that needs no value: where no earlier answer shows one, the usual
+provider is meant."""
 
 _JSON, _TEXT = "application/json", "text/plain"
-_MESSAGE = {"httpVersion": "HTTP/1.1", "cookies": [], "headers": [], "headersSize": -1, "bodySize": -1}
+_MESSAGE = {
+    "httpVersion": "HTTP/1.1",
+    "cookies": [],
+    "headers": [],
+    "headersSize": -1,
+    "bodySize": -1,
+}
 _TIMED = {"time": 0, "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0}}
 _LONGEST, _MOST_NAMED = 60, 5
 """Characters of the name of a variable that are shown, and variables of a call that are named."""
 
-_KINDS: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
+_KINDS: Mapping[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    list: "a list",
+    dict: "an object",
+}
 
 
 @record
@@ -49,8 +61,9 @@ class Recording:
 
 @record
 class Exchange:
-    """A recorded call; ``path`` is empty where the service has none like it, ``status`` 0 where it has no answer.
-    ``lacks`` says why it cannot be made again as recorded: a body that is not JSON, a variable without a value."""
+    """A recorded call; ``path`` is empty where the service has none like it, ``status`` 0 where it
+    has no answer. ``lacks`` says why it cannot be made again as recorded: a body that is not JSON,
+    a variable without a value."""
 
     method: str
     path: str
@@ -62,7 +75,8 @@ class Exchange:
 
 @record
 class _Part:
-    """A part of a file that knows its place there. Raises ``NotCompared`` for what is missing or of another kind."""
+    """A part of a file that knows its place there. Raises ``NotCompared`` for what is missing or of
+    another kind."""
 
     value: Any
     place: str
@@ -103,11 +117,19 @@ def _document(path: Path) -> _Part:
 def written(recording: Recording) -> str:
     """The text of a recording."""
     played, run = recording.played, recording.run
-    state = {"url": recording.url, "run": run.name, "instant": iso(run.instant), "isPartial": played.is_partial}
+    state = {
+        "url": recording.url,
+        "run": run.name,
+        "instant": iso(run.instant),
+        "isPartial": played.is_partial,
+    }
     state |= {"skipped": played.skipped, "left": played.left, "broken": played.broken}
     rows = [_entry(recording, call, answer) for call, answer in played.answers.items()]
     creator = {"name": "mockserver", "version": __version__}
-    return json_text({"log": {"version": "1.2", "creator": creator, "_drift": state, "entries": rows}}) + "\n"
+    return (
+        json_text({"log": {"version": "1.2", "creator": creator, "_drift": state, "entries": rows}})
+        + "\n"
+    )
 
 
 def _entry(recording: Recording, call: str, answer: Answer) -> Mapping[str, object]:
@@ -119,16 +141,30 @@ def _entry(recording: Recording, call: str, answer: Answer) -> Mapping[str, obje
     is_text = answer.known is None and isinstance(answer.body, str)
     text = str(answer.body) if is_text else json_text(answer.body)
     content = {"mimeType": _TEXT if is_text else _JSON, "size": len(text), "text": text}
-    response = {"status": answer.status, "statusText": "", "redirectURL": "", "content": content, **_MESSAGE}
+    response = {
+        "status": answer.status,
+        "statusText": "",
+        "redirectURL": "",
+        "content": content,
+        **_MESSAGE,
+    }
     began = iso(recording.run.instant)
-    return {"startedDateTime": began, "comment": call, "request": request, "response": response, **_TIMED}
+    return {
+        "startedDateTime": began,
+        "comment": call,
+        "request": request,
+        "response": response,
+        **_TIMED,
+    }
 
 
 def read_all(folder: Path) -> list[Recording]:
     """Every recording of a folder. Raises ``NotCompared``, ``OSError``."""
     files = sorted(folder.glob("*.har"))
     if not files:
-        raise NotCompared(f"{folder}: wanted a folder with a recording, such as drift.har of --record")
+        raise NotCompared(
+            f"{folder}: wanted a folder with a recording, such as drift.har of --record"
+        )
     return list(map(_read, files))
 
 
@@ -137,7 +173,9 @@ def _read(path: Path) -> Recording:
     own = log.part("_drift")
     skipped = {str(call): str(lacks) for call, lacks in own.take("skipped", dict).items()}
     left, broken = [*map(str, own.take("left", list))], own.take("broken", str, "") or None
-    played = Played(skipped=skipped, left=left, broken=broken, is_partial=own.value.get("isPartial") is True)
+    played = Played(
+        skipped=skipped, left=left, broken=broken, is_partial=own.value.get("isPartial") is True
+    )
     for row in log.parts("entries"):
         response = row.part("response")
         content = response.part("content")
@@ -172,7 +210,8 @@ _TEXT_OR_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/
 
 
 def read_postman(path: Path) -> list[Exchange]:
-    """The requests of a Postman collection (format 2) with their first examples. Raises as ``read_har``."""
+    """The requests of a Postman collection (format 2) with their first examples. Raises as
+    ``read_har``."""
     file = _document(path)
     values = _values(file)
 
@@ -183,7 +222,11 @@ def read_postman(path: Path) -> list[Exchange]:
                 continue
             is_address = isinstance(one.value.get("request"), str)
             # The format has an address alone as short for a GET.
-            asked = _Part({"url": one.value["request"]}, one.place) if is_address else one.part("request")
+            asked = (
+                _Part({"url": one.value["request"]}, one.place)
+                if is_address
+                else one.part("request")
+            )
             given = asked.part("body", {"raw": ""})
             sent, mode = given.take("raw", str, ""), given.take("mode", str, "raw")
             example = next(one.parts("response", []), _Part({}, one.place))
@@ -192,15 +235,22 @@ def read_postman(path: Path) -> list[Exchange]:
             body = _filled(_without_comments(sent), values)
             made = _exchange(method, url, body, status, answer)
             is_other = mode != "raw" and bool(given.value.get(mode))
-            missing = f"its body is not JSON, but {mask_start(mode, _LONGEST)}" if is_other else _missing(made, body)
+            missing = (
+                f"its body is not JSON, but {mask_start(mode, _LONGEST)}"
+                if is_other
+                else _missing(made, body)
+            )
             yield replace(made, lacks=missing) if missing else made
 
     return list(exchanges(file.parts("item")))
 
 
 def _values(part: _Part) -> dict[str, str]:
-    """The variables of a collection or an address by name. One without a value gets it as the collection is run."""
-    given = {str(one.value.get("key")): one.value.get("value") for one in part.parts("variable", [])}
+    """The variables of a collection or an address by name. One without a value gets it as the
+    collection is run."""
+    given = {
+        str(one.value.get("key")): one.value.get("value") for one in part.parts("variable", [])
+    }
     return {name: str(value) for name, value in given.items() if value not in (None, "")}
 
 
@@ -220,7 +270,8 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """The text of a body with blanks for the comments that Postman leaves out as it sends it, all else in its place."""
+    """The text of a body with blanks for the comments that Postman leaves out as it sends it, all
+    else in its place."""
     return _TEXT_OR_COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
 
 
@@ -231,7 +282,11 @@ def _missing(made: Exchange, sent: str) -> str:
     for text in [made.path, *(_texts(made.body) if made.body is not None else [sent])]:
         found += [found[0] for found in _VARIABLE.finditer(text)]
     names = [mask_start(name, _LONGEST) for name in dict.fromkeys(found)][:_MOST_NAMED]
-    return f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} no value in the file" if names else ""
+    return (
+        f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} no value in the file"
+        if names
+        else ""
+    )
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -260,7 +315,9 @@ def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exc
         body = loads(sent.encode("utf-8", "replace")) if sent.strip() else None
     except MalformedJson as fault:
         lacks = f"its body is not JSON: {str(fault).removeprefix('not JSON: ')}"
-    return Exchange(method, f"{path}?{query}" if path and query else path, body, status, _json(answer), lacks)
+    return Exchange(
+        method, f"{path}?{query}" if path and query else path, body, status, _json(answer), lacks
+    )
 
 
 def _json(text: str) -> object:

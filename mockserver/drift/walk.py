@@ -1,4 +1,5 @@
-"""The walk: calls of ``walk.yaml``, played against a server, and all that they made taken back at the end.
+"""The walk: calls of ``walk.yaml``, played against a server, and all that they made taken back at
+the end.
 
 Source: docs/drift.md, What it sends.
 """
@@ -36,8 +37,12 @@ _MOST_SILENCES = 3
 """Calls in a row without an answer after which the walk is broken off."""
 
 _DEEP = 70
-_UNDONE = {op: row for op, *row in read_table("undone", lambda **row: tuple(row.values()), Path(__file__).parent)}
-"""By operation: the id of what it makes, the call that removes that, and the parameter that finds its charges."""
+_UNDONE = {
+    op: row
+    for op, *row in read_table("undone", lambda **row: tuple(row.values()), Path(__file__).parent)
+}
+"""By operation: the id of what it makes, the call that removes that, and the parameter that finds
+its charges."""
 
 _RETURNED = {"REFUND", "AUTHORISE_CANCELLED", "FAILED"}
 
@@ -47,9 +52,9 @@ Step = CallMap | AdvanceMap
 
 @mutable
 class Played:
-    """What came of a walk: what was ``asked`` and answered by call, the calls that could not be made with what they
-    lacked, what could not be taken back, and why the walk was broken off. ``is_partial`` says that answers hold only
-    what a source shows."""
+    """What came of a walk: what was ``asked`` and answered by call, the calls that could not be
+    made with what they lacked, what could not be taken back, and why the walk was broken off.
+    ``is_partial`` says that answers hold only what a source shows."""
 
     asked: dict[str, CallMap] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -60,15 +65,21 @@ class Played:
 
 
 def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()) -> list[Step]:
-    """The steps of the walk: some calls and those of some operations, with the calls that they need, or all."""
+    """The steps of the walk: some calls and those of some operations, with the calls that they
+    need, or all."""
     stages: Any = yaml.safe_load((Path(__file__).parent / "walk.yaml").read_text("utf-8"))
     rows = [row for stage in stages.values() for row in stage]
-    made = [AdvanceMap(parse_duration(row["advance"])) if "advance" in row else CallMap(**row) for row in rows]
+    made = [
+        AdvanceMap(parse_duration(row["advance"])) if "advance" in row else CallMap(**row)
+        for row in rows
+    ]
     if operations is None and not calls:
         return made
     kept, asked = {FIRST, OFFERED, *calls}, operations or ()
     for step in reversed(made):
-        if isinstance(step, CallMap) and (step.id in kept or operation_of(step.method, step.path) in asked):
+        if isinstance(step, CallMap) and (
+            step.id in kept or operation_of(step.method, step.path) in asked
+        ):
             needed = placeholders([step.call, step.headers, step.body])
             kept |= {str(step.id), *(name for name, _ in needed)}
     return [step for step in made if isinstance(step, AdvanceMap) or step.id in kept]
@@ -83,11 +94,20 @@ def printed(walk: Sequence[Step]) -> Iterator[str]:
     """The walk in words, a line each."""
     calls = calls_of(walk)
     for step in walk:
-        yield f"wait {step.advance // SECOND} s" if isinstance(step, AdvanceMap) else f"{step.id}: {step.call}"
-    charged = [step.body for step in calls if operation_of(step.method, step.path) == "charge.create"]
-    amounts = [Decimal(str(body["amount"])) for body in charged if type(body.get("amount")) in (int, float)]
+        yield (
+            f"wait {step.advance // SECOND} s"
+            if isinstance(step, AdvanceMap)
+            else f"{step.id}: {step.call}"
+        )
+    charged = [
+        step.body for step in calls if operation_of(step.method, step.path) == "charge.create"
+    ]
+    amounts = [
+        Decimal(str(body["amount"])) for body in charged if type(body.get("amount")) in (int, float)
+    ]
     yield (
-        f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; then what was made is "
+        f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; "
+        f"then what was made is "
         "voided, refunded or deleted"
     )
 
@@ -123,7 +143,8 @@ async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = 
 async def _play(
     walk: Sequence[Step], server: Peer, name: str, played: Played, made: dict[tuple[str, str], None]
 ) -> None:
-    """``made`` gets what is to be taken back: of a charge its reference, as it may be there when its answer is lost."""
+    """``made`` gets what is to be taken back: of a charge its reference, as it may be there when
+    its answer is lost."""
     known: dict[str, object] = {}
     run: dict[str, object] = {
         "id": name,
@@ -139,7 +160,11 @@ async def _play(
             await server.rest(step.advance)
             continue
         now, name = server.now(), str(step.id)
-        run |= {"past": iso(now - 40 * DAY), "yesterday": iso(now - DAY + 3 * SECOND), "soon": iso(now + 2 * SECOND)}
+        run |= {
+            "past": iso(now - 40 * DAY),
+            "yesterday": iso(now - DAY + 3 * SECOND),
+            "soon": iso(now + 2 * SECOND),
+        }
         try:
             call = ready(step, {**known, "run": run})
         except LookupError as missing:
@@ -155,8 +180,15 @@ async def _play(
             raise NotCompared(str(answer.body), Exit.NOT_READY)
         played.asked[name], played.answers[name], known[name] = call, answer, answer.known
         if name == OFFERED:
-            run["provider"] = next(iter(re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))), DUMMY)
-        if answer.is_success and op and op in _UNDONE and (made_id := _text_in(answer.known, _UNDONE[op][0])):
+            run["provider"] = next(
+                iter(re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))), DUMMY
+            )
+        if (
+            answer.is_success
+            and op
+            and op in _UNDONE
+            and (made_id := _text_in(answer.known, _UNDONE[op][0]))
+        ):
             made[op, made_id] = None
         silences = 0 if answer.status else silences + 1
         if silences == _MOST_SILENCES:
@@ -171,25 +203,34 @@ def _text_in(value: object, name: str) -> str:
 
 
 async def _undo(server: Peer, op: str, made_id: str, name: str, left: list[str]) -> None:
-    """Take back what an operation made, by its id, and note what stays. A charge that is found is this run's when its
-    reference or its subscription says so: a server may know a parameter of a search by another name."""
+    """Take back what an operation made, by its id, and note what stays. A charge that is found is
+    this run's when its reference or its subscription says so: a server may know a parameter of a
+    search by another name."""
     _, remove, parameter = _UNDONE[op]
     if remove:
         answer = await server.ask(CallMap(call=remove.format(made_id)))
         if not (answer.is_success or 400 <= answer.status < 500):
             left.append(f"{remove.format('...')}: {answer.status or answer.body}")
     if parameter:
-        found = (await server.ask(CallMap(call=f"GET /charge?{parameter}={made_id}&Limit=50"))).known
+        found = (
+            await server.ask(CallMap(call=f"GET /charge?{parameter}={made_id}&Limit=50"))
+        ).known
         charges = found.get("charges") if isinstance(found, Mapping) else None
         for charge in charges if isinstance(charges, list) else ():
             charge_id, reference = _text_in(charge, "chargeId"), _text_in(charge, "reference")
-            if charge_id and (reference.startswith(name) or _text_in(charge, "subscriptionId") == made_id):
+            if charge_id and (
+                reference.startswith(name) or _text_in(charge, "subscriptionId") == made_id
+            ):
                 await _give_back(server, charge_id, _text_in(charge, "status"), left)
 
 
 async def _give_back(server: Peer, charge_id: str, status: str, left: list[str]) -> None:
     """Refund a charge, or void it when it is only authorised."""
-    calls = () if status in _RETURNED else (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void")
+    calls = (
+        ()
+        if status in _RETURNED
+        else (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void")
+    )
     for call in calls:
         if (await server.ask(CallMap(call=call))).is_success:
             return

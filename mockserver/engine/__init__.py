@@ -1,1 +1,2 @@
-"""The sandbox and its use cases: one synchronous function per operation, one instant of the clock per call."""
+"""The sandbox and its use cases: one synchronous function per operation, one instant of the clock
+per call."""

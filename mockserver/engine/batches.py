@@ -1,8 +1,8 @@
-"""Batch use cases: submit, prepare, start, find, and take the rows: each is a charge like any other, when its time
-comes.
+"""Batch use cases: submit, prepare, start, find, and take the rows: each is a charge like any
+other, when its time comes.
 
-Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assumptions ``batch.flow``,
-``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
+Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assumptions
+``batch.flow``, ``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +49,8 @@ _COLUMNS = {name: attrgetter(snake(name)) for name in ROW_FIELDS}
 """Columns of a row by the names that rules call them."""
 
 ROWS_OF_STEP = 600
-"""Rows taken in one step, at most: other sandboxes and their callers wait no longer than that takes, some 20 ms."""
+"""Rows taken in one step, at most: other sandboxes and their callers wait no longer than that
+takes, some 20 ms."""
 
 ROWS_OF_WEBHOOK = 3
 """How many of them a webhook counts as."""
@@ -60,8 +61,9 @@ get = finder(Batch, Code.INVALID_BATCH)
 
 @record
 class Reading:
-    """A batch as read: its rows, what is wrong with its text by line, what the scenario says of it, with the salt of
-    its draws, of which rows (from 1) the outcome is settled by that, and what the rows mean."""
+    """A batch as read: its rows, what is wrong with its text by line, what the scenario says of it,
+    with the salt of its draws, of which rows (from 1) the outcome is settled by that, and what the
+    rows mean."""
 
     rows: list[BatchRow]
     wrong: dict[str, str]
@@ -72,10 +74,14 @@ class Reading:
 
 
 def reading(step: Step, text: str) -> Cooperative[Reading]:
-    """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. What it means
-    is asked for those who watch alone."""
+    """Read the text of a batch that is being submitted, some lines between two pauses. Nothing
+    changes. What it means is asked for those who watch alone."""
     # What the scenario says of the batch, and the salt of its draws.
-    scripts = ((one.outcome.batch, one.salt) for one in step.result.decisions if one.outcome.batch is not None)
+    scripts = (
+        (one.outcome.batch, one.salt)
+        for one in step.result.decisions
+        if one.outcome.batch is not None
+    )
     script, salt = next(scripts, (BatchScript(), ""))
     lines, rows, wrong, meaning = read_lines(text), list[BatchRow](), dict[str, str](), 0
     while some := list(islice(lines, LINES)):
@@ -91,14 +97,16 @@ def reading(step: Step, text: str) -> Cooperative[Reading]:
 
 
 def _meaning_of(row: BatchRow) -> int:
-    """What a row asks for: the sum is equal, in one process, for the same rows in whatever order and words. The hash of
-    a tuple is hashed once more as a text: the sum of two may stay when their members change places."""
+    """What a row asks for: the sum is equal, in one process, for the same rows in whatever order
+    and words. The hash of a tuple is hashed once more as a text: the sum of two may stay when their
+    members change places."""
     members = row.payment_method_id, row.amount, row.currency.upper(), row.reference
     return hash(str(hash(members)))
 
 
 def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
-    """Take a batch in; ``read`` is what was read of it ahead. Raises ``Invalid`` 102 naming every faulty line (at most
+    """Take a batch in; ``read`` is what was read of it ahead. Raises ``Invalid`` 102 naming every
+    faulty line (at most
     20), or a wrong count."""
     sandbox = step.sandbox
     read = read or run_to_end(reading(step, command.text))
@@ -132,7 +140,9 @@ def _wrong_count(wanted: int, got: int, most: int) -> Mapping[str, str]:
 
 
 def _follow_script(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
-    said = {number: outcome for number, outcome in outcomes.items() if not isinstance(outcome, Stall)}
+    said = {
+        number: outcome for number, outcome in outcomes.items() if not isinstance(outcome, Stall)
+    }
     sandbox.scripts[batch.batch_id] = said
     for number in outcomes.keys() - said.keys():
         batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
@@ -149,7 +159,9 @@ def start(step: Step, batch: Batch) -> None:
     with step.sandbox.batches.changing(batch):
         move(step, batch, BatchEvent.STARTED)
     first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
-    step.sandbox.schedule.plan(max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch.batch_id)
+    step.sandbox.schedule.plan(
+        max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch.batch_id
+    )
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
@@ -159,7 +171,8 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
 
 
 def run(step: Step, batch: Batch) -> None:
-    """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
+    """Take the rows that are due, up to the next thing that is due before them, and end the batch
+    after the last."""
     with step.sandbox.batches.changing(batch):
         if _is_through(step.sandbox, batch):
             _end(step, batch)
@@ -174,15 +187,19 @@ def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
             batch.stalled = (batch.stalled or 0) + 1
             continue
         at = batch.added + after
-        # What is due at the instant of the next row comes first, however far this run may go: else the order of rows
-        # of batches side by side followed from that.
+        # What is due at the instant of the next row comes first, however far this run may go: else
+        # the order of rows of batches side by side followed from that.
         waits = entries and (entries[0].at < at or entries[0].at == at > sandbox.now)
         if left <= 0 or at > sandbox.horizon or waits:
             sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch.batch_id)
             return False
         sandbox.now = max(sandbox.now, at)
-        request = {name: read(batch.rows[row - 1]) for name, read in _COLUMNS.items()} | {"metadata": batch.metadata}
-        row_step = Step(sandbox, Asked("batch.row", request=request, row=row, scripted=scripts.get(row)))
+        request = {name: read(batch.rows[row - 1]) for name, read in _COLUMNS.items()} | {
+            "metadata": batch.metadata
+        }
+        row_step = Step(
+            sandbox, Asked("batch.row", request=request, row=row, scripted=scripts.get(row))
+        )
         _take(row_step, batch, row - 1)
         step_effects.plan(row_step)
         result = row_step.result
@@ -217,7 +234,8 @@ def _take(step: Step, batch: Batch, place: int) -> None:
 
 
 def _end(step: Step, batch: Batch) -> None:
-    """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
+    """After the last row that is tried: the batch has finished, breaks down, or stands still for
+    good."""
     if batch.pace.breaks or batch.done == len(batch.rows):
         move(step, batch, BatchEvent.BROKE_DOWN if batch.pace.breaks else BatchEvent.FINISHED)
         step.sandbox.scripts.pop(batch.batch_id, None)
@@ -227,7 +245,9 @@ def _failure_of(charge: Charge) -> RowFailure | None:
     if charge.status is not ChargeState.FAILED:
         return None
     said = charge.failed_attempts[-1]
-    return RowFailure(said.error_message, said.gateway_code, said.gateway_message, said.is_retryable)
+    return RowFailure(
+        said.error_message, said.gateway_code, said.gateway_message, said.is_retryable
+    )
 
 
 def _refusal(refused: Refused) -> RowFailure:
@@ -258,7 +278,9 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     return fault if fault != ResultsFault() else None
 
 
-def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Cooperative[_Outcomes]:
+def _scripted(
+    rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str
+) -> Cooperative[_Outcomes]:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     found: _Outcomes = {}
     for place, rule in reversed(list(enumerate(rules))):
@@ -277,7 +299,11 @@ def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Iterable[int
         # The share is met exactly: of all rows in an order drawn by the seed, so many of the first.
         return drawn(salt, range(1, count + 1))[: int(rule.share * count + Decimal("0.5"))]
     tests = [(test, _COLUMNS[test.path]) for test in rule.where or ()]
-    return [number for number, row in enumerate(rows, 1) if all(test.holds(read(row)) for test, read in tests)]
+    return [
+        number
+        for number, row in enumerate(rows, 1)
+        if all(test.holds(read(row)) for test, read in tests)
+    ]
 
 
 def _number(salt: str, purpose: object) -> int:

@@ -1,4 +1,5 @@
-"""The cards a sandbox has seen: facts shared by every object with the same card, found by leading digits.
+"""The cards a sandbox has seen: facts shared by every object with the same card, found by leading
+digits.
 
 No number is kept but published test numbers: facts are looked up by a salted digest (assumption
 ``charge.search_card_number``).
@@ -24,16 +25,18 @@ Accepted: TypeAlias = tuple[Micros, tuple[cards.Card, Instrument]]
 
 
 class CardRegistry:
-    """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of the cards that paid
-    lately; ``accepted`` are published cards by what was given of them, ``alike`` is what was read of a store lately
-    that many rows hold. ``salt`` is what the digests of card numbers begin with: a secret of at most 64 characters of
-    ASCII."""
+    """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of
+    the cards that paid lately; ``accepted`` are published cards by what was given of them,
+    ``alike`` is what was read of a store lately that many rows hold. ``salt`` is what the digests
+    of card numbers begin with: a secret of at most 64 characters of ASCII."""
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
         self.facts: dict[str, cards.CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
-        self._instruments: Recent[cards.Card, tuple[cards.Card, Instrument]] = Recent(MOST_INSTRUMENTS)
+        self._instruments: Recent[cards.Card, tuple[cards.Card, Instrument]] = Recent(
+            MOST_INSTRUMENTS
+        )
         self.accepted: Recent[Given, Accepted] = Recent(MOST_INSTRUMENTS)
         self.alike: dict[Hashable, object] = {}
 
@@ -53,10 +56,12 @@ class CardRegistry:
         return known
 
     def entered(self, card: cards.Card) -> tuple[cards.Card, Instrument]:
-        """A card, and it as something that can be charged and shown. Payments with the same card share one: 220 bytes
-        of a charge."""
+        """A card, and it as something that can be charged and shown. Payments with the same card
+        share one: 220 bytes of a charge."""
         if card not in self._instruments:
-            self._instruments.put(card, (card, Instrument(PaymentType.CARD, card, display_type=card.number.brand)))
+            self._instruments.put(
+                card, (card, Instrument(PaymentType.CARD, card, display_type=card.number.brand))
+            )
         return self._instruments[card]
 
     def accept(self, given: Given, accepted: Accepted) -> None:
@@ -65,7 +70,8 @@ class CardRegistry:
             self.accepted.put(given, accepted)
 
     def fingerprints(self, digits: str) -> list[str]:
-        """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""
+        """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them,
+        or all)."""
         if len(digits) in cards.PREFIX_LENGTHS:
             return self._by_prefix.get(cards.prefix_digest(self.salt, digits), [])
         return [cards.fingerprint_of(self.salt, digits)]

@@ -1,6 +1,7 @@
 """Charge use cases: take, capture, void, refund, settle, expire, find.
 
-Sources: docs/spec/service.md, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
+Sources: docs/spec/service.md, Charges, and States and transitions; assumptions ``charge.*``,
+``failover``.
 """
 
 from dataclasses import fields, replace
@@ -18,7 +19,13 @@ from mockserver.domain.errors import Faults, Refused, WrongState
 from mockserver.domain.money import CURRENCIES, Money, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import made_of, record, updated
-from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
+from mockserver.domain.sources import (
+    CheckoutTransfer,
+    Initiator,
+    MethodSource,
+    PaymentType,
+    TokenSource,
+)
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
 from mockserver.engine import intake, providers, sources, subscriptions, tokens, transfers, vault
@@ -27,7 +34,14 @@ from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
 from mockserver.engine.step import Step, finder
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.provider_outcome import REFUSALS, Approve, Challenge, Decline, Pending, Settlement
+from mockserver.scenario.provider_outcome import (
+    REFUSALS,
+    Approve,
+    Challenge,
+    Decline,
+    Pending,
+    Settlement,
+)
 
 get = finder(Charge, Code.INVALID_CHARGE_ID)
 """A charge. Raises ``NotFound`` (84)."""
@@ -35,9 +49,9 @@ get = finder(Charge, Code.INVALID_CHARGE_ID)
 
 @record
 class Origin:
-    """What asks for a charge: its ``source`` in rules, and the second name of a step that no client asks for. Where no
-    payer is there, the ``assumption`` says whether a charge that asks for 3-D Secure ``fails``, or is charged
-    without."""
+    """What asks for a charge: its ``source`` in rules, and the second name of a step that no client
+    asks for. Where no payer is there, the ``assumption`` says whether a charge that asks for 3-D
+    Secure ``fails``, or is charged without."""
 
     source: str
     op: str | None = None
@@ -50,20 +64,21 @@ _RENEWAL = Origin("subscription", "subscription.renew", "subscription.three_ds",
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
 _PAID = _TAKEN | {ChargeState.AUTHORISED}
 _UNPAID = frozenset({None, ChargeState.PENDING_CHECKOUT, ChargeState.AUTHORISED})
-"""Between which states a payment occurs (service document, What the service does, 8): a sale, an authorisation, a
-passed challenge, a capture."""
+"""Between which states a payment occurs (service document, What the service does, 8): a sale, an
+authorisation, a passed challenge, a capture."""
 
 _RETURNED = RowFailure("The payment was returned after the transaction had been processed")
 
 _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
-"""Types whose provider answers later when no scenario says otherwise (assumption ``charge.pending_types``)."""
+"""Types whose provider answers later when no scenario says otherwise (assumption
+``charge.pending_types``)."""
 
 
 def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Charge:
     """Take a payment or authorise one, trying the next provider after each retryable failure.
 
-    A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all faults of the
-    command.
+    A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all
+    faults of the command.
     """
     faults = Faults()
     money = intake.check_amount(step, command.amount, command.currency, faults)
@@ -74,7 +89,11 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
         intake.check_transfer(transfer, command.amount, money.currency if money else None, faults)
-    if plan is not None and not command.capture and Capability.AUTHORISE not in plan.provider.capabilities:
+    if (
+        plan is not None
+        and not command.capture
+        and Capability.AUTHORISE not in plan.provider.capabilities
+    ):
         faults.absorb(providers.lacks(plan.provider, Capability.AUTHORISE))
     if faults or plan is None or money is None:
         plan, money = faults.sure(plan), faults.sure(money)
@@ -83,8 +102,8 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
 
 
 def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
-    """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
-    ``ProviderRefused``."""
+    """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2,
+    77, 78, ``ProviderRefused``."""
     charge = get(step, charge_id)
     after = captured(step, charge, amount)
     if after.amount != charge.amount:
@@ -109,8 +128,8 @@ def capturing(charge: Charge) -> ChargeEvent:
 
 
 def void(step: Step, charge_id: str) -> Charge:
-    """Cancel an authorised charge, or what is still held of one. Raises ``NotFound`` 84, ``WrongState`` 54,
-    ``ProviderRefused``."""
+    """Cancel an authorised charge, or what is still held of one. Raises ``NotFound`` 84,
+    ``WrongState`` 54, ``ProviderRefused``."""
     charge = get(step, charge_id)
     charge.after_void(ChargeEvent.VOIDED, step.sandbox.now)
     _consult(step, "charge.void", charge)
@@ -118,13 +137,15 @@ def void(step: Step, charge_id: str) -> Charge:
 
 
 def let_go(step: Step, charge: Charge, event: ChargeEvent) -> Charge:
-    """Cancel an authorised charge, or release what is still held of one. Raises ``WrongState`` 54."""
+    """Cancel an authorised charge, or release what is still held of one. Raises ``WrongState``
+    54."""
     after = charge.after_void(event, step.sandbox.now)
     return move(step, charge, after, event if charge.kept is None else ChargeEvent.REST_RELEASED)
 
 
 def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
-    """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
+    """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76,
+    ``ProviderRefused``."""
     sandbox = step.sandbox
     charge = get(step, charge_id)
     wanted = charge.refund_of(amount, comment, sandbox.now)
@@ -134,15 +155,17 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     if pending is None:
         return give_back(step, charge, charge.after_refund(wanted))
     wanted = replace(wanted, settles=sandbox.now + _wait_of(step, pending))
-    _plan_settlement(step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark)
+    _plan_settlement(
+        step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark
+    )
     if step.assume("charge.pending_refund") == "at_once":
         return give_back(step, charge, charge.after_refund(wanted))
     return step.change(charge, charge.after_reserving(wanted))
 
 
 def settle(step: Step, charge: Charge, event: ChargeEvent) -> None:
-    """The provider of a charge has its answer: ``SETTLED`` or ``RETURNED``. A hold is not paid by a good one, but
-    authorised, and lapses like any other, counted from now."""
+    """The provider of a charge has its answer: ``SETTLED`` or ``RETURNED``. A hold is not paid by a
+    good one, but authorised, and lapses like any other, counted from now."""
     if event is ChargeEvent.SETTLED and charge.waits_for_hold():
         event = ChargeEvent.AUTHORISED
     after = move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
@@ -154,7 +177,9 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
     try:
         after = charge.after_answer(mark, settled=settled)
     except WrongState as refused:
-        step.result.warnings += (f"a pending refund of charge {charge.charge_id} did not happen: {refused.message}",)
+        step.result.warnings += (
+            f"a pending refund of charge {charge.charge_id} did not happen: {refused.message}",
+        )
         return
     if after is None:
         return
@@ -163,7 +188,12 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
     elif settled:
         give_back(step, charge, after)
     else:
-        move(step, charge, after, ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED)
+        move(
+            step,
+            charge,
+            after,
+            ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED,
+        )
 
 
 def expire(step: Step, charge: Charge) -> None:
@@ -173,8 +203,8 @@ def expire(step: Step, charge: Charge) -> None:
 
 
 def renew(step: Step, row: Subscription, awaited: str) -> None:
-    """One due payment, if it is the one that is awaited. A payment that cannot even be tried (its method or provider is
-    gone) suspends."""
+    """One due payment, if it is the one that is awaited. A payment that cannot even be tried (its
+    method or provider is gone) suspends."""
     if awaited != str(row.awaited):
         return
     step.result.about["subscription"] = row
@@ -228,17 +258,26 @@ def _try_routes(step: Step, command: NewCharge, plan: ChargePlan, origin: Origin
 
 
 def _answer(step: Step, route: ProviderRoute, origin: Origin, number: int) -> Outcome:
-    """What the provider of a route says, which is tried as the ``number``-th: by the script of a batch, or by rules."""
+    """What the provider of a route says, which is tried as the ``number``-th: by the script of a
+    batch, or by rules."""
     if step.asked.scripted is not None:
         outcome = Outcome(provider=step.asked.scripted)
     else:
         provider, instrument = route.provider, route.instrument
         outcome = providers.ask(
-            step, "charge.create", provider, instrument, origin.source, also=origin.op, number=number
+            step,
+            "charge.create",
+            provider,
+            instrument,
+            origin.source,
+            also=origin.op,
+            number=number,
         )
     if isinstance(outcome.provider, Challenge) and origin.assumption is not None:
         fails = step.assume(origin.assumption) == origin.fails
-        outcome = replace(outcome, provider=failed_challenge(Code.REQUIRE_THREE_D_SECURE) if fails else Approve())
+        outcome = replace(
+            outcome, provider=failed_challenge(Code.REQUIRE_THREE_D_SECURE) if fails else Approve()
+        )
     return outcome
 
 
@@ -252,7 +291,9 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
     return made_of(FailedAttempt, decline, provider_id=provider_id, attempted=sandbox.now)
 
 
-def _store(step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
+def _store(
+    step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money
+) -> Charge:
     route, outcome, failed = verdict
     said = outcome.provider
     event = _event_of(step, command, plan, route, outcome)
@@ -290,19 +331,25 @@ def _store(step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, 
 
 
 _WORKED_OUT = {"amount", "currency", "payer", "email"}
-_AS_ASKED = sorted({one.name for one in fields(NewCharge)} & {one.name for one in fields(Charge)} - _WORKED_OUT)
+_AS_ASKED = sorted(
+    {one.name for one in fields(NewCharge)} & {one.name for one in fields(Charge)} - _WORKED_OUT
+)
 _as_asked = attrgetter(*_AS_ASKED)
 """What a charge has as its command says it: the fields of the same names."""
 
 
-def _event_of(step: Step, command: NewCharge, plan: ChargePlan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:
+def _event_of(
+    step: Step, command: NewCharge, plan: ChargePlan, route: ProviderRoute, outcome: Outcome
+) -> ChargeEvent:
     said = outcome.provider
     if said is not None:
         event = None if said.event is ChargeEvent.CHALLENGED and plan.verified else said.event
     else:
         slow = command.capture and route.instrument.type in _SLOW
         event = (
-            ChargeEvent.PENDING if slow and step.assume("charge.pending_types") == "bank_account_and_payto" else None
+            ChargeEvent.PENDING
+            if slow and step.assume("charge.pending_types") == "bank_account_and_payto"
+            else None
         )
     return event or (ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED)
 
@@ -325,15 +372,22 @@ def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) 
 def _plan_end(step: Step, charge: Charge, event: ChargeEvent) -> None:
     if event in _ENDS:
         assumption, end = _ENDS[event]
-        step.sandbox.schedule.plan(step.sandbox.now + step.assume(assumption), end, charge.charge_id)
+        step.sandbox.schedule.plan(
+            step.sandbox.now + step.assume(assumption), end, charge.charge_id
+        )
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:
-    return pending.after if pending.after is not None else step.assume("charge.pending_settles_after")
+    return (
+        pending.after if pending.after is not None else step.assume("charge.pending_settles_after")
+    )
 
 
-def _plan_settlement(step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
-    """Plan the answer of a provider that gives it later: one of two ``ends``, a good and a bad one."""
+def _plan_settlement(
+    step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = ""
+) -> None:
+    """Plan the answer of a provider that gives it later: one of two ``ends``, a good and a bad
+    one."""
     what = ends[0] if pending.settle is Settlement.SUCCESS else ends[1]
     step.sandbox.schedule.plan(step.sandbox.now + _wait_of(step, pending), what, charge_id, detail)
 
@@ -357,7 +411,9 @@ def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:
 def give_back(step: Step, before: Charge, after: Charge) -> Charge:
     """A charge after a refund of a part or of all that was left."""
     full = after.status is ChargeState.REFUND
-    return move(step, before, after, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED)
+    return move(
+        step, before, after, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED
+    )
 
 
 def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charge:
@@ -367,15 +423,22 @@ def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charg
     return after
 
 
-def _follow(step: Step, charge: Charge, before: ChargeState | None, *, is_copy: bool = False) -> None:
-    """What a charge that has gone from ``before`` (None: it is new) to where it is means for other objects."""
+def _follow(
+    step: Step, charge: Charge, before: ChargeState | None, *, is_copy: bool = False
+) -> None:
+    """What a charge that has gone from ``before`` (None: it is new) to where it is means for other
+    objects."""
     if step.sandbox.vault.rows and before in _UNPAID and charge.status in _PAID:
         vault.spend_ccv(step, charge.instrument)
     if charge.payment_link_id is not None:
         link = step.sandbox.payment_links.get(charge.payment_link_id)
         if link is not None:
             step.change(link, link.after_charge(before, charge.status))
-    if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
+    if (
+        charge.transfer is not None
+        and charge.status is ChargeState.SUCCESS
+        and before is not ChargeState.SUCCESS
+    ):
         _pass_on(step, charge, charge.transfer)
     if charge.subscription_id is not None:
         subscriptions.follow(step, charge, before, is_copy=is_copy)
@@ -389,7 +452,9 @@ def _pass_on(step: Step, charge: Charge, wanted: CheckoutTransfer) -> None:
     if provider is None or not wanted.account or wanted.amount is None:
         return
     part = NewTransfer(wanted.account, min(wanted.amount, charge.amount), charge.currency)
-    transfers.create(step, NewTransferGroup(provider.provider_id, (part,), charge_id=charge.charge_id))
+    transfers.create(
+        step, NewTransferGroup(provider.provider_id, (part,), charge_id=charge.charge_id)
+    )
 
 
 def _fail_row(step: Step, charge: Charge, batch_id: str) -> None:

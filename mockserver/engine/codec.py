@@ -1,9 +1,10 @@
-"""Stored objects as plain JSON data and back, for any dataclass: the form of a type is worked out once from its
-annotations.
+"""Stored objects as plain JSON data and back, for any dataclass: the form of a type is worked out
+once from its annotations.
 
-A state document (``form``) is read by anybody and from anybody. A field that is left out of the ``repr`` is a secret:
-it goes out only when secrets are asked for, and without them every text goes out with card numbers masked. Back comes
-only what the types and their constraints (``domain.constraints``) allow; every fault names its place.
+A state document (``form``) is read by anybody and from anybody. A field that is left out of the
+``repr`` is a secret: it goes out only when secrets are asked for, and without them every text goes
+out with card numbers masked. Back comes only what the types and their constraints
+(``domain.constraints``) allow; every fault names its place.
 
 Amounts are texts, instants whole microseconds, those with tenths of one texts.
 """
@@ -42,8 +43,8 @@ ReadSteps = Callable[[Any, CardRegistry], Cooperative[Any]]
 
 
 class ImportFault(ValueError):
-    """Data that no such object can be made of: every fault of it, by the dotted path to where it stands. Paths grow on
-    the way out."""
+    """Data that no such object can be made of: every fault of it, by the dotted path to where it
+    stands. Paths grow on the way out."""
 
     def __init__(self, *faults: tuple[str, str]) -> None:
         self.faults = faults
@@ -63,12 +64,13 @@ def _refuse(words: str) -> Any:
 
 
 class Form(NamedTuple):
-    """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``.
+    """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises
+    ``ImportFault``.
 
-    What may be long has ``write_steps`` and ``read_steps``, which pause after each part; what is read by
-    them is used up. That is a ``list``, a ``dict`` or a record with one of them. Any other mapping, such
-    as metadata, and what holds one, has ``write_steps`` alone: it is read quickly, but each of its texts
-    is masked as it is written.
+    What may be long has ``write_steps`` and ``read_steps``, which pause after each part; what is
+    read by them is used up. That is a ``list``, a ``dict`` or a record with one of them. Any other
+    mapping, such as metadata, and what holds one, has ``write_steps`` alone: it is read quickly,
+    but each of its texts is masked as it is written.
     """
 
     write: Write
@@ -83,7 +85,8 @@ class Form(NamedTuple):
         return (yield from self.write_steps(value, secrets))
 
     def read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
-        """The value of plain data, which is used up by that, with pauses alike. Raises ``ImportFault``."""
+        """The value of plain data, which is used up by that, with pauses alike. Raises
+        ``ImportFault``."""
         if self.read_steps is None:
             return self.read(raw, cards)
         return (yield from self.read_steps(raw, cards))
@@ -113,7 +116,11 @@ def form(annotation: Any) -> Form:
         if hasattr(annotation, "_fields"):
             hints = get_type_hints(annotation, include_extras=True)
             parts = [form(hints[name]) for name in annotation._fields]
-            return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
+            return _fixed(
+                parts,
+                lambda items: annotation(*items),
+                len(getattr(annotation, "_field_defaults", ())),
+            )
         if is_dataclass(annotation):
             return _Fields(annotation).form()
     raise TypeError(f"{annotation} has no form in a state document")
@@ -142,14 +149,19 @@ def _union(members: Sequence[Any]) -> Form:
 
 
 def _mapping(key: Any, item: Form, *, is_long: bool) -> Form:
-    """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
+    """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key
+    as well."""
     of_key = Form(form(int).write, _read_number) if key is int else form(key)
 
     def write(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
         out = {}
         for key, held in value.items():
             is_masked = isinstance(held, str) and not secrets
-            written = mask_field(str(key), held) if is_masked else (yield from item.write_in_steps(held, secrets))
+            written = (
+                mask_field(str(key), held)
+                if is_masked
+                else (yield from item.write_in_steps(held, secrets))
+            )
             out[str(of_key.write(key, secrets))] = written
             yield
         return out
@@ -157,7 +169,11 @@ def _mapping(key: Any, item: Form, *, is_long: bool) -> Form:
     def read(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
         if not isinstance(raw, dict):
             raise _wanted("an object")
-        keys = raw if key is str else (yield from _every(((name, of_key, name) for name in raw), cards))
+        keys = (
+            raw
+            if key is str
+            else (yield from _every(((name, of_key, name) for name in raw), cards))
+        )
         values = yield from _every(((name, item, held) for name, held in raw.items()), cards)
         return dict(zip(keys, values, strict=True))
 
@@ -175,12 +191,18 @@ class _Fields:
     def __init__(self, cls: type) -> None:
         parts, hints = stored(cls), get_type_hints(cls, include_extras=True)
         self._cls = cls
-        self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
+        self._required = [
+            one.name for one in parts if one.default is MISSING and one.default_factory is MISSING
+        ]
         self._forms = {one.name: form(hints[one.name]) for one in parts}
-        self._write_steps = {name: part.write_steps for name, part in self._forms.items() if part.write_steps}
+        self._write_steps = {
+            name: part.write_steps for name, part in self._forms.items() if part.write_steps
+        }
         self._is_read_in_steps = any(part.read_steps for part in self._forms.values())
         # A field whose default is None is left out where it has it.
-        self._writes = [(one.name, one.default is None, not one.repr, self._writer(one.name)) for one in parts]
+        self._writes = [
+            (one.name, one.default is None, not one.repr, self._writer(one.name)) for one in parts
+        ]
 
     def _writer(self, name: str) -> Write | None:
         """What writes a field that is not long: the text of a phone number is masked as such."""
@@ -235,7 +257,9 @@ class _Fields:
         if not isinstance(raw, dict):
             raise _wanted("an object")
         faults = self._faults_of_names(raw)
-        known = ((name, self._forms[name], item) for name, item in raw.items() if name in self._forms)
+        known = (
+            (name, self._forms[name], item) for name, item in raw.items() if name in self._forms
+        )
         try:
             values = yield from _every(known, cards)
         except ImportFault as fault:
@@ -248,8 +272,12 @@ class _Fields:
         if self._required and not raw:
             raise _wanted(", ".join(self._forms))
         named = islice((name for name in raw if name not in self._forms), MOST_FAULTS)
-        unknown = [(mask_start(name, 40), f"unknown field{nearest(name, self._forms)}") for name in named]
-        missing = [(name, "missing, a state document has it") for name in self._required if name not in raw]
+        unknown = [
+            (mask_start(name, 40), f"unknown field{nearest(name, self._forms)}") for name in named
+        ]
+        missing = [
+            (name, "missing, a state document has it") for name in self._required if name not in raw
+        ]
         return unknown + missing
 
 
@@ -258,15 +286,19 @@ def _at_once(steps: Callable[[Any, Any], Cooperative[Any]]) -> Callable[[Any, An
     return lambda value, how: run_to_end(steps(value, how))
 
 
-def _every(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
-    """Every part of a value, each with its name and form, and a pause after each. Raises ``ImportFault`` with the
-    faults of all of them, as far as they can be read."""
+def _every(
+    parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry
+) -> Cooperative[list[Any]]:
+    """Every part of a value, each with its name and form, and a pause after each. Raises
+    ``ImportFault`` with the faults of all of them, as far as they can be read."""
     made: list[Any] = []
     faults: list[tuple[str, str]] = []
     for name, form, item in parts:
         try:
             steps = form.read_steps
-            made.append(form.read(item, cards) if steps is None else (yield from steps(item, cards)))
+            made.append(
+                form.read(item, cards) if steps is None else (yield from steps(item, cards))
+            )
         except ImportFault as fault:
             faults += fault.within(name)
             if len(faults) >= MOST_FAULTS:
@@ -299,8 +331,8 @@ def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
 
 
 def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
-    """The items with their places, each of which is let go: together with what is made of them they would take twice
-    the memory."""
+    """The items with their places, each of which is let go: together with what is made of them they
+    would take twice the memory."""
     for place, one in enumerate(items):
         items[place] = None
         yield place, one
@@ -379,7 +411,9 @@ def write_instant(value: Instant, secrets: bool = True) -> int | str:
 
 def read_instant(raw: Any, cards: CardRegistry) -> Instant:
     """The instant of both. Raises ``ImportFault``."""
-    whole, _, tenths = raw.partition(".") if isinstance(raw, str) and _TENTHS.fullmatch(raw) else (raw, "", "0")
+    whole, _, tenths = (
+        raw.partition(".") if isinstance(raw, str) and _TENTHS.fullmatch(raw) else (raw, "", "0")
+    )
     return Instant(_read_int(int(whole) if tenths != "0" else whole, cards), int(tenths))
 
 
@@ -394,13 +428,23 @@ def _read_decimal(raw: Any, cards: CardRegistry | None = None) -> Decimal:
 
 
 def _read_number(raw: Any, cards: CardRegistry) -> int:
-    """A whole number that is written as a text: a key, or one that many readers of JSON would round."""
-    return int(raw) if isinstance(raw, str) and _DIGITS.fullmatch(raw) else _refuse("a whole number as a text")
+    """A whole number that is written as a text: a key, or one that many readers of JSON would
+    round."""
+    return (
+        int(raw)
+        if isinstance(raw, str) and _DIGITS.fullmatch(raw)
+        else _refuse("a whole number as a text")
+    )
 
 
 def _read_seed(raw: Any, cards: CardRegistry) -> Seed:
     """A seed may have more digits than a JSON reader gives as an ``int``."""
-    if isinstance(raw, bool) or not isinstance(raw, int | Decimal) or not 0 <= raw < 2**63 or raw % 1:
+    if (
+        isinstance(raw, bool)
+        or not isinstance(raw, int | Decimal)
+        or not 0 <= raw < 2**63
+        or raw % 1
+    ):
         raise _wanted("a whole number, 0 to 2^63 - 1")
     return Seed(int(raw))
 
@@ -411,7 +455,8 @@ def _write_text(value: object, secrets: bool) -> str:
 
 
 def write_plain(value: Any, secrets: bool = True) -> Any:
-    """Any value made of texts, numbers, lists and mappings as plain data. Raises ``TypeError`` for another."""
+    """Any value made of texts, numbers, lists and mappings as plain data. Raises ``TypeError`` for
+    another."""
     match value:
         case Enum():
             return value.value
@@ -422,7 +467,9 @@ def write_plain(value: Any, secrets: bool = True) -> Any:
         case Decimal():
             return {KIND: "Decimal", "value": str(value)}
         case Mapping():
-            written = {_write_text(key, secrets): write_plain(item, secrets) for key, item in value.items()}
+            written = {
+                _write_text(key, secrets): write_plain(item, secrets) for key, item in value.items()
+            }
             return {KIND: "Mapping", "value": written} if KIND in written else written
         case list() | tuple():
             return [write_plain(item, secrets) for item in value]
@@ -440,7 +487,8 @@ def read_plain(raw: Any, cards: CardRegistry | None = None) -> Any:
         case list():
             return [read_plain(item, cards) for item in raw]
         case Decimal():
-            # One that could be read here and not as it is written would be lost with the next export.
+            # One that could be read here and not as it is written would be lost with the next
+            # export.
             return _read_decimal(str(raw), cards)
         case _:
             return raw
@@ -453,7 +501,9 @@ _LEAVES: Mapping[Any, Form] = {
     object: Form(write_plain, read_plain),
     Decimal: Form(lambda value, secrets: str(value), _read_decimal),
     Instant: Form(write_instant, read_instant),
-    Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
+    Salt: _constrained(
+        Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]
+    ),
     Seed: Form(lambda value, secrets: value, _read_seed),
 }
 """The forms of the simplest types."""

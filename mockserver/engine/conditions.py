@@ -15,7 +15,14 @@ from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, value_at
-from mockserver.scenario.matching import TEXT, FieldTest, Kind, Patterns, compile_test, known_operators
+from mockserver.scenario.matching import (
+    TEXT,
+    FieldTest,
+    Kind,
+    Patterns,
+    compile_test,
+    known_operators,
+)
 from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
 
 MOST_TESTS = 1_000
@@ -50,8 +57,8 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
 
 @record
 class WaitCondition:
-    """One thing waited for: of ``kind``, so many (``count``) that pass all tests; ``named`` is the id of the only one
-    that is looked at, of arrivals the name of their inbox."""
+    """One thing waited for: of ``kind``, so many (``count``) that pass all tests; ``named`` is the
+    id of the only one that is looked at, of arrivals the name of their inbox."""
 
     kind: str
     tests: Sequence[FieldTest]
@@ -77,13 +84,18 @@ class WaitCondition:
         if fits >= self.count:
             return None
         if not count:
-            return f"this sandbox has no {self.kind}" if self.named is None else f"the inbox '{self.named}' is empty"
+            return (
+                f"this sandbox has no {self.kind}"
+                if self.named is None
+                else f"the inbox '{self.named}' is empty"
+            )
         among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
         words = f"{fits} of {self.count} wanted pass all tests, among {among}"
         return f"{words}; the newest other: {why}" if why is not None else words
 
     def _rows(self, sandbox: Sandbox) -> tuple[Iterable[Any], int]:
-        """What is looked at, the newest first, and how many that are. Long tables are not copied for each look."""
+        """What is looked at, the newest first, and how many that are. Long tables are not copied
+        for each look."""
         found: Sequence[Any]
         if self.kind == "webhook":
             found = [one for one in sandbox.deliveries if self.named in (None, one.delivery_id)]
@@ -114,8 +126,8 @@ class WaitCondition:
 
 
 def read(wanted: object) -> list[WaitCondition]:
-    """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do. Raises ``Invalid`` (90)
-    with every fault."""
+    """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do. Raises
+    ``Invalid`` (90) with every fault."""
     if not isinstance(wanted, dict) or not wanted:
         raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
     found: list[WaitCondition] = []
@@ -154,7 +166,10 @@ def _condition(kind: str, given: object) -> WaitCondition:
     if len(tests) > MOST_TESTS:
         raise ValueError(f"got {len(tests)} tests, wanted at most {MOST_TESTS}")
     if tests and count > (most := MOST_READ // len(tests)):
-        raise ValueError(f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are looked at")
+        raise ValueError(
+            f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are "
+            f"looked at"
+        )
     return WaitCondition(kind, _compiled(kind, tests), count, named)
 
 
@@ -186,5 +201,7 @@ def _kind_of(kind: str, path: str) -> Kind:
         return kind_of(followed(STORED[snake(kind)], path))
     known = _FIELDS[kind]
     if path not in known:
-        raise ValueError(f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {', '.join(known)}")
+        raise ValueError(
+            f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {', '.join(known)}"
+        )
     return TEXT

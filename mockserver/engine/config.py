@@ -1,5 +1,5 @@
-"""What a sandbox is opened with: the server's settings and the scenarios in force, worked out once for many
-sandboxes."""
+"""What a sandbox is opened with: the server's settings and the scenarios in force, worked out once
+for many sandboxes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields
@@ -22,10 +22,11 @@ MakeObserver: TypeAlias = Callable[[Tables], Observer]
 
 @record
 class ServerConfig:
-    """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
-    ``started`` is the machine's time when the server started; ``public_url`` has no trailing slash; ``render`` makes
-    the body of a webhook of its id, type and content, and ``write`` its text, as the assumptions word them; ``counts``
-    are those of the server; ``observers`` make those who watch a sandbox that opens."""
+    """The part of a config that the server's settings fix for every sandbox, as long as no scenario
+    says otherwise. ``started`` is the machine's time when the server started; ``public_url`` has no
+    trailing slash; ``render`` makes the body of a webhook of its id, type and content, and
+    ``write`` its text, as the assumptions word them; ``counts`` are those of the server;
+    ``observers`` make those who watch a sandbox that opens."""
 
     _: KW_ONLY
     seed: int
@@ -43,8 +44,8 @@ class ServerConfig:
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
     def config(self, scenarios: Sequence[Scenario]) -> "SandboxConfig":
-        """The config under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
-        (90)."""
+        """The config under some scenarios: of what several of them say, the last one counts. Raises
+        ``Invalid`` (90)."""
         given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         overrides: dict[str, object] = {}
         for scenario in scenarios:
@@ -53,7 +54,9 @@ class ServerConfig:
             given["seed"] = said.seed if said.seed is not None else given["seed"]
             given["clock"] = scenario.clock or given["clock"]
         if overrides:
-            given["assumed"] = Assumed(self.assumed.profile, {**self.assumed.overrides, **overrides})
+            given["assumed"] = Assumed(
+                self.assumed.profile, {**self.assumed.overrides, **overrides}
+            )
         return SandboxConfig(rules=Ruleset(scenarios), scenarios=tuple(scenarios), **given)
 
 
@@ -71,15 +74,16 @@ class SandboxConfig(ServerConfig):
         return [one.said.findings for one in self.scenarios if one.said.findings is not None]
 
     def start_clock(self, real: Micros) -> Clock:
-        """The clock of a sandbox that opens. One that stands has stood since the server started, so that it shows the
-        same to those who look before anything is asked of its sandbox."""
+        """The clock of a sandbox that opens. One that stands has stood since the server started, so
+        that it shows the same to those who look before anything is asked of its sandbox."""
         plan = self.clock
         begins = self.started if plan.mode is ClockMode.MANUAL else real
         return Clock(plan.mode, begins if plan.start is None else plan.start, real, plan.rate)
 
     def providers(self, now: Micros, known: Callable[[str], Provider | None]) -> list[Provider]:
-        """The providers that the scenarios describe, as they are when these come into force; of an id given twice the
-        later scenario's. One that is ``known`` stays as it is in all that they do not say."""
+        """The providers that the scenarios describe, as they are when these come into force; of an
+        id given twice the later scenario's. One that is ``known`` stays as it is in all that they
+        do not say."""
         given = {one.id: one for scenario in self.scenarios for one in scenario.said.providers}
         return [_provider(one, now, known(one.id)) for one in given.values()]
 
@@ -100,8 +104,8 @@ def _provider(given: ProviderMap, now: Micros, known: Provider | None) -> Provid
 
 @record
 class Beginning:
-    """How one sandbox begins: its config, the assumptions that were set for it alone, and the marks that it goes on
-    being judged by."""
+    """How one sandbox begins: its config, the assumptions that were set for it alone, and the marks
+    that it goes on being judged by."""
 
     config: SandboxConfig
     own: Assumed | None = None

@@ -41,7 +41,9 @@ Fault = tuple[str, str]
 
 def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
     """Every fault; None for everything that was looked at and has none."""
-    view = _View(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter())
+    view = _View(
+        sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter()
+    )
     for charge in sandbox.charges:
         for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
             if charge.status in states:
@@ -58,7 +60,10 @@ def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
         kind, count = id_name.removesuffix("_id"), len(table)
         # Ids of providers are often given by a person.
         if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
-            words = f"got {drawn}, wanted {count} or more: tables.{name} has that many rows, and ids are never reused"
+            words = (
+                f"got {drawn}, wanted {count} or more: tables.{name} has that many rows, and "
+                f"ids are never reused"
+            )
             yield f"counters.{kind}", words
     yield from _of_schedule(view)
     yield from _of_scripts(sandbox)
@@ -66,8 +71,8 @@ def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
 
 @record
 class _View:
-    """A sandbox, and what its charges have left behind elsewhere: how many are paid and under way, by link and by
-    subscription."""
+    """A sandbox, and what its charges have left behind elsewhere: how many are paid and under way,
+    by link and by subscription."""
 
     sandbox: Sandbox
     tables: Mapping[str, Table[Any]]
@@ -75,22 +80,38 @@ class _View:
     under_way: Counter[str | None]
 
 
-def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault | None]:
+def _of_order(
+    sandbox: Sandbox, above: str, id_name: str, table: Table[Any]
+) -> Iterator[Fault | None]:
     """Rows stand in the order of their adding, and no two have one id."""
     # A clock that runs may have been read on a machine whose own is ahead of ours.
-    latest = sandbox.now if sandbox.clock.mode is ClockMode.MANUAL else sandbox.now + DAY * sandbox.clock.rate
+    latest = (
+        sandbox.now
+        if sandbox.clock.mode is ClockMode.MANUAL
+        else sandbox.now + DAY * sandbox.clock.rate
+    )
     seen: set[str] = set()
     before = None
     for place, row in enumerate(table):
         row_id, added = table.id_of(row), row.added
         if not row_id or row_id in seen:
-            yield f"{above}.{place}.{id_name}", f"got '{row_id}', wanted an id that no row before it has"
+            yield (
+                f"{above}.{place}.{id_name}",
+                f"got '{row_id}', wanted an id that no row before it has",
+            )
         seen.add(row_id)
         where = f"{above}.{place}.added"
         if before is not None and added < before:
-            yield where, f"got {added}, wanted {before} or later: rows are in the order in which they were added"
+            yield (
+                where,
+                f"got {added}, wanted {before} or later: rows are in the order in which they were "
+                f"added",
+            )
         elif added > latest:
-            yield where, f"got {added}, wanted at most {latest}: the clock stands at {iso(sandbox.now)}"
+            yield (
+                where,
+                f"got {added}, wanted at most {latest}: the clock stands at {iso(sandbox.now)}",
+            )
         before = added
         yield None
 
@@ -104,10 +125,16 @@ def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault | None]:
                 case IdIn(table) if view.tables[table].get(value) is None:
                     yield where, f"got '{value[:64]}', wanted the id of a row of tables.{table}"
                 case CodeOfCurrency() if value not in CURRENCIES:
-                    yield where, _refusal(currency, value) or f"got '{value[:20]}', wanted the code in capital letters"
+                    yield (
+                        where,
+                        _refusal(currency, value)
+                        or f"got '{value[:20]}', wanted the code in capital letters",
+                    )
                 case InCurrency() if value < 0:
                     yield where, f"got {number_text(value)}, wanted 0 or more"
-                case InCurrency() if unit is not None and (words := _refusal(exact, value, unit)) is not None:
+                case InCurrency() if (
+                    unit is not None and (words := _refusal(exact, value, unit)) is not None
+                ):
                     yield where, words
                 case _:
                     yield None
@@ -124,10 +151,13 @@ def _refusal(check: Callable[P, object], *given: P.args, **named: P.kwargs) -> s
 
 @cache
 def _constraints(annotation: Any) -> tuple[tuple[tuple[str, ...], object], ...]:
-    """The constraints on the parts of a type that concern other parts, with the path of each; ``*`` is every item."""
+    """The constraints on the parts of a type that concern other parts, with the path of each; ``*``
+    is every item."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return tuple(((), rule) for rule in args[1:] if isinstance(rule, IdIn | CodeOfCurrency | InCurrency))
+        return tuple(
+            ((), rule) for rule in args[1:] if isinstance(rule, IdIn | CodeOfCurrency | InCurrency)
+        )
     if is_dataclass(annotation) and isinstance(annotation, type):
         hints = get_type_hints(annotation, include_extras=True)
         below = [(field.name, hints[field.name]) for field in stored(annotation)]
@@ -156,11 +186,15 @@ def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[Fault]:
         yield name, f"got {got}, wanted {wanted}: so many {words}"
 
 
-def _of_payments(key: str, under_way: str, view: _View, row: PaymentLink | Subscription) -> Iterator[Fault]:
+def _of_payments(
+    key: str, under_way: str, view: _View, row: PaymentLink | Subscription
+) -> Iterator[Fault]:
     """Of a link or a subscription: the names of its id and of the count of what is under way."""
     row_id = getattr(row, key)
     yield from _counted("payments", row.payments, view.paid[row_id], "of its charges are paid")
-    yield from _counted(under_way, getattr(row, under_way), view.under_way[row_id], "of its charges are under way")
+    yield from _counted(
+        under_way, getattr(row, under_way), view.under_way[row_id], "of its charges are under way"
+    )
 
 
 def _of_token(view: _View, token: Token) -> Iterator[Fault]:
@@ -173,11 +207,17 @@ def _of_token(view: _View, token: Token) -> Iterator[Fault]:
 def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
     given = sum((refund.amount for refund in charge.refunds), Decimal(0))
     if charge.refunded != given:
-        yield "refunded", f"got {number_text(charge.refunded)}, the refunds come to {number_text(given)}"
+        yield (
+            "refunded",
+            f"got {number_text(charge.refunded)}, the refunds come to {number_text(given)}",
+        )
         return
     if charge.refundable < 0:
         got = number_text(charge.amount - charge.refunded - charge.refundable)
-        yield "reserved", f"got {got}, at most {number_text(charge.amount - charge.refunded)} can be refunded"
+        yield (
+            "reserved",
+            f"got {got}, at most {number_text(charge.amount - charge.refunded)} can be refunded",
+        )
     fits, wanted = not charge.refunded, "nothing"
     if charge.status is ChargeState.REFUND:
         fits, wanted = charge.refunded == charge.amount, "all of the amount"
@@ -196,7 +236,10 @@ def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
     if method is not None and method.customer_id != customer.customer_id:
         yield "default_payment_method_id", _OTHERS_METHOD
     if (count := view.sandbox.payment_methods.count("in_use", customer.customer_id)) > MOST_METHODS:
-        yield "customer_id", f"got {count} payment methods of it in use, wanted {MOST_METHODS} at most"
+        yield (
+            "customer_id",
+            f"got {count} payment methods of it in use, wanted {MOST_METHODS} at most",
+        )
 
 
 def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
@@ -209,7 +252,10 @@ def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
     if provider.summary.provider_id != provider.provider_id:
         yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
     if provider.latency is not None and provider.latency[0] > provider.latency[1]:
-        yield "latency", f"got {provider.latency[0]} to {provider.latency[1]}, wanted the shorter first"
+        yield (
+            "latency",
+            f"got {provider.latency[0]} to {provider.latency[1]}, wanted the shorter first",
+        )
 
 
 _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
@@ -221,23 +267,37 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault | None]:
         yield "rows", "got none, wanted one or more"
         return
     done = Counter(row.status for row in rows if row.status in _DONE)
-    yield from _counted("success", batch.success, done[BatchState.SUCCESS], "rows are in that state")
+    yield from _counted(
+        "success", batch.success, done[BatchState.SUCCESS], "rows are in that state"
+    )
     yield from _counted("failure", batch.failure, done[BatchState.FAILED], "rows are in that state")
-    # Rows that are not done yet are in the state of the batch; none is left in a batch that is done.
+    # Rows that are not done yet are in the state of the batch; none is left in a batch that is
+    # done.
     first_open = done.total() + (batch.stalled or 0) if batch.status not in _DONE else count
     stalled = sum(1 for row in rows[:first_open] if row.stalls)
-    yield from _counted("stalled", batch.stalled or 0, stalled, "of the rows that were reached stall")
+    yield from _counted(
+        "stalled", batch.stalled or 0, stalled, "of the rows that were reached stall"
+    )
     for place, row in enumerate(rows):
         is_done = place < first_open and not row.stalls
         if not (row.status in _DONE if is_done else row.status is batch.status):
             wanted = "SUCCESS or FAILED" if is_done else batch.status.value
-            yield f"rows.{place}.status", f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}"
+            yield (
+                f"rows.{place}.status",
+                f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}",
+            )
         yield None
     reached, times = [step.rows for step in steps], [step.after for step in steps]
     if reached[:1] != [0] or reached[-1] != count or reached != sorted(reached):
-        yield "pace.steps", f"got rows {reached[:10]}, wanted 0 to {count}, none before a smaller one"
+        yield (
+            "pace.steps",
+            f"got rows {reached[:10]}, wanted 0 to {count}, none before a smaller one",
+        )
     if times != sorted(times):
-        yield "pace.steps", "got a step that comes before the one above it, wanted them in order of time"
+        yield (
+            "pace.steps",
+            "got a step that comes before the one above it, wanted them in order of time",
+        )
     if batch.pace.last > count:
         yield "pace.last", f"got {batch.pace.last}, wanted at most {count}"
 
@@ -260,10 +320,16 @@ def _of_schedule(view: _View) -> Iterator[Fault | None]:
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", entry.what.table
         if not 1 <= entry.order <= schedule.order or entry.order in seen:
-            yield f"{above}.1", f"got {entry.order}, wanted a number from 1 to {schedule.order} of its own"
+            yield (
+                f"{above}.1",
+                f"got {entry.order}, wanted a number from 1 to {schedule.order} of its own",
+            )
         seen.add(entry.order)
         if table is not None and view.tables[table].get(entry.subject) is None:
-            yield f"{above}.3", f"got '{entry.subject[:64]}', wanted the id of a row of tables.{table}"
+            yield (
+                f"{above}.3",
+                f"got '{entry.subject[:64]}', wanted the id of a row of tables.{table}",
+            )
         if entry.what is Due.PAYTO and entry.detail not in PayToState._value2member_map_:
             yield f"{above}.4", f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
         elif entry.what is Due.LATER and (words := later.fault_of(view.sandbox, entry)) is not None:
@@ -278,4 +344,8 @@ def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:
             yield above, "wanted the id of a row of tables.batches"
         else:
             last = len(batch.rows)
-            yield from ((f"{above}.{row}", f"wanted a row from 1 to {last}") for row in rows if not 1 <= row <= last)
+            yield from (
+                (f"{above}.{row}", f"wanted a row from 1 to {last}")
+                for row in rows
+                if not 1 <= row <= last
+            )

@@ -1,7 +1,8 @@
-"""What has happened in all sandboxes of one server since it started, counted where it happens, for ``GET /metrics``.
+"""What has happened in all sandboxes of one server since it started, counted where it happens, for
+``GET /metrics``.
 
-Rule ids are what somebody wrote: only those of the server's own files are counted by name, and of these a bounded
-number. A fork at a journal entry lives its story again, and is counted again.
+Rule ids are what somebody wrote: only those of the server's own files are counted by name, and of
+these a bounded number. A fork at a journal entry lives its story again, and is counted again.
 """
 
 from collections import Counter
@@ -19,14 +20,15 @@ MOST_STRUCK = 10_000
 """Kinds of outcomes that are remembered."""
 
 OTHER = "other"
-"""Name of all other rules together: those that a sandbox was given by itself, and those beyond ``MOST_RULES``."""
+"""Name of all other rules together: those that a sandbox was given by itself, and those beyond
+``MOST_RULES``."""
 
 _LONGEST_NAME = 100
 
 
 class Counts:
-    """``rules`` that fired by id, ``faults`` by kind, tries of ``webhooks`` by what the delivery is then;
-    ``operations`` that were called, and each kind of outcome that ``struck`` one."""
+    """``rules`` that fired by id, ``faults`` by kind, tries of ``webhooks`` by what the delivery is
+    then; ``operations`` that were called, and each kind of outcome that ``struck`` one."""
 
     def __init__(self) -> None:
         self._named: frozenset[str] = frozenset()
@@ -37,9 +39,13 @@ class Counts:
         self.struck: dict[tuple[str, str], Outcome] = {}
 
     def name(self, rules: Iterable[str]) -> None:
-        """Count these rules by name from now on, but none that looks like a card number or is overlong; what was
-        counted of others stays, under ``OTHER``."""
-        fit = [rule for rule in rules if len(rule) <= _LONGEST_NAME and rule.isprintable() and mask_text(rule) == rule]
+        """Count these rules by name from now on, but none that looks like a card number or is
+        overlong; what was counted of others stays, under ``OTHER``."""
+        fit = [
+            rule
+            for rule in rules
+            if len(rule) <= _LONGEST_NAME and rule.isprintable() and mask_text(rule) == rule
+        ]
         self._named = frozenset(fit[:MOST_RULES])
         for rule in self.rules.keys() - self._named - {OTHER}:
             self.rules[OTHER] += self.rules.pop(rule)
@@ -47,9 +53,15 @@ class Counts:
     def strike(self, result: Result) -> None:
         """What a step has met; a webhook only where something was to be told."""
         for decision in result.decisions:
-            if decision.rule is not None and decision.attempt is not None and len(self.struck) < MOST_STRUCK:
+            if (
+                decision.rule is not None
+                and decision.attempt is not None
+                and len(self.struck) < MOST_STRUCK
+            ):
                 outcome, attempt = decision.outcome, decision.attempt
-                is_told = result.webhooks or (outcome.webhook is not None and outcome.webhook.drop and result.events)
+                is_told = result.webhooks or (
+                    outcome.webhook is not None and outcome.webhook.drop and result.events
+                )
                 if outcome.webhook is None or is_told:
                     self.struck.setdefault((attempt.also or attempt.op, outcome.words), outcome)
 

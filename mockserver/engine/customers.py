@@ -20,7 +20,8 @@ from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, method_in_use
 
 SHOWN = 2_000
-"""Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
+"""Payment methods that show a change of their customer in one step: others wait no longer than that
+takes."""
 
 get = finder(Customer, Code.INVALID_CUSTOMER_ID)
 """A customer, removed ones included. Raises ``NotFound`` (52)."""
@@ -32,27 +33,40 @@ def create(step: Step, command: NewCustomer) -> Customer:
     sandbox = step.sandbox
     wanted = payment_methods.checked(step, command.method)
     payment_methods.ask(step, "customer.create", wanted)
-    bare = Customer(sandbox.ids.hex32("customer"), sandbox.now, metadata=command.metadata, webhook=command.webhook)
+    bare = Customer(
+        sandbox.ids.hex32("customer"),
+        sandbox.now,
+        metadata=command.metadata,
+        webhook=command.webhook,
+    )
     customer = updated(bare, command.details)
     method = payment_methods.store(step, wanted, customer)
     return step.add(replace(customer, default_payment_method_id=method.payment_method_id))
 
 
 def add_method(step: Step, customer_id: str, command: NewMethod) -> PaymentMethod:
-    """Store another payment method of a customer; the first one, and one with ``set_default``, is the default. Raises
-    ``NotFound`` 52, ``WrongState`` 72 (removed), and what ``payment_methods.create`` raises."""
+    """Store another payment method of a customer; the first one, and one with ``set_default``, is
+    the default. Raises ``NotFound`` 52, ``WrongState`` 72 (removed), and what
+    ``payment_methods.create`` raises."""
     customer = _present(step, customer_id)
     wanted = payment_methods.checked(step, command, customer)
     payment_methods.ask(step, "payment_method.create", wanted)
     method = payment_methods.store(step, wanted, customer)
     if command.terms.set_default or customer.default_payment_method_id is None:
-        step.change(customer, replace(customer, default_payment_method_id=method.payment_method_id), "updated")
+        step.change(
+            customer,
+            replace(customer, default_payment_method_id=method.payment_method_id),
+            "updated",
+        )
     return method
 
 
-def update(step: Step, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None) -> Customer:
-    """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17). Raises ``NotFound``
-    52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed method)."""
+def update(
+    step: Step, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None
+) -> Customer:
+    """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17).
+    Raises ``NotFound`` 52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this
+    customer), 73 (removed method)."""
     customer = _present(step, customer_id)
     if default_payment_method_id is not None:
         method = step.sandbox.payment_methods.get(default_payment_method_id)
@@ -66,8 +80,9 @@ def update(step: Step, customer_id: str, details: CustomerDetails, default_payme
 
 
 def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
-    """Remove a customer, and with it its payment methods (assumption ``removed.customer_methods``). Raises ``NotFound``
-    52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed."""
+    """Remove a customer, and with it its payment methods (assumption ``removed.customer_methods``).
+    Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is
+    removed."""
     customer = get(step, customer_id)
     after = customer.after_removal(step.sandbox.now)
     kept = list(step.sandbox.payment_methods.find("in_use", customer_id))[::-1]
@@ -103,17 +118,22 @@ def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None
 def _present(step: Step, customer_id: str) -> Customer:
     customer = get(step, customer_id)
     if customer.state is Presence.REMOVED:
-        raise WrongState(Code.INVALID_CUSTOMER_ID_REMOVED, {"CustomerId": "a removed customer cannot be changed"})
+        raise WrongState(
+            Code.INVALID_CUSTOMER_ID_REMOVED, {"CustomerId": "a removed customer cannot be changed"}
+        )
     return customer
 
 
 def show_on(step: Step, customer: Customer, begin: str = "0") -> None:
-    """A customer has changed: its payment methods show it. Of very many, which can only be removed ones, the rest
-    follows in the next steps of this instant; ``begin`` counts those that show it already."""
+    """A customer has changed: its payment methods show it. Of very many, which can only be removed
+    ones, the rest follows in the next steps of this instant; ``begin`` counts those that show it
+    already."""
     payer, methods = customer.payer(), step.sandbox.payment_methods
     start = whole_of(begin, 0, len(methods)) or 0
     for method in islice(methods.find("customer", customer.customer_id), start, start + SHOWN):
         if method.payer != payer:
             step.change(method, replace(method, payer=payer))
     if methods.count("customer", customer.customer_id) > start + SHOWN:
-        step.sandbox.schedule.plan(step.sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(start + SHOWN))
+        step.sandbox.schedule.plan(
+            step.sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(start + SHOWN)
+        )

@@ -1,7 +1,9 @@
-"""Webhooks: from what happened to a plan, from the plan to tries on the sandbox's clock, from the answers to an end.
+"""Webhooks: from what happened to a plan, from the plan to tries on the sandbox's clock, from the
+answers to an end.
 
-Nothing is sent here: what is to be sent by now stands in the outbox, and the sender reports how that went.
-Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``; docs/scenario-language.md, webhook.
+Nothing is sent here: what is to be sent by now stands in the outbox, and the sender reports how
+that went. Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``;
+docs/scenario-language.md, webhook.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +20,15 @@ from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, pr
 from mockserver.domain.errors import Full, NotFound
 from mockserver.domain.facts import WebhookTry
 from mockserver.domain.record import replace
-from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, Event, Presence, Subject
+from mockserver.domain.states import (
+    DELIVERY,
+    ChargeState,
+    DeliveryEvent,
+    DeliveryState,
+    Event,
+    Presence,
+    Subject,
+)
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes
 from mockserver.engine.delivery_log import MOST_UNDER_WAY
@@ -32,7 +42,8 @@ from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 
 MOST_OF_STEP = 500
-"""Deliveries that one step causes at most: they are planned in one go, which keeps everybody else waiting."""
+"""Deliveries that one step causes at most: they are planned in one go, which keeps everybody else
+waiting."""
 
 LONGEST_HOLD = MINUTE
 """How long a held delivery waits for another to overtake it."""
@@ -47,8 +58,8 @@ _Target: TypeAlias = tuple[WebhookTarget, str | None]
 
 
 def plan(step: Step) -> None:
-    """Plan the deliveries of everything that the present step has caused. They go out when the step has been answered
-    (``release``), those that a scenario wants before that at once."""
+    """Plan the deliveries of everything that the present step has caused. They go out when the step
+    has been answered (``release``), those that a scenario wants before that at once."""
     sandbox, planned = step.sandbox, len(step.result.webhooks)
     for event in step.result.events:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.after == Presence.REMOVED:
@@ -71,22 +82,33 @@ def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
             _schedule(sandbox, delivery)
 
 
-def emit(step: Step, message: WebhookMessage, data: object, to: WebhookTarget | None) -> tuple[list[Delivery], bool]:
-    """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step may send;
-    and whether there are more."""
+def emit(
+    step: Step, message: WebhookMessage, data: object, to: WebhookTarget | None
+) -> tuple[list[Delivery], bool]:
+    """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many
+    as one step may send; and whether there are more."""
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
     receiving = _subscribed(step.sandbox, kind) if to is None else [(to, None)]
     targets = list(islice(receiving, MOST_OF_STEP + 1))
     notice, receivers = Notice(step.sandbox.now, data), targets[:MOST_OF_STEP]
-    made = [one for receiver in receivers for one in _plan_one(step, message, receiver, _ORDINARY, notice)]
+    made = [
+        one
+        for receiver in receivers
+        for one in _plan_one(step, message, receiver, _ORDINARY, notice)
+    ]
     return made, len(targets) > len(receivers)
 
 
 def come_due(step: Step, delivery_id: str) -> None:
-    """Make the next try: in the scenario's pretence, in an inbox of this server, or by the outbox."""
+    """Make the next try: in the scenario's pretence, in an inbox of this server, or by the
+    outbox."""
     sandbox = step.sandbox
     delivery = sandbox.deliveries.get(delivery_id)
-    if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > sandbox.now:
+    if (
+        delivery is None
+        or delivery.state is not DeliveryState.WAITING
+        or delivery.due > sandbox.now
+    ):
         return
     if sandbox.deliveries.is_blocked(delivery):
         return
@@ -108,20 +130,26 @@ def _answer_for(step: Step, delivery: Delivery, said: int | str) -> None:
     if isinstance(said, int):
         made = Try(delivery.due, said, scripted=True)
     else:
-        made = Try(delivery.due, error="timeout", latency=step.assume("webhook.timeout"), scripted=True)
+        made = Try(
+            delivery.due, error="timeout", latency=step.assume("webhook.timeout"), scripted=True
+        )
     report(step.sandbox, delivery, made)
 
 
 def _put_in(sandbox: Sandbox, delivery: Delivery, inbox: str) -> None:
     query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
-    sent = InboxMessage(0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body)
+    sent = InboxMessage(
+        0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body
+    )
     kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
     report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
 
 
-def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False) -> None:
-    """A try has been made, of the client's receiver unless ``in_inbox``: the delivery has arrived, is tried again
-    later, or is given up (at once when ``final``)."""
+def report(
+    sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False
+) -> None:
+    """A try has been made, of the client's receiver unless ``in_inbox``: the delivery has arrived,
+    is tried again later, or is given up (at once when ``final``)."""
     if delivery.state is not DeliveryState.SENDING:
         return
     if delivery.holds and made.is_accepted:
@@ -150,7 +178,9 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
 
 def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> None:
     key = sandbox.config.webhook_key
-    signatures = [sign(one, delivery.content.raw) for one in (key, previous_key(key)) if not is_scripted]
+    signatures = [
+        sign(one, delivery.content.raw) for one in (key, previous_key(key)) if not is_scripted
+    ]
     is_genuine = is_scripted or delivery.content.signature in signatures
     tried = WebhookTry(sandbox.now, delivery, is_genuine, is_scripted, sandbox.journal.last)
     for observer in sandbox.observers:
@@ -162,7 +192,11 @@ def _end(sandbox: Sandbox, delivery: Delivery) -> None:
     if sandbox.deliveries.blocking.get(delivery.url) == delivery.delivery_id:
         del sandbox.deliveries.blocking[delivery.url]
         for one in sandbox.deliveries:
-            is_blocked = one.url == delivery.url and one.state is DeliveryState.WAITING and one.due <= sandbox.now
+            is_blocked = (
+                one.url == delivery.url
+                and one.state is DeliveryState.WAITING
+                and one.due <= sandbox.now
+            )
             if is_blocked and one.delivery_id not in sandbox.deliveries.unanswered:
                 one.due = sandbox.now
                 sandbox.deliveries.note_changed(one)
@@ -178,11 +212,14 @@ def release_held(sandbox: Sandbox, delivery_id: str) -> None:
 
 
 def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
-    """Send a delivery again, now: the same message, and a new series of tries. Raises ``NotFound`` (61), ``WrongState``
-    (61) while it is being sent or held."""
+    """Send a delivery again, now: the same message, and a new series of tries. Raises ``NotFound``
+    (61), ``WrongState`` (61) while it is being sent or held."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None:
-        raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": f"no webhook '{delivery_id[:64]}' is kept in this sandbox"})
+        raise NotFound(
+            Code.INVALID_REFERENCE_ID,
+            {"Id": f"no webhook '{delivery_id[:64]}' is kept in this sandbox"},
+        )
     _move(sandbox, delivery, DeliveryEvent.RESENT)
     delivery.series = 0
     delivery.due = sandbox.now
@@ -191,10 +228,15 @@ def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
 
 
 def replay(sandbox: Sandbox, delivery: Delivery, url: str) -> Delivery:
-    """Send what a delivery has sent to another receiver, now: the same bytes and signature, in a delivery of its own.
-    That one may rightly refuse it. Raises ``Full`` (37) when too many are under way."""
+    """Send what a delivery has sent to another receiver, now: the same bytes and signature, in a
+    delivery of its own. That one may rightly refuse it. Raises ``Full`` (37) when too many are
+    under way."""
     if not sandbox.deliveries.has_room:
-        raise Full(Code.RETRY_LATER, {"Url": f"{MOST_UNDER_WAY} webhooks are under way, the most; ask again later"}, 1)
+        raise Full(
+            Code.RETRY_LATER,
+            {"Url": f"{MOST_UNDER_WAY} webhooks are under way, the most; ask again later"},
+            1,
+        )
     copy = replace(
         delivery,
         delivery_id=sandbox.ids.hex32("replay"),
@@ -226,8 +268,8 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
 
 
 def _named(subject: Any, event: Event) -> list[_Target]:
-    """The receivers that the object of an event names itself: its webhook, and of a charge whose 3-D Secure challenge
-    has ended its ``threeDSNotificationUrl``."""
+    """The receivers that the object of an event names itself: its webhook, and of a charge whose
+    3-D Secure challenge has ended its ``threeDSNotificationUrl``."""
     own: WebhookTarget | None = getattr(subject, "webhook", None)
     named: list[_Target] = [] if own is None else [(own, None)]
     if isinstance(subject, Charge) and event.before == ChargeState.PENDING_CHECKOUT:
@@ -244,13 +286,18 @@ def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]
 
 
 def _plan_for(step: Step, news: News, room: int) -> int:
-    """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are refused because too
-    many are under way: in a fork at an entry none has ended, and the rules must count the same there."""
+    """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are
+    refused because too many are under way: in a fork at an entry none has ended, and the rules must
+    count the same there."""
     sandbox, planned = step.sandbox, 0
-    plans = (decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None)
+    plans = (
+        decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None
+    )
     scripted = next(filter(None, plans), None)
     notice = cache(lambda stale: notice_of(sandbox, news, stale=stale))
-    for place, target in enumerate(chain(_named(news.subject, news.event), _subscribed(sandbox, news.type))):
+    for place, target in enumerate(
+        chain(_named(news.subject, news.event), _subscribed(sandbox, news.type))
+    ):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
@@ -260,9 +307,21 @@ def _plan_for(step: Step, news: News, room: int) -> int:
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        made = [*_plan_one(step, news.message, target, wanted, notice(wanted.stale), event=news.event, copies=copies)]
+        made = [
+            *_plan_one(
+                step,
+                news.message,
+                target,
+                wanted,
+                notice(wanted.stale),
+                event=news.event,
+                copies=copies,
+            )
+        ]
         if wanted.extra and planned + copies < room:
-            made += _plan_one(step, news.message, target, _ORDINARY, notice(False), event=news.event)
+            made += _plan_one(
+                step, news.message, target, _ORDINARY, notice(False), event=news.event
+            )
         planned += max(copies, len(made))
         for delivery in made:
             step.result.webhooks += (delivery.delivery_id,)
@@ -275,19 +334,28 @@ def _plan_for(step: Step, news: News, room: int) -> int:
 
 
 def _warn_of_more(step: Step) -> None:
-    # Of each such step, not once in the life of the sandbox: each has something that nobody hears of.
+    # Of each such step, not once in the life of the sandbox: each has something that nobody hears
+    # of.
     words = f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent"
     if words not in step.result.warnings:
         step.result.warnings += (words,)
 
 
-def _planned_by_rule(step: Step, news: News, url: str, notice: Callable[[bool], Notice]) -> WebhookPlan:
-    """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
+def _planned_by_rule(
+    step: Step, news: News, url: str, notice: Callable[[bool], Notice]
+) -> WebhookPlan:
+    """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts
+    before it."""
     sandbox = step.sandbox
     if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked:
         return _ORDINARY
     message = news.message
-    own = {"type": message.type, "eventType": message.event_type, "url": url, "id": message.subject_id}
+    own = {
+        "type": message.type,
+        "eventType": message.event_type,
+        "url": url,
+        "id": message.subject_id,
+    }
     facts = own | sandbox.config.render("", message, notice(False), sandbox.assumed)
     # Work that comes due is about nothing else, and of several objects of a kind this is the one.
     about = {**step.result.about, news.event.subject.value: news.subject}
@@ -313,7 +381,10 @@ def _plan_one(
     """The copies of one message to one receiver, as many as there is room for."""
     sandbox = step.sandbox
     message_id = sandbox.ids.hex32("webhook")
-    content, (receiver, subscription_id) = content_of(step, message_id, message, notice, wanted), target
+    content, (receiver, subscription_id) = (
+        content_of(step, message_id, message, notice, wanted),
+        target,
+    )
     waits = wanted.swap_with_next or wanted.waits_for_next
     for number in range(copies):
         if not sandbox.deliveries.has_room:
@@ -326,7 +397,9 @@ def _plan_one(
             message_id=message_id,
             message=message,
             url=receiver.url,
-            authorization=receiver.authorization if wanted.authorization is None else wanted.authorization,
+            authorization=receiver.authorization
+            if wanted.authorization is None
+            else wanted.authorization,
             content=content,
             version=sandbox.assumed["webhook.version"],
             added=sandbox.now,
@@ -338,7 +411,9 @@ def _plan_one(
             script=wanted.receiver,
             holds=wanted.hold,
             entry=sandbox.journal.last + 1,
-            reports=None if event is None or wanted.is_edited else (wanted.stale and event.before) or event.after,
+            reports=None
+            if event is None or wanted.is_edited
+            else (wanted.stale and event.before) or event.after,
             subscription_id=subscription_id,
             held_for=wanted.held_for,
         )
@@ -349,14 +424,16 @@ def _plan_one(
 
 
 def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
-    """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the same receiver."""
+    """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the
+    same receiver."""
     held = sandbox.deliveries.held
     if delivery.state is DeliveryState.HELD:
         waiting = held.setdefault(delivery.overtaken_by, [])
         if delivery.delivery_id in waiting:
             return
-        # One that waits itself is still the next of those that wait already: it overtakes them, and its copies follow
-        # it. The first of a message has its id; when it waits, its copies wait with it.
+        # One that waits itself is still the next of those that wait already: it overtakes them, and
+        # its copies follow it. The first of a message has its id; when it waits, its copies wait
+        # with it.
         if delivery.message_id in (waiting or [delivery.delivery_id]):
             if not waiting:
                 until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
@@ -371,8 +448,13 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
 
 
 def _release(sandbox: Sandbox, copies: Sequence[str], ordering_key: str, earliest: Micros) -> None:
-    """Let held copies of one message go out, the first not before ``earliest`` and the others by their gap later."""
-    held = [one for each in copies if (one := sandbox.deliveries.get(each)) and one.state is DeliveryState.HELD]
+    """Let held copies of one message go out, the first not before ``earliest`` and the others by
+    their gap later."""
+    held = [
+        one
+        for each in copies
+        if (one := sandbox.deliveries.get(each)) and one.state is DeliveryState.HELD
+    ]
     late = max(0, earliest - held[0].due) if held else 0
     for delivery in held:
         _move(sandbox, delivery, DeliveryEvent.RELEASED)

@@ -18,13 +18,15 @@ ENDED = frozenset({DeliveryState.DELIVERED, DeliveryState.GIVEN_UP})
 
 
 class DeliveryLog:
-    """Deliveries by id, oldest first; ``limit`` of the ended ones are kept, ``dropped`` counts those that are not.
+    """Deliveries by id, oldest first; ``limit`` of the ended ones are kept, ``dropped`` counts
+    those that are not.
 
-    ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
-    that are to be sent by now, ``sending`` also those that are being sent; ``held`` those that wait for another to
-    overtake them, by whose, ``unanswered`` those that wait until the step that caused them has been answered;
-    ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has happened to deliveries;
-    ``on_change`` is called for each that has changed or is dropped, by its id."""
+    ``refused`` counts those that were never planned because too many were under way. ``outbox``
+    holds the ids of those that are to be sent by now, ``sending`` also those that are being sent;
+    ``held`` those that wait for another to overtake them, by whose, ``unanswered`` those that wait
+    until the step that caused them has been answered; ``blocking``, by receiver, the one for which
+    others wait. ``changes`` counts what has happened to deliveries; ``on_change`` is called for
+    each that has changed or is dropped, by its id."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -59,7 +61,8 @@ class DeliveryLog:
         self.note_changed(delivery)
 
     def note_changed(self, delivery: Delivery) -> None:
-        """Something has happened to a delivery; the oldest of the ended ones beyond the limit go."""
+        """Something has happened to a delivery; the oldest of the ended ones beyond the limit
+        go."""
         delivery_id = delivery.delivery_id
         self.changes += 1
         delivery.changed = self.changes
@@ -83,16 +86,21 @@ class DeliveryLog:
         return self._by_id.get(delivery_id)
 
     def take_over(self, deliveries: Iterable[Delivery]) -> None:
-        """Go on with the deliveries of a store, oldest first: those that were being tried are tried again."""
+        """Go on with the deliveries of a store, oldest first: those that were being tried are tried
+        again."""
         self._by_id = {delivery.delivery_id: delivery for delivery in deliveries}
         by_change = sorted(self._by_id.values(), key=attrgetter("changed"))
         self._ended = {one.delivery_id: None for one in by_change if one.state in ENDED}
-        self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
+        self.sending = {
+            one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING
+        }
         self.outbox = deque(self.sending)
         begun = (one for one in by_change if one.tries or one.delivery_id in self.sending)
-        self.blocking = {one.url: one.delivery_id for one in begun if one.blocks and one.state not in ENDED}
+        self.blocking = {
+            one.url: one.delivery_id for one in begun if one.blocks and one.state not in ENDED
+        }
 
     def resume(self, under_way: Collection[str]) -> None:
-        """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox that has lost its key
-        nothing is sent."""
+        """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox
+        that has lost its key nothing is sent."""
         self.outbox = deque(one for one in self.sending if one not in under_way)

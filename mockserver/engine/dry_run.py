@@ -30,7 +30,8 @@ _MOST_TRIALS = 25_000
 
 @mutable
 class DryRule:
-    """One rule: ``concerned`` entries were of its operations, it would have fired on ``fired`` of them."""
+    """One rule: ``concerned`` entries were of its operations, it would have fired on ``fired`` of
+    them."""
 
     rule: Rule
     concerned: int = 0
@@ -40,28 +41,36 @@ class DryRule:
 
     def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
         failed, place = min(
-            (len(list(self.rule.when.differences(attempt))), place) for place, attempt in enumerate(meant)
+            (len(list(self.rule.when.differences(attempt))), place)
+            for place, attempt in enumerate(meant)
         )
         self._misses.append((failed, -entry.number, entry, meant[place]))
 
     def near(self) -> list[tuple[JournalEntry, list[Difference]]]:
         """The nearest misses, and what differed."""
         nearest = nsmallest(MOST_NEAR, self._misses)
-        return [(entry, list(self.rule.when.differences(attempt))) for _, _, entry, attempt in nearest]
+        return [
+            (entry, list(self.rule.when.differences(attempt))) for _, _, entry, attempt in nearest
+        ]
 
 
 class DryRun:
-    """The ``rules`` of scenarios, in the order of asking, each to be asked with fresh counters about the newest kept
-    ``entries``; with ``only`` those of that scenario alone.
+    """The ``rules`` of scenarios, in the order of asking, each to be asked with fresh counters
+    about the newest kept ``entries``; with ``only`` those of that scenario alone.
 
-    Tests of stored objects (``state.``) see them as they are now. Raises ``Invalid`` (90) for more than ``MOST_RULES``.
+    Tests of stored objects (``state.``) see them as they are now. Raises ``Invalid`` (90) for more
+    than ``MOST_RULES``.
     """
 
-    def __init__(self, sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> None:
+    def __init__(
+        self, sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None
+    ) -> None:
         tried = {rule.text for one in (scenarios if only is None else [only]) for rule in one.rules}
         count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
         if count > MOST_RULES:
-            raise invalid({"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"})
+            raise invalid(
+                {"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"}
+            )
         ruleset = Ruleset(scenarios)
         self._director = Director(ruleset, sandbox.config.seed, sandbox.key)
         self.rules = [DryRule(rule) for rule in ruleset.rules if rule.text in tried]
@@ -78,7 +87,9 @@ class DryRun:
             if decision.rule is not None:
                 fired.add(decision.rule)
             for asked in self.rules:
-                if asked.rule.stage is stage and not asked.rule.operations.isdisjoint((attempt.op, attempt.also)):
+                if asked.rule.stage is stage and not asked.rule.operations.isdisjoint(
+                    (attempt.op, attempt.also)
+                ):
                     meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
         for rule_id, (asked, attempts) in meant.items():
             asked.concerned += 1
@@ -95,13 +106,21 @@ def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
     # A kept body is read at every look: once is enough for all rules.
     request = dict(came_in.request.items())
     made = entry.result.attempts
-    attempts = [replace(one, request=request) if one.request is came_in.request else one for one in made]
+    attempts = [
+        replace(one, request=request) if one.request is came_in.request else one for one in made
+    ]
     asked = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
     if not came_in.answers:
         return asked
     arrived = next((attempt for attempt in attempts if attempt.provider is None), None)
     if arrived is None:
-        arrived = Attempt(op=came_in.op, now=entry.at, request=request, headers=came_in.headers, subject=came_in.named)
+        arrived = Attempt(
+            op=came_in.op,
+            now=entry.at,
+            request=request,
+            headers=came_in.headers,
+            subject=came_in.named,
+        )
         if asked:
             arrived.state = asked[0][1].state
     return [(Stage.ARRIVAL, arrived), *asked]

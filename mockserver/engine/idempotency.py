@@ -1,9 +1,10 @@
-"""Requests with an ``Idempotency-Key``: the first one acts, its repeats get its answer. And answers that a rule gives
-again (``replay``), as a provider returns the earlier payment for an order id that it knows.
+"""Requests with an ``Idempotency-Key``: the first one acts, its repeats get its answer. And answers
+that a rule gives again (``replay``), as a provider returns the earlier payment for an order id that
+it knows.
 
-A request that was refused before anything happened is not kept: it may be put right and sent again under its key.
-Source: assumption ``request.idempotency``; published practice of payment services, as nothing is documented;
-docs/scenario-language.md, outcome (``replay``).
+A request that was refused before anything happened is not kept: it may be put right and sent again
+under its key. Source: assumption ``request.idempotency``; published practice of payment services,
+as nothing is documented; docs/scenario-language.md, outcome (``replay``).
 """
 
 from mockserver.domain.clock import DAY, Micros
@@ -24,9 +25,10 @@ _REFUSED = 400
 
 
 def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
-    """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
-    the request that must be equal. Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to
-    another request (90), or the first one is still being answered (31)."""
+    """What acted under a key within 24 h, if the step that is being taken repeats it; ``request``
+    are the parts of the request that must be equal. Raises ``Invalid`` (90) for an invalid key, and
+    ``KeyInUse`` when it belongs to another request (90), or the first one is still being answered
+    (31)."""
     sandbox, firsts = step.sandbox, step.sandbox.idempotency
     if not 0 < len(key) <= LONGEST:
         raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
@@ -39,7 +41,10 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
         return None
     step.result.is_repeat = True
     if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
-        words = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
+        words = (
+            f"this key was sent with another request ({first.op}): wanted the same one, or a "
+            f"new key"
+        )
         raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
     if first.result is not None and not first.result.answered:
         words = "the first request with this key is still being answered: send it again later"
@@ -51,7 +56,8 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
 
 
 def keep(step: Step, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
-    """Remember the answer to the step that was taken, unless it was refused before anything happened."""
+    """Remember the answer to the step that was taken, unless it was refused before anything
+    happened."""
     sandbox, firsts = step.sandbox, step.sandbox.idempotency
     if not _has_acted(step, status):
         return
@@ -73,8 +79,11 @@ def _repeat(step: Step, first: Result | None, words: str) -> None:
 
 
 def _has_acted(step: Step, status: int) -> bool:
-    """Whether something happened, or a provider was asked, before a step was answered with a status."""
-    was_tried = step.result.events or any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
+    """Whether something happened, or a provider was asked, before a step was answered with a
+    status."""
+    was_tried = step.result.events or any(
+        decision.stage is Stage.PROVIDER for decision in step.result.decisions
+    )
     return status < _REFUSED or bool(was_tried)
 
 
@@ -97,8 +106,8 @@ def replayed(step: Step) -> FirstAnswer | None:
 
 
 def keep_for_replay(step: Step, status: int, text: bytes) -> None:
-    """Remember the answer to a step that was the first of its key, unless it was refused before anything
-    happened."""
+    """Remember the answer to a step that was the first of its key, unless it was refused before
+    anything happened."""
     key = _key_of(step)
     if key is not None and _has_acted(step, status):
         first = FirstAnswer(status, text.decode())
@@ -107,7 +116,8 @@ def keep_for_replay(step: Step, status: int, text: bytes) -> None:
 
 
 def _key_of(step: Step) -> str | None:
-    """The key of the rule that wants a replay; None when there is none, or the request lacks all that it is made of."""
+    """The key of the rule that wants a replay; None when there is none, or the request lacks all
+    that it is made of."""
     for decision in step.result.decisions:
         if decision.outcome.replay:
             rule, _, key = decision.salt.rpartition("|")[0].partition("|")

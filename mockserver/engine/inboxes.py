@@ -1,4 +1,5 @@
-"""The built-in receiver: whatever arrives at ``/__inbox/<name>`` is kept, and its signature checked.
+"""The built-in receiver: whatever arrives at ``/__inbox/<name>`` is kept, and its signature
+checked.
 
 Source: docs/webhooks.md (``/__inbox``); docs/control-api.md (``/__admin/inbox``).
 """
@@ -57,8 +58,9 @@ def size_of(arrival: InboxMessage) -> int:
 class Inboxes(QuotaMember):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
-    ``size`` is roughly what they take, in bytes; ``quota`` what they share with the inboxes and journals of other
-    sandboxes. ``on_change`` is called with the number of each arrival that comes, with its inbox, or goes (None)."""
+    ``size`` is roughly what they take, in bytes; ``quota`` what they share with the inboxes and
+    journals of other sandboxes. ``on_change`` is called with the number of each arrival that comes,
+    with its inbox, or goes (None)."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -105,8 +107,8 @@ class Inboxes(QuotaMember):
         self.resize(-size_of(gone))
 
     def put(self, key: str, name: str, came: InboxMessage) -> InboxMessage | None:
-        """Take something in as it came, give it a number and check its signature with the webhook key; None when there
-        are too many inboxes."""
+        """Take something in as it came, give it a number and check its signature with the webhook
+        key; None when there are too many inboxes."""
         if name not in self._by_name and len(self._by_name) >= MOST_INBOXES:
             self.dropped += 1
             return None
@@ -116,7 +118,13 @@ class Inboxes(QuotaMember):
         if given is not None:
             is_valid = compare_digest(sign(key, came.body).encode(), given.encode())
             checked = SignatureCheck.VALID if is_valid else SignatureCheck.INVALID
-        arrival = replace(came, number=self.number, headers=lower, body=came.body[:LONGEST_BODY], signature=checked)
+        arrival = replace(
+            came,
+            number=self.number,
+            headers=lower,
+            body=came.body[:LONGEST_BODY],
+            signature=checked,
+        )
         self.keep(name, arrival)
         return arrival
 
@@ -135,14 +143,24 @@ class Inboxes(QuotaMember):
 
 
 def name_in(url: str, public_url: str) -> str | None:
-    """The inbox of this server that an address names, or None; all names of this machine count as one."""
+    """The inbox of this server that an address names, or None; all names of this machine count as
+    one."""
     try:
         there, here = urlsplit(url), urlsplit(public_url)
-        same_port = len({_PORTS.get(one.scheme) if one.port is None else one.port for one in (there, here)}) == 1
+        same_port = (
+            len({_PORTS.get(one.scheme) if one.port is None else one.port for one in (there, here)})
+            == 1
+        )
     except ValueError:
         return None
     same_host = there.hostname == here.hostname or {there.hostname, here.hostname} <= _LOCAL
     name = unquote(there.path.removeprefix(PREFIX))
-    if not there.path.startswith(PREFIX) or not same_host or not same_port or not name or "/" in name:
+    if (
+        not there.path.startswith(PREFIX)
+        or not same_host
+        or not same_port
+        or not name
+        or "/" in name
+    ):
         return None
     return name

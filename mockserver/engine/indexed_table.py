@@ -1,9 +1,10 @@
-"""Tables with indexes and the one search. Rows are kept in order of their adding, which is the order of sandbox
-time.
+"""Tables with indexes and the one search. Rows are kept in order of their adding, which is the
+order of sandbox time.
 
-An index learns of new rows when it is next asked. What would take longer than a step is done ahead, some thousand rows
-at a time, while others are served: an index learns, and the rows of a long search are found and put in its order. The
-next search for the same rows looks only at those that have come or changed since.
+An index learns of new rows when it is next asked. What would take longer than a step is done ahead,
+some thousand rows at a time, while others are served: an index learns, and the rows of a long
+search are found and put in its order. The next search for the same rows looks only at those that
+have come or changed since.
 """
 
 from array import array
@@ -50,7 +51,8 @@ MOST_CHANGES = 10_000
 _MOST_SEARCHES = 8
 _MOST_TEXTS = 2
 _FEW_ROWS = 100
-"""New and changed rows that are put in their places in one step: each moves those behind it, 4 MB at most."""
+"""New and changed rows that are put in their places in one step: each moves those behind it, 4 MB
+at most."""
 
 
 Check: TypeAlias = Callable[[R], bool]
@@ -69,8 +71,9 @@ class ListPage(Generic[R]):
 
 @record
 class Holds(Generic[R]):
-    """Whether a test, such as one of ``operator``, holds of what ``read`` says of a row and a value; without
-    ``present``, whether not. A long table keeps the texts of rows in which others are searched (``contains``)."""
+    """Whether a test, such as one of ``operator``, holds of what ``read`` says of a row and a
+    value; without ``present``, whether not. A long table keeps the texts of rows in which others
+    are searched (``contains``)."""
 
     read: Callable[[R], Any]
     test: Callable[[Any, Any], bool]
@@ -83,9 +86,11 @@ class Holds(Generic[R]):
 
 @mutable
 class Query(Generic[R]):
-    """What is searched: ``equal`` names indexes and the values each may have; ``where`` are tests of a row.
+    """What is searched: ``equal`` names indexes and the values each may have; ``where`` are tests
+    of a row.
 
-    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first."""
+    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come
+    first."""
 
     limit: int
     skip: int = 0
@@ -98,7 +103,8 @@ class Query(Generic[R]):
 
     @property
     def wanted(self) -> tuple[object, ...]:
-        """Which rows it asks for, and by what they are sorted: the same of queries that differ in the page alone."""
+        """Which rows it asks for, and by what they are sorted: the same of queries that differ in
+        the page alone."""
         return self.equal, self.where, self.after, self.before, self.sort
 
     def page(self, places: Sequence[int], rows: Sequence[R]) -> ListPage[R]:
@@ -112,13 +118,15 @@ class Query(Generic[R]):
         return ListPage([rows[seq] for seq in found], count, self.limit, self.skip)
 
     def is_in_time(self, row: R) -> bool:
-        return (self.after is None or row.added > self.after) and (self.before is None or row.added < self.before)
+        return (self.after is None or row.added > self.after) and (
+            self.before is None or row.added < self.before
+        )
 
 
 @record
 class Index(Generic[R]):
-    """How rows are found by value: by each of the ``values_of`` a row, which differ. One that ``is_asked`` by
-    operations is never further behind than a step may learn."""
+    """How rows are found by value: by each of the ``values_of`` a row, which differ. One that
+    ``is_asked`` by operations is never further behind than a step may learn."""
 
     name: str
     values_of: Callable[[R], Sequence[Hashable]]
@@ -130,13 +138,15 @@ class Index(Generic[R]):
         return lambda row: not allowed.isdisjoint(self.values_of(row))
 
 
-def index_by(name: str, read: Callable[[R], Hashable | None], *, is_asked: bool = False) -> Index[R]:
+def index_by(
+    name: str, read: Callable[[R], Hashable | None], *, is_asked: bool = False
+) -> Index[R]:
     return Index(name, lambda row: () if (value := read(row)) is None else (value,), is_asked)
 
 
 class PostingLists(Generic[R]):
-    """The places of the first ``known`` rows of a table by value, each list in order. A single place is not in a list:
-    most references are had by one row."""
+    """The places of the first ``known`` rows of a table by value, each list in order. A single
+    place is not in a list: most references are had by one row."""
 
     def __init__(self, index: Index[R]) -> None:
         self.index = index
@@ -183,9 +193,9 @@ class PostingLists(Generic[R]):
 
 
 class LongSearch(Generic[R]):
-    """The places of the rows that fit a query, in its order from the lowest, then by age. The first ``known`` rows have
-    been looked at; ``changed`` has those of them that have been replaced or taken back since, with the sort key that
-    each had."""
+    """The places of the rows that fit a query, in its order from the lowest, then by age. The first
+    ``known`` rows have been looked at; ``changed`` has those of them that have been replaced or
+    taken back since, with the sort key that each had."""
 
     def __init__(self, rows: Sequence[R], query: Query[R], checks: Iterable[Check[R]]) -> None:
         self.wanted = query.wanted
@@ -286,29 +296,34 @@ class LongSearches(Generic[R]):
         self._searches = [one for one in self._searches if len(one.changed) <= MOST_CHANGES]
 
     def find(self, query: Query[R], checks: Iterable[Check[R]]) -> Cooperative[LongSearch[R]]:
-        """The search for the rows of a query, all but the last few of which it has looked at; ``checks`` are what a row
-        must pass."""
+        """The search for the rows of a query, all but the last few of which it has looked at;
+        ``checks`` are what a row must pass."""
         search = next((one for one in self._searches if one.wanted == query.wanted), None)
         if search is None or len(self._rows) - search.known > MOST_CHANGES:
             search = LongSearch(self._rows, query, map(self._with_texts, checks))
             self._listeners.add(search)
             yield from search.build()
         yield from search.learn()
-        self._searches = [*(one for one in self._searches if one.wanted != search.wanted), search][-_MOST_SEARCHES:]
+        self._searches = [*(one for one in self._searches if one.wanted != search.wanted), search][
+            -_MOST_SEARCHES:
+        ]
         return search
 
     def _with_texts(self, check: Check[R]) -> Check[R]:
         """The same check of texts that are kept, for all that read them alike."""
         if not isinstance(check, Holds) or check.test is not contains:
             return check
-        texts = next((one for one in self._texts if one.read == check.read), None) or SearchTextIndex(check.read)
+        texts = next(
+            (one for one in self._texts if one.read == check.read), None
+        ) or SearchTextIndex(check.read)
         self._listeners.add(texts)
         self._texts = [*(one for one in self._texts if one is not texts), texts][-_MOST_TEXTS:]
         return replace(check, read=texts)
 
 
 class LateRows(list[Any]):
-    """Rows that a store holds as texts, each of which ``make`` turns into its row, by its place, at the first look."""
+    """Rows that a store holds as texts, each of which ``make`` turns into its row, by its place, at
+    the first look."""
 
     def __init__(self, texts: Iterable[object], make: Callable[[int, bytes], Any]) -> None:
         super().__init__(texts)
@@ -335,8 +350,8 @@ class LateRows(list[Any]):
 
 
 class Table(Generic[R]):
-    """Rows of one kind by id, by place and by index. ``listeners`` hear of each new value of a row, with the table and
-    the value before (None: a new row)."""
+    """Rows of one kind by id, by place and by index. ``listeners`` hear of each new value of a row,
+    with the table and the value before (None: a new row)."""
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.id_of = id_of
@@ -345,7 +360,8 @@ class Table(Generic[R]):
         self._places: dict[str, int] = {}
         self._derived: dict[int, tuple[R, object]] = {}
         self._indexes = indexes
-        # Only of indexes that have been used: a table that is not searched needs no memory for them.
+        # Only of indexes that have been used: a table that is not searched needs no memory for
+        # them.
         self._postings: dict[str, PostingLists[R]] = {}
         self._long: LongSearches[R] | None = None
 
@@ -383,23 +399,27 @@ class Table(Generic[R]):
             postings.take_back(row)
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> "Table[R]":
-        """A table of its own with the same rows, without listeners yet, which has all to learn. Rows that change in
-        place are copied by ``copy_row``; all others are shared."""
+        """A table of its own with the same rows, without listeners yet, which has all to learn.
+        Rows that change in place are copied by ``copy_row``; all others are shared."""
         copy: Table[R] = Table(self.id_of, self._indexes)
         copy.rows = self.rows.copy() if copy_row is None else [copy_row(row) for row in self.rows]
         return copy
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries that it consists of."""
-        return [self._places, *(postings.by_value for postings in self._postings.values()), self.rows]
+        return [
+            self._places,
+            *(postings.by_value for postings in self._postings.values()),
+            self.rows,
+        ]
 
     def get(self, row_id: str) -> R | None:
         place = self._places.get(row_id)
         return None if place is None else self.rows[place]
 
     def replace(self, before: R, after: R) -> None:
-        """Keep the next value of a row, and every index right. Raises ``RuntimeError`` when ``before`` is not the
-        present one: what happened since would be lost."""
+        """Keep the next value of a row, and every index right. Raises ``RuntimeError`` when
+        ``before`` is not the present one: what happened since would be lost."""
         seq = before.seq
         if self.rows[seq] is not before:
             raise RuntimeError(f"row {seq} has moved on, {self.id_of(before)} cannot be replaced")
@@ -427,13 +447,14 @@ class Table(Generic[R]):
             self._long.note(row)
 
     def derived(self, row: R) -> Any:
-        """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""
+        """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed
+        since."""
         kept = self._derived.get(row.seq % DERIVED)
         return kept[1] if kept is not None and kept[0] is row else None
 
     def derive(self, row: R, worth: object) -> None:
-        """Keep what a reader has worked out from a row until the row changes; of few rows only, those of a page among
-        them."""
+        """Keep what a reader has worked out from a row until the row changes; of few rows only,
+        those of a page among them."""
         self._derived[row.seq % DERIVED] = row, worth
 
     def values(self, index: str) -> list[Hashable]:
@@ -449,8 +470,9 @@ class Table(Generic[R]):
         return len(self._up_to_date(index).of(value))
 
     def search(self, query: Query[R]) -> ListPage[R]:
-        """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone. Of a query
-        that is long work :meth:`look_ahead` has done the most, or all is done now."""
+        """The page of a query: the narrowest index gives the candidates, the rest is checked on
+        those alone. Of a query that is long work :meth:`look_ahead` has done the most, or all is
+        done now."""
         rows = self.rows
         places, checks = self._candidates(query)
         if _is_long(places, checks, query):
@@ -464,8 +486,11 @@ class Table(Generic[R]):
         return query.page(places, rows)
 
     def is_long_work(self, query: Query[R]) -> bool:
-        """Whether a query is too long for one step, so that :meth:`look_ahead` has something to do for it."""
-        is_behind = any(len(self.rows) - self._index(name).known > STEP_ROWS for name, _ in query.equal)
+        """Whether a query is too long for one step, so that :meth:`look_ahead` has something to do
+        for it."""
+        is_behind = any(
+            len(self.rows) - self._index(name).known > STEP_ROWS for name, _ in query.equal
+        )
         return is_behind or _is_long(*self._candidates(query), query)
 
     def look_ahead(self, query: Query[R]) -> Cooperative[None]:
@@ -495,14 +520,16 @@ class Table(Generic[R]):
         if self._long is None:
             self._long = LongSearches(self.rows)
         in_time = [] if query.after is None and query.before is None else [query.is_in_time]
-        return (yield from self._long.find(query, [*in_time, *self._checks(query.equal), *query.where]))
+        return (
+            yield from self._long.find(query, [*in_time, *self._checks(query.equal), *query.where])
+        )
 
     def _checks(self, equal: Iterable[tuple[str, Sequence[Hashable]]]) -> list[Check[R]]:
         return [self._index(name).index.check(values) for name, values in equal]
 
     def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Check[R]]]:
-        """The places of the narrowest index, or all, within the time of the query, in order, and what else rows must
-        pass."""
+        """The places of the narrowest index, or all, within the time of the query, in order, and
+        what else rows must pass."""
         equal = ((self._up_to_date(name).of, dict.fromkeys(values)) for name, values in query.equal)
         lists = [list(filter(None, map(of, values))) for of, values in equal]
         sizes = [sum(map(len, found)) for found in lists]

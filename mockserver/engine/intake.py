@@ -1,18 +1,36 @@
-"""Amounts and cards as they come in: checked once, in one place, before anything is stored or charged.
+"""Amounts and cards as they come in: checked once, in one place, before anything is stored or
+charged.
 
-Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default``, ``card.required``;
-docs/spec/service.md, Limits (ccv); docs/spec/published-facts.md, 3.1 (codes 2, 5, 6, 9, 14, 29, 59, 81).
+Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default``,
+``card.required``; docs/spec/service.md, Limits (ccv); docs/spec/published-facts.md, 3.1 (codes 2,
+5, 6, 9, 14, 29, 59, 81).
 """
 
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from mockserver.domain.cards import CCV_LENGTHS, MAX_LENGTH, MIN_LENGTH, Card, CardNumber, clean, passes_luhn
+from mockserver.domain.cards import (
+    CCV_LENGTHS,
+    MAX_LENGTH,
+    MIN_LENGTH,
+    Card,
+    CardNumber,
+    clean,
+    passes_luhn,
+)
 from mockserver.domain.clock import Micros, datetime_of, instant_of
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid
-from mockserver.domain.money import CURRENCIES, Currency, Money, check_length, currency, exact, number_text
+from mockserver.domain.money import (
+    CURRENCIES,
+    Currency,
+    Money,
+    check_length,
+    currency,
+    exact,
+    number_text,
+)
 from mockserver.domain.sources import CardDetails, CheckoutTransfer, Instrument
 from mockserver.engine.step import Step
 
@@ -20,7 +38,8 @@ PROVIDERS_OWN = "provider"
 """Value of ``currency.default`` that leaves the choice to the provider."""
 
 _NO_TEST_NUMBER = (
-    "accepted a card number that is not a published test number; never use a real one (--test-cards-only refuses them)"
+    "accepted a card number that is not a published test number; never use a real "
+    "one (--test-cards-only refuses them)"
 )
 _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
 _DOCUMENTED_EXPIRY = re.compile(r"(?:0[1-9]|1[0-2])/[0-9]{2}")
@@ -29,13 +48,19 @@ PARTED = "got blanks or hyphens between the digits, wanted digits alone"
 """What to say of a card number that is written as on a card."""
 
 
-def check_amount(step: Step, amount: Decimal, given: str | Currency | None, faults: Faults) -> Money | None:
-    """The money that is asked for in a currency, or in that of a code, or None: with a fault, or while only a provider
-    knows the currency.
+def check_amount(
+    step: Step, amount: Decimal, given: str | Currency | None, faults: Faults
+) -> Money | None:
+    """The money that is asked for in a currency, or in that of a code, or None: with a fault, or
+    while only a provider knows the currency.
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
-    known = given if isinstance(given, Currency) else CURRENCIES.get(given or step.assume("currency.default"))
+    known = (
+        given
+        if isinstance(given, Currency)
+        else CURRENCIES.get(given or step.assume("currency.default"))
+    )
     if known is None and isinstance(given, str) and given:
         known = faults.attempt(currency, given)
     if known is None and amount <= 0:
@@ -57,15 +82,20 @@ def check_amount(step: Step, amount: Decimal, given: str | Currency | None, faul
         return None
 
 
-def check_transfer(transfer: CheckoutTransfer, amount: Decimal, money: Currency | None, faults: Faults) -> None:
-    """Faults of passing on a part of a charge: 67 (account or amount missing), 60 (amount), 68 (more than charged).
+def check_transfer(
+    transfer: CheckoutTransfer, amount: Decimal, money: Currency | None, faults: Faults
+) -> None:
+    """Faults of passing on a part of a charge: 67 (account or amount missing), 60 (amount), 68
+    (more than charged).
 
     ``money`` is None while the currency of the charge is itself in doubt.
     """
     given = transfer.amount
     if not transfer.account or given is None:
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfer", "wanted account and amount")
-    elif given <= 0 or (money is not None and not Faults().attempt(exact, given, money) is not None):
+    elif given <= 0 or (
+        money is not None and not Faults().attempt(exact, given, money) is not None
+    ):
         digits = "" if money is None else f" with at most {money.digits} digits after the point"
         text = f"got {number_text(given)}, wanted more than 0{digits}"
         faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", text)
@@ -77,13 +107,19 @@ def check_transfer(transfer: CheckoutTransfer, amount: Decimal, money: Currency 
 def check_card(
     step: Step, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False
 ) -> tuple[Card, Instrument] | None:
-    """The card as it may be remembered, and as something that can be charged; or None with at least one fault added.
+    """The card as it may be remembered, and as something that can be charged; or None with at least
+    one fault added.
 
-    Faults: 81 (no card), 5 (number), 6 (ccv), 9 (expiry malformed), 14 (expired), 59 (3-D Secure transaction id).
+    Faults: 81 (no card), 5 (number), 6 (ccv), 9 (expiry malformed), 14 (expired), 59 (3-D Secure
+    transaction id).
     """
     sandbox = step.sandbox
     if details is None:
-        faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
+        faults.add(
+            Code.INVALID_PAYMENT_INFORMATION,
+            "PaymentInformation",
+            "required: cardNumber and expiryDate",
+        )
         return None
     given = details.number, details.expiry, details.cardholder, details.three_ds_server_trans_id
     end, found = sandbox.cards.accepted.get(given) or (0, None)
@@ -104,7 +140,9 @@ def check_card(
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None
-    found = sandbox.cards.entered(Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id))
+    found = sandbox.cards.entered(
+        Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
+    )
     # One in another form is checked anew each time: it is a finding, and assumptions may refuse it.
     is_documented = details.number == clean(details.number or "") and details.expiry == expiry
     if details.ccv and expiry is not None and is_documented and not faults:
@@ -134,8 +172,8 @@ def check_number(step: Step, number: str | None) -> CardNumber:
 
 
 def takes_parts(step: Step, number: str, digits: str) -> bool:
-    """Whether a card number may be written as it is: as its digits alone, or with blanks and hyphens
-    between them, where the assumption ``card.number_parts`` takes those."""
+    """Whether a card number may be written as it is: as its digits alone, or with blanks and
+    hyphens between them, where the assumption ``card.number_parts`` takes those."""
     if number == digits:
         return True
     is_taken = step.assume("card.number_parts") == "taken"
@@ -153,7 +191,8 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
 
 
 def check_expiry_date(step: Step, expiry: str | None, skip: bool = False) -> str:
-    """``MM/YY``. A card is good to the end of its month, on the sandbox's clock. Raises ``Invalid`` (81, 9, 14)."""
+    """``MM/YY``. A card is good to the end of its month, on the sandbox's clock. Raises ``Invalid``
+    (81, 9, 14)."""
     if not expiry:
         raise Invalid(Code.INVALID_PAYMENT_INFORMATION, {"ExpiryDate": "required"})
     read, words = read_expiry(expiry), f"got '{expiry[:7]}', wanted MM/YY"
@@ -167,16 +206,24 @@ def check_expiry_date(step: Step, expiry: str | None, skip: bool = False) -> str
     written, month = read
     if not skip and month < _month_of(step.sandbox.now):
         today = datetime_of(step.sandbox.now)
-        raise Invalid(Code.EXPIRED_CARD, {"ExpiryDate": f"got {written}, today is {today:%Y-%m-%d}"})
+        raise Invalid(
+            Code.EXPIRED_CARD, {"ExpiryDate": f"got {written}, today is {today:%Y-%m-%d}"}
+        )
     return written
 
 
 def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> None:
     """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
     read = read_expiry(card.expiry) if card is not None and card.expiry else None
-    if read is not None and read[1] < _month_of(step.sandbox.now) and step.assume("card.expired") == "refuse":
+    if (
+        read is not None
+        and read[1] < _month_of(step.sandbox.now)
+        and step.assume("card.expired") == "refuse"
+    ):
         faults.add(
-            Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(step.sandbox.now):%Y-%m-%d}"
+            Code.EXPIRED_CARD,
+            field,
+            f"its card expired {read[0]}, today is {datetime_of(step.sandbox.now):%Y-%m-%d}",
         )
 
 

@@ -1,12 +1,13 @@
-"""The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as its bound reaches.
+"""The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as
+its bound reaches.
 
 Entries hold the request as it came, so that it can be taken again; it is masked before it is shown.
-Beside them stands the story of each object: its changes with the rules that caused them, longer than the journal keeps
-the requests.
-The journals and inboxes of one server share a quota. When it is full, one of those that keep most gives up its oldest
-entries: a quiet sandbox keeps its story beside a busy one. They are ranked by the powers of two that their sizes have
-reached, so the largest is known to within a factor of two however many there are.
-Sources: docs/control-api.md (``/__admin/journal``, ``/__admin/objects``); the command line's ``--journal-memory``.
+Beside them stands the story of each object: its changes with the rules that caused them, longer
+than the journal keeps the requests. The journals and inboxes of one server share a quota. When it
+is full, one of those that keep most gives up its oldest entries: a quiet sandbox keeps its story
+beside a busy one. They are ranked by the powers of two that their sizes have reached, so the
+largest is known to within a factor of two however many there are. Sources: docs/control-api.md
+(``/__admin/journal``, ``/__admin/objects``); the command line's ``--journal-memory``.
 """
 
 from abc import ABC, abstractmethod
@@ -38,15 +39,17 @@ _CHANGE = 400
 _RANKS = 64
 
 _ENTRY = 3_000
-"""Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary charges."""
+"""Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary
+charges."""
 
 
 class JournalEntry(NamedTuple):
-    """One step: a request with its answer, or due work that changed something (``method`` is empty then).
+    """One step: a request with its answer, or due work that changed something (``method`` is empty
+    then).
 
-    ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the step's headers are the
-    request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
-    the client.
+    ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the
+    step's headers are the request as it came, secrets included. ``answer`` is what the step
+    answered, which a ``fault`` may have kept from the client.
     """
 
     number: int
@@ -64,7 +67,10 @@ class JournalEntry(NamedTuple):
 
     def __repr__(self) -> str:
         """Without what may be long or secret."""
-        return f"JournalEntry(number={self.number}, at={self.at}, op={self.asked.op}, status={self.status})"
+        return (
+            f"JournalEntry(number={self.number}, at={self.at}, op={self.asked.op}, "
+            f"status={self.status})"
+        )
 
 
 def size_of(entry: JournalEntry) -> int:
@@ -73,7 +79,8 @@ def size_of(entry: JournalEntry) -> int:
 
 
 class QuotaMember(ABC):
-    """What keeps entries of ``size`` bytes, roughly counted, of a quota that it shares with others."""
+    """What keeps entries of ``size`` bytes, roughly counted, of a quota that it shares with
+    others."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -92,14 +99,16 @@ class QuotaMember(ABC):
         quota.held += by
         if before.bit_length() != after.bit_length():
             quota.update_rank(self, before)
-        # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for one large entry.
+        # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for
+        # one large entry.
         if by > 0 and quota.held > quota.most:
             quota.enforce()
 
 
 class JournalQuota:
-    """At most ``most`` bytes, roughly counted, for all its members; ``dropped`` counts the entries that were given up
-    for that, ``overflown`` those that the bound of a journal alone has pushed out."""
+    """At most ``most`` bytes, roughly counted, for all its members; ``dropped`` counts the entries
+    that were given up for that, ``overflown`` those that the bound of a journal alone has pushed
+    out."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -107,7 +116,8 @@ class JournalQuota:
         self.dropped = 0
         self.overflown = 0
         self._report_at = 1
-        # Dictionaries keep the order of their keys, which makes the choice among equals the same in every run.
+        # Dictionaries keep the order of their keys, which makes the choice among equals the same in
+        # every run.
         self._ranks: list[dict[QuotaMember, None]] = [{} for _ in range(_RANKS)]
 
     def enter(self, member: QuotaMember) -> None:
@@ -130,7 +140,8 @@ class JournalQuota:
         self._ranks[member.size.bit_length()][member] = None
 
     def news(self) -> str | None:
-        """A warning about entries that were given up: the first time, and whenever ten times as many are gone."""
+        """A warning about entries that were given up: the first time, and whenever ten times as
+        many are gone."""
         if self.dropped < self._report_at:
             return None
         while self._report_at <= self.dropped:
@@ -151,8 +162,9 @@ class JournalQuota:
 
 
 class Cause(NamedTuple):
-    """A rule that said what a provider, a batch or time does in the step of a change; ``attempt`` counts the providers
-    that were tried, from 1, ``choice`` is the place of the outcome in the rule's sequence or chance, from 1."""
+    """A rule that said what a provider, a batch or time does in the step of a change; ``attempt``
+    counts the providers that were tried, from 1, ``choice`` is the place of the outcome in the
+    rule's sequence or chance, from 1."""
 
     rule: str
     attempt: int
@@ -163,8 +175,8 @@ class Cause(NamedTuple):
 
 @record
 class Change:
-    """One change of one object: the number of its journal entry, the operation, the event without its data, and the
-    rules that fired and had a part in it."""
+    """One change of one object: the number of its journal entry, the operation, the event without
+    its data, and the rules that fired and had a part in it."""
 
     number: int
     op: str
@@ -193,10 +205,13 @@ class Stories:
 
     def since(self, after: int) -> Iterator[Change]:
         """Changes of entries with a number above ``after``, oldest first."""
-        return reversed(list(takewhile(lambda change: change.number > after, reversed(self._changes))))
+        return reversed(
+            list(takewhile(lambda change: change.number > after, reversed(self._changes)))
+        )
 
     def note(self, number: int, asked: Asked, result: Result) -> int:
-        """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
+        """Keep the changes of a step; by how many bytes all that is kept has grown, roughly
+        counted."""
         before, causes = len(self._changes), _causes(result) if result.ruled else ()
         for event in result.events:
             bare = event if event.data is None else replace(event, data=None)
@@ -226,18 +241,21 @@ def _causes(result: Result) -> tuple[Cause, ...]:
         # A lost answer, a slow one or a spoilt webhook changes no object.
         if decision.rule is not None and (outcome.provider or outcome.batch or outcome.later):
             said = outcome.provider
-            code, message = (said.error_code, said.error_message) if isinstance(said, Decline) else (None, None)
+            code, message = (
+                (said.error_code, said.error_message) if isinstance(said, Decline) else (None, None)
+            )
             found.append(Cause(decision.rule, decision.number, decision.choice, code, message))
     return tuple(found)
 
 
 class Journal(QuotaMember):
-    """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0 before the first.
+    """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0
+    before the first.
 
-    ``size`` is roughly what they take, in bytes; ``quota`` what they share with the journals of other sandboxes, for
-    which ``given_up`` of them went.
-    ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then are not the
-    whole story, None while they do.
+    ``size`` is roughly what they take, in bytes; ``quota`` what they share with the journals of
+    other sandboxes, for which ``given_up`` of them went. ``opened`` is the instant at which the
+    sandbox began; ``gap_reason`` says why the entries since then are not the whole story, None
+    while they do.
     """
 
     def __init__(self, limit: int, opened: Micros) -> None:
@@ -292,8 +310,15 @@ class Journal(QuotaMember):
 
     def loss(self) -> str:
         """Why entries are no longer there, in words."""
-        shared = f", those of all sandboxes {self.quota.most} bytes (--journal-memory)," if self.quota else ""
-        return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
+        shared = (
+            f", those of all sandboxes {self.quota.most} bytes (--journal-memory),"
+            if self.quota
+            else ""
+        )
+        return (
+            f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped "
+            f"{self.dropped}"
+        )
 
     def get(self, number: int) -> JournalEntry | None:
         """The entry of a number, while it is kept."""

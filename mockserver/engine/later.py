@@ -1,7 +1,7 @@
 """What a scenario makes happen to an object later, without a call.
 
-Everything moves by the state tables; what a table forbids by then does not happen, and the journal says why.
-Source: docs/scenario-language.md, later.
+Everything moves by the state tables; what a table forbids by then does not happen, and the journal
+says why. Source: docs/scenario-language.md, later.
 """
 
 import json
@@ -17,7 +17,15 @@ from mockserver.domain.errors import Refused, invalid
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import Event, Subject
-from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
+from mockserver.engine import (
+    charges,
+    customers,
+    payment_methods,
+    subscriptions,
+    three_ds,
+    tokens,
+    vault,
+)
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import KINDS, Step, turn_to
@@ -28,8 +36,8 @@ _PART = "|"
 
 
 def plan(step: Step, *, is_declined: bool = False) -> None:
-    """Put on the schedule what the rules of the present step say of later; of one whose provider declined it, what the
-    rules of providers say."""
+    """Put on the schedule what the rules of the present step say of later; of one whose provider
+    declined it, what the rules of providers say."""
     for decision in step.result.decisions:
         if decision.rule is None or (is_declined and decision.outcome.provider is None):
             continue
@@ -37,11 +45,16 @@ def plan(step: Step, *, is_declined: bool = False) -> None:
             for kind, detail in _moves(wanted, step):
                 subject = _subject(step, kind)
                 if subject is None:
-                    why = f"later: {wanted.move.value} will not happen, {step.asked.op} is about no {kind}"
+                    why = (
+                        f"later: {wanted.move.value} will not happen, {step.asked.op} is about "
+                        f"no {kind}"
+                    )
                     step.result.warnings += (why,)
                 else:
                     parts = (kind, wanted.move.value, *detail)
-                    step.sandbox.schedule.plan(step.sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts))
+                    step.sandbox.schedule.plan(
+                        step.sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts)
+                    )
 
 
 def happen(step: Step, entry: ScheduledWork) -> None:
@@ -55,12 +68,18 @@ def happen(step: Step, entry: ScheduledWork) -> None:
 
 
 def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
-    """Let something happen to an object at once, its provider not being asked. Raises ``Invalid`` (90) for a kind of
-    object to which it cannot happen, and what the move raises."""
+    """Let something happen to an object at once, its provider not being asked. Raises ``Invalid``
+    (90) for a kind of object to which it cannot happen, and what the move raises."""
     moves = [(kind, ())] if wanted.move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
     for of, detail in moves:
-        entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, _PART.join((of, wanted.move.value, *detail)))
-        fault = fault_of(step.sandbox, entry) if of == kind else f"got {wanted.move} of a {of}, and this is a {kind}"
+        entry = ScheduledWork(
+            step.sandbox.now, 0, Due.LATER, subject, _PART.join((of, wanted.move.value, *detail))
+        )
+        fault = (
+            fault_of(step.sandbox, entry)
+            if of == kind
+            else f"got {wanted.move} of a {of}, and this is a {kind}"
+        )
         if fault is not None:
             raise invalid({wanted.move.value: fault})
         _ACTS[wanted.move, kind](step, subject, *detail)
@@ -80,7 +99,11 @@ def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
         kinds = ", ".join(of for known, of in _ACTS if known == move)
         return f"got '{move}' of a {kind}, wanted it of one of {kinds}"
     fits, words = _DETAILS[move]
-    return None if fits(kind, details) else f"got '{_PART.join(details)[:40]}' for {move}, wanted {words}"
+    return (
+        None
+        if fits(kind, details)
+        else f"got '{_PART.join(details)[:40]}' for {move}, wanted {words}"
+    )
 
 
 def _is_amount(text: str) -> bool:
@@ -91,10 +114,14 @@ def _is_amount(text: str) -> bool:
 
 
 def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
-    """The kinds of object that something wanted later is about, with the details of the move as texts."""
+    """The kinds of object that something wanted later is about, with the details of the move as
+    texts."""
     match wanted.move:
         case Move.SET:
-            made = any(event.subject.value == "payto" and event.before is None for event in step.result.events)
+            made = any(
+                event.subject.value == "payto" and event.before is None
+                for event in step.result.events
+            )
             # An agreement that is being made already knows what its payer will do.
             return [
                 (_KINDS.get(path, path.partition(".")[0]), (str(value),))
@@ -108,12 +135,17 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             is_held = isinstance(charge, Charge) and (
                 charge.status is states.ChargeState.AUTHORISED or charge.waits_for_hold()
             )
-            is_paid_with = step.asked.op == "charge.create" and bool(step.asked.request.get("token")) and not is_held
+            is_paid_with = (
+                step.asked.op == "charge.create"
+                and bool(step.asked.request.get("token"))
+                and not is_held
+            )
             return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:
             return [("charge", (str(wanted.settle),))]
         case Move.EMIT if (emit := wanted.emit) is not None:
-            # The forms of state documents come with the first event: a server is smaller without them.
+            # The forms of state documents come with the first event: a server is smaller without
+            # them.
             from mockserver.engine.codec import write_plain
 
             return [("charge", (emit.event, json.dumps(write_plain(emit.data))))]
@@ -143,7 +175,9 @@ def _amount(text: str) -> Decimal | None:
 
 def _capture(step: Step, charge_id: str, amount: str, _: str) -> None:
     charge = charges.get(step, charge_id)
-    charges.move(step, charge, charges.captured(step, charge, _amount(amount)), charges.capturing(charge))
+    charges.move(
+        step, charge, charges.captured(step, charge, _amount(amount)), charges.capturing(charge)
+    )
 
 
 def _refund(step: Step, charge_id: str, amount: str, comment: str) -> None:
@@ -168,8 +202,13 @@ def _let_go(event: states.ChargeEvent, step: Step, charge_id: str, *_: str) -> N
 def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
     from mockserver.engine.codec import read_plain
 
-    status, data = charges.get(step, charge_id).status, read_plain(json.loads(text), step.sandbox.cards)
-    step.result.events += (Event(Subject.CHARGE, charge_id, event, status, status, at=step.sandbox.now, data=data),)
+    status, data = (
+        charges.get(step, charge_id).status,
+        read_plain(json.loads(text), step.sandbox.cards),
+    )
+    step.result.events += (
+        Event(Subject.CHARGE, charge_id, event, status, status, at=step.sandbox.now, data=data),
+    )
 
 
 def _is_event(event: str, data: str) -> bool:
@@ -191,11 +230,18 @@ _KINDS = {"card.expiryDate": "payment_method"}
 
 
 def _turn(
-    kind: str, table: states.TransitionTable[Any, Any], state: type[Any], step: Step, subject: str, word: str
+    kind: str,
+    table: states.TransitionTable[Any, Any],
+    state: type[Any],
+    step: Step,
+    subject: str,
+    word: str,
 ) -> None:
     row: Any = KINDS[kind].table(step.sandbox).get(subject)
     if not turn_to(step, row, table, state(word)):
-        raise invalid({"set": f"it is {getattr(row, 'status', 'gone')} by then, and becomes {word} no more"})
+        raise invalid(
+            {"set": f"it is {getattr(row, 'status', 'gone')} by then, and becomes {word} no more"}
+        )
 
 
 _ACTS: Mapping[tuple[str, str], Callable[..., object]] = {
@@ -203,14 +249,18 @@ _ACTS: Mapping[tuple[str, str], Callable[..., object]] = {
         step, subject, CardChanges(expiry=word)
     ),
     (Move.SET, "payto"): partial(_turn, "payto", states.PAYTO, states.PayToState),
-    (Move.SET, "network_token"): partial(_turn, "network_token", states.NETWORK_TOKEN, states.NetworkTokenState),
+    (Move.SET, "network_token"): partial(
+        _turn, "network_token", states.NETWORK_TOKEN, states.NetworkTokenState
+    ),
     (Move.SET, "subscription"): lambda step, subject, word: subscriptions.set_status(
         step, subject, states.SubscriptionState(word)
     ),
     (Move.DELETE, "vault"): vault.delete,
     (Move.DELETE, "customer"): partial(customers.delete, ask_provider=False),
     (Move.DELETE, "payment_method"): partial(payment_methods.delete, ask_provider=False),
-    (Move.EXPIRE, "vault"): lambda step, subject: vault.end(step, vault.get(step, subject), states.VaultEvent.EXPIRED),
+    (Move.EXPIRE, "vault"): lambda step, subject: vault.end(
+        step, vault.get(step, subject), states.VaultEvent.EXPIRED
+    ),
     (Move.EXPIRE, "token"): lambda step, subject: tokens.expire(step, tokens.get(step, subject)),
     (Move.EXPIRE, "charge"): partial(_let_go, states.ChargeEvent.EXPIRED),
     (Move.EMIT, "charge"): _emit,
@@ -219,12 +269,15 @@ _ACTS: Mapping[tuple[str, str], Callable[..., object]] = {
     (Move.VOID, "charge"): partial(_let_go, states.ChargeEvent.VOIDED),
     (Move.SETTLE, "charge"): _settle,
 }
-"""What each move does to an object of a kind, with its details; its provider is not asked: it is who does it."""
+"""What each move does to an object of a kind, with its details; its provider is not asked: it is
+who does it."""
 
 
 _DETAILS: Mapping[str, tuple[Callable[[str, list[str]], bool], str]] = {
     Move.SET: (
-        lambda kind, given: len(given) == 1 and (kind not in STATES or given[0] in list(STATES[kind])),
+        lambda kind, given: (
+            len(given) == 1 and (kind not in STATES or given[0] in list(STATES[kind]))
+        ),
         "a state of it",
     ),
     Move.EMIT: (lambda kind, given: len(given) == 2 and _is_event(*given), "event|data"),
@@ -232,7 +285,10 @@ _DETAILS: Mapping[str, tuple[Callable[[str, list[str]], bool], str]] = {
         (Move.CAPTURE, Move.REFUND, Move.VOID),
         (lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
     ),
-    Move.SETTLE: (lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
+    Move.SETTLE: (
+        lambda kind, given: given in [[word] for word in _PAYER],
+        f"one of {', '.join(_PAYER)}",
+    ),
     **dict.fromkeys((Move.DELETE, Move.EXPIRE), (lambda kind, given: not given, "nothing more")),
 }
 """The details that each move can do something with."""

@@ -29,9 +29,9 @@ from mockserver.domain.states import Event
 
 @record
 class Remark:
-    """What an observer says of the client in the log of the server: ``name`` is its kind, ``severity``
-    one of ``note``, ``warning`` and ``error``, ``about`` the ids by what they are, ``entries`` are of
-    the journal. Carries no card number, ccv or key."""
+    """What an observer says of the client in the log of the server: ``name`` is its kind,
+    ``severity`` one of ``note``, ``warning`` and ``error``, ``about`` the ids by what they are,
+    ``entries`` are of the journal. Carries no card number, ccv or key."""
 
     name: str
     severity: str
@@ -41,8 +41,8 @@ class Remark:
 
 @record
 class FoundLines:
-    """What an observer has found, each by its number: all of it, or what is new or different since an
-    earlier ``mark``. This mark says until when."""
+    """What an observer has found, each by its number: all of it, or what is new or different since
+    an earlier ``mark``. This mark says until when."""
 
     mark: object
     by_number: Mapping[int, object]
@@ -51,8 +51,8 @@ class FoundLines:
 
 @record
 class Memory:
-    """A dictionary that an observer remembers something in, for a store: its values are replaced, never
-    changed in place. ``pair`` is the type of a key with its value."""
+    """A dictionary that an observer remembers something in, for a store: its values are replaced,
+    never changed in place. ``pair`` is the type of a key with its value."""
 
     name: str
     held: dict[Any, Any]
@@ -60,8 +60,9 @@ class Memory:
 
 
 class Observer:
-    """One who watches one sandbox. This one cares for nothing: a class that has it as its base says what
-    it does care for. ``lines_are`` is the name and the type of its lines, None where it has none."""
+    """One who watches one sandbox. This one cares for nothing: a class that has it as its base says
+    what it does care for. ``lines_are`` is the name and the type of its lines, None where it has
+    none."""
 
     lines_are: ClassVar[tuple[str, type] | None] = None
 
@@ -69,7 +70,8 @@ class Observer:
         """Other scenarios are in force: what the ``findings`` of each say, in their order."""
 
     def arrived(self, call: Call) -> None:
-        """A call has come that is acted on later, by the number ``waited_as``: ``called`` follows."""
+        """A call has come that is acted on later, by the number ``waited_as``: ``called``
+        follows."""
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
@@ -103,7 +105,8 @@ class Observer:
         return ()
 
     def lines(self, since: object) -> FoundLines:
-        """What it has found, for a store that has it until a mark; None for one that has nothing."""
+        """What it has found, for a store that has it until a mark; None for one that has
+        nothing."""
         return FoundLines(None, {}, is_all=True)
 
     def take(self, lines: Iterable[Any]) -> None:

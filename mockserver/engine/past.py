@@ -1,8 +1,8 @@
 """What a sandbox looked like a little while ago: reads that lag behind the writes.
 
-Rows are values that are replaced, so that the past needs no copies: what has changed since is taken back, the read is
-answered, and the changes are made again, all in one step.
-Source: docs/scenario-language.md, outcome (``lag``).
+Rows are values that are replaced, so that the past needs no copies: what has changed since is taken
+back, the read is answered, and the changes are made again, all in one step. Source:
+docs/scenario-language.md, outcome (``lag``).
 """
 
 from collections import deque
@@ -23,7 +23,8 @@ MOST_CHANGES = 10_000
 
 
 class _Change(NamedTuple):
-    """A new value of a row, and the value before: None for a new row; changes of one step have one ``step``."""
+    """A new value of a row, and the value before: None for a new row; changes of one step have one
+    ``step``."""
 
     at: Micros
     table: Table[Any]
@@ -33,12 +34,15 @@ class _Change(NamedTuple):
 
 
 class Past:
-    """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``noted`` counts all that ever
-    were, ``is_cut`` says that some within the lag had to go. ``present`` gives its time and its newest journal
-    entry."""
+    """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``noted``
+    counts all that ever were, ``is_cut`` says that some within the lag had to go. ``present`` gives
+    its time and its newest journal entry."""
 
     def __init__(
-        self, present: Callable[[], tuple[Micros, int]], tables: Iterable[Table[Any]], longest: Micros
+        self,
+        present: Callable[[], tuple[Micros, int]],
+        tables: Iterable[Table[Any]],
+        longest: Micros,
     ) -> None:
         self.longest = longest
         self._present = present
@@ -48,18 +52,22 @@ class Past:
         self.noted = 0
         noting = WeakMethod(self._note)
         for table in tables:
-            table.listeners += (lambda *change: note(*change) if (note := noting()) is not None else None,)
+            table.listeners += (
+                lambda *change: note(*change) if (note := noting()) is not None else None,
+            )
 
     def __len__(self) -> int:
         return len(self._changes)
 
     def newest(self, count: int) -> Iterator[tuple[Micros, Table[Any], Any, Any]]:
-        """The newest changes, oldest first: when, in which table, the value and the one before (None: a new row)."""
+        """The newest changes, oldest first: when, in which table, the value and the one before
+        (None: a new row)."""
         newest = islice(self._changes, max(len(self._changes) - count, 0), None)
         return ((one.at, one.table, one.after, one.before) for one in newest)
 
     def take_over(self, changes: Iterable[tuple[Micros, Table[Any], int, Any]], noted: int) -> None:
-        """Go on with the changes of a store, the newest first: when, in which table and place, and the value before."""
+        """Go on with the changes of a store, the newest first: when, in which table and place, and
+        the value before."""
         present: dict[tuple[Table[Any], int], Any] = {}
         self._changes.clear()
         for at, table, seq, before in changes:
@@ -84,8 +92,8 @@ class Past:
         self.noted += 1
 
     def seen(self, result: Result, read: Callable[[], T]) -> T:
-        """What is read in the step of a ``result``, as far behind as the rules say that decided it. Raises what
-        ``read`` raises."""
+        """What is read in the step of a ``result``, as far behind as the rules say that decided it.
+        Raises what ``read`` raises."""
         lag, changes, (now, _) = result.lag, self._changes, self._present()
         if lag == LAST_MOVE:
             newer = [change for change in changes if change.step == changes[-1].step]

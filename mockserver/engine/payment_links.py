@@ -23,7 +23,8 @@ get = finder(PaymentLink, Code.INVALID_PAYMENT_LINK_ID)
 
 
 def create(step: Step, command: NewPaymentLink) -> PaymentLink:
-    """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
+    """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect,
+    limit)."""
     sandbox = step.sandbox
     faults = Faults()
     money = faults.attempt(currency, command.currency or usual_currency(step))
@@ -41,22 +42,28 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     faults.refuse()
     code = money.code if money is not None and command.currency else None
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
-    return step.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
+    return step.add(
+        replace(updated(bare, command), amount=amount, currency=code, allowed_types=types)
+    )
 
 
 def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
-    """One payment on the page of a link; the charge may be declined, pending or waiting for a challenge.
+    """One payment on the page of a link; the charge may be declined, pending or waiting for a
+    challenge.
 
-    A page view pays once: its key sent again is answered with the charge that it made. Raises ``NotFound`` (116),
-    ``WrongState`` (``link.limit_code``), ``Invalid`` 58 (a way to pay that the link does not offer), 90 (no amount),
-    and whatever a charge raises; then nothing has changed and the key is free.
+    A page view pays once: its key sent again is answered with the charge that it made. Raises
+    ``NotFound`` (116), ``WrongState`` (``link.limit_code``), ``Invalid`` 58 (a way to pay that the
+    link does not offer), 90 (no amount), and whatever a charge raises; then nothing has changed and
+    the key is free.
     """
     link = get(step, payment_link_id)
     made = link.attempts.get(payment.attempt_key)
     if made is not None:
         return charges.get(step, made)
     if not link.has_room:
-        words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
+        words = (
+            f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
+        )
         raise WrongState(Code(step.assume("link.limit_code")), {"LimitPayments": words})
     if not link.takes(payment.payment_type):
         words = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
@@ -88,7 +95,8 @@ def page(link: PaymentLink) -> str:
 
 
 def usual_currency(step: Step) -> str:
-    """The currency of a link that names none: the assumption's, else that of the first provider that takes cards."""
+    """The currency of a link that names none: the assumption's, else that of the first provider
+    that takes cards."""
     word: str = step.assume("currency.default")
     if word != "provider":
         return word

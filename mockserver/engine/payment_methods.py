@@ -1,7 +1,8 @@
 """Payment-method use cases: every check of every way in, then store, read, change the card, remove.
 
-Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7; docs/spec/published-facts.md,
-1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``, ``gateway_delete``, ``network_token.status``.
+Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7;
+docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``,
+``gateway_delete``, ``network_token.status``.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,14 @@ from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record, replace, updated
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
-from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
+from mockserver.domain.states import (
+    NETWORK_TOKEN,
+    PAYTO,
+    NetworkTokenState,
+    PayToState,
+    Presence,
+    VaultState,
+)
 from mockserver.domain.token import Token
 from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import intake, payto, providers, subscriptions, tokens, vault
@@ -36,8 +44,8 @@ get = finder(PaymentMethod, Code.INVALID_PAYMENT_METHOD_ID)
 class Prepared:
     """A payment method that passed its checks, with what storing it will cause.
 
-    ``source`` is its name for rules; ``draft`` lacks only what storing gives it: ids and an owner; ``to_vault`` stores
-    its card in the vault; ``inherited`` is the method whose card it takes over.
+    ``source`` is its name for rules; ``draft`` lacks only what storing gives it: ids and an owner;
+    ``to_vault`` stores its card in the vault; ``inherited`` is the method whose card it takes over.
     """
 
     source: str
@@ -58,27 +66,37 @@ def create(step: Step, command: commands.NewMethod) -> PaymentMethod:
 
 
 def checked(step: Step, command: commands.NewMethod, owner: Customer | None = None) -> Prepared:
-    """The payment method of a command for a customer (None: without one, or for a new one). Raises ``Invalid`` 39, 32,
-    103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90 (agreement, ``MOST_METHODS``), 56,
-    66, 73 (vaulted method)."""
+    """The payment method of a command for a customer (None: without one, or for a new one). Raises
+    ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51
+    (token), 90 (agreement, ``MOST_METHODS``), 56, 66, 73 (vaulted method)."""
     sandbox, faults = step.sandbox, Faults()
     wanted = faults.attempt(_prepared, step, command, faults)
     if isinstance(command, commands.SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
-    if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
-        faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
+    if (
+        owner is not None
+        and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS
+    ):
+        faults.wrong(
+            "CustomerId",
+            f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be",
+        )
     if command.terms.fallback_payment_method_id is not None:
         faults.attempt(_check_fallback, step, command.terms.fallback_payment_method_id, owner)
     return faults.sure(wanted)
 
 
 def ask(step: Step, op: str, wanted: Prepared) -> None:
-    """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has changed."""
-    providers.refuse_declined(providers.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source))
+    """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has
+    changed."""
+    providers.refuse_declined(
+        providers.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source)
+    )
 
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
-    """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
+    """Keep a checked payment method, with all that it brings: vault item, agreement, network token,
+    a used token."""
     ids, draft = step.sandbox.ids, wanted.draft
     vault_id, payto_id = draft.vault_id, draft.payto_id
     if wanted.to_vault is not None:
@@ -88,7 +106,8 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
     method = replace(
         draft,
         payment_method_id=ids.hex32("payment_method"),
-        provider_payment_method_id=draft.provider_payment_method_id or "pm_" + ids.hex24("provider_payment_method"),
+        provider_payment_method_id=draft.provider_payment_method_id
+        or "pm_" + ids.hex24("provider_payment_method"),
         customer_id=owner.customer_id if owner else None,
         payer=owner.payer() if owner else draft.payer,
         email=draft.email or (owner.email if owner else None),
@@ -99,7 +118,9 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
         tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        method = replace(method, network_token_id=_network_token(step, method, card).network_token_id)
+        method = replace(
+            method, network_token_id=_network_token(step, method, card).network_token_id
+        )
     return step.add(method)
 
 
@@ -121,8 +142,8 @@ def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToke
 
 
 def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges) -> PaymentMethod:
-    """Change expiry, holder or number of a stored card, or its metadata. Raises ``NotFound`` 56, ``WrongState`` 73
-    (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14."""
+    """Change expiry, holder or number of a stored card, or its metadata. Raises ``NotFound`` 56,
+    ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14."""
     sandbox = step.sandbox
     method = get(step, payment_method_id)
     if method.state is Presence.REMOVED:
@@ -133,11 +154,18 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
     faults = Faults()
-    given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
+    given = (
+        wanted.number
+        or wanted.expiry
+        or wanted.cardholder is not None
+        or wanted.metadata is not None
+    )
     if not given:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
-    number = faults.attempt(intake.check_number, step, wanted.number) if wanted.number else card.number
+    number = (
+        faults.attempt(intake.check_number, step, wanted.number) if wanted.number else card.number
+    )
     expiry = card.expiry
     if wanted.expiry:
         expiry = faults.attempt(intake.check_expiry_date, step, wanted.expiry)
@@ -171,7 +199,8 @@ def _scheme_data(card: Card) -> dict[str, str]:
 
 def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
     """Remove a payment method from use; a customer whose default it was gets what the assumption
-    ``removed.default_method`` says. Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``."""
+    ``removed.default_method`` says. Raises ``NotFound`` 56, ``WrongState`` 73 (removed before),
+    ``ProviderRefused``."""
     method = get(step, payment_method_id)
     method.after_removal(step.sandbox.now)
     if ask_provider:
@@ -179,7 +208,9 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
     method = remove(step, method)
     owner = owner_of(step.sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        step.change(owner, replace(owner, default_payment_method_id=_next_default(step, owner)), "updated")
+        step.change(
+            owner, replace(owner, default_payment_method_id=_next_default(step, owner)), "updated"
+        )
     return method
 
 
@@ -191,7 +222,8 @@ def _next_default(step: Step, owner: Customer) -> str | None:
 
 
 def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
-    """Let the provider remove its copy too (assumption ``gateway_delete``). Raises ``ProviderRefused``."""
+    """Let the provider remove its copy too (assumption ``gateway_delete``). Raises
+    ``ProviderRefused``."""
     provider = step.sandbox.providers.get(method.provider.provider_id)
     if provider is not None:
         known = replace(method.instrument, payment_method_id=method.payment_method_id)
@@ -199,8 +231,8 @@ def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
 
 
 def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> PaymentMethod:
-    """Take a method out of use, with its agreement and its network token; it can still be read, and shows ``payer``
-    from now on when one is given.
+    """Take a method out of use, with its agreement and its network token; it can still be read, and
+    shows ``payer`` from now on when one is given.
 
     Its subscriptions are suspended when the assumption ``subscription.method_removed`` says so.
     """
@@ -209,7 +241,12 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
         after = replace(after, payer=payer)
     sandbox = step.sandbox
     turn_to(step, sandbox.payto.get(method.payto_id or ""), PAYTO, PayToState.CANCELLED)
-    turn_to(step, sandbox.network_tokens.get(method.network_token_id or ""), NETWORK_TOKEN, NetworkTokenState.DELETED)
+    turn_to(
+        step,
+        sandbox.network_tokens.get(method.network_token_id or ""),
+        NETWORK_TOKEN,
+        NetworkTokenState.DELETED,
+    )
     step.change(method, after, "removed")
     subscriptions.lose_method(step, method.payment_method_id)
     return after
@@ -225,12 +262,20 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
         case commands.NewProviderTokenMethod():
             provider = providers.named(sandbox, command.provider_id, Capability.CARD)
             lasting = command.token if command.lasts else None
-            known = {"provider_payment_method_id": lasting, "provider_data": command.data, "token": command.token}
+            known = {
+                "provider_payment_method_id": lasting,
+                "provider_data": command.data,
+                "token": command.token,
+            }
             card = Instrument(PaymentType.CARD)
-            return Prepared("token", provider, _draft(sandbox, provider, card, command.terms, **known))
+            return Prepared(
+                "token", provider, _draft(sandbox, provider, card, command.terms, **known)
+            )
         case commands.NewBankMethod(account=account, terms=terms):
             provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT)
-            return Prepared("bank_account", provider, _draft(sandbox, provider, bank_instrument(account), terms))
+            return Prepared(
+                "bank_account", provider, _draft(sandbox, provider, bank_instrument(account), terms)
+            )
         case commands.NewPayToMethod(terms=terms):
             provider = payto.check(sandbox, command)
             draft = _draft(sandbox, provider, payto.INSTRUMENT, terms)
@@ -240,7 +285,11 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
 
 
 def _draft(
-    sandbox: Sandbox, provider: Provider, instrument: Instrument, terms: commands.MethodTerms, **known: Any
+    sandbox: Sandbox,
+    provider: Provider,
+    instrument: Instrument,
+    terms: commands.MethodTerms,
+    **known: Any,
 ) -> PaymentMethod:
     """A payment method on some terms, with what is ``known`` of it where they say nothing."""
     return updated(PaymentMethod("", instrument, provider.summary, sandbox.now, **known), terms)
@@ -248,7 +297,11 @@ def _draft(
 
 def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
     provider = faults.attempt(providers.named, step.sandbox, command.provider_id, Capability.CARD)
-    if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
+    if (
+        provider is not None
+        and command.create_network_token
+        and Capability.NETWORK_TOKEN not in provider.capabilities
+    ):
         faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
     details, number = command.details, command.details.number
     found = intake.check_card(step, details, faults, skip_expiry_check=command.skip_expiry_check)
@@ -257,16 +310,31 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
         return None
     card, instrument = found
     draft = _draft(step.sandbox, provider, instrument, command.terms)
-    to_vault = partial(vault.store, step, card.number, number, details.ccv, expires) if command.vault_card else None
-    return Prepared("card", provider, draft, to_vault, create_network_token=command.create_network_token)
+    to_vault = (
+        partial(vault.store, step, card.number, number, details.ccv, expires)
+        if command.vault_card
+        else None
+    )
+    return Prepared(
+        "card", provider, draft, to_vault, create_network_token=command.create_network_token
+    )
 
 
 def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
     token = tokens.usable(step, command.token)
-    provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type])
+    provider = providers.named(
+        step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type]
+    )
     terms = replace(command.terms, ip=command.terms.ip or token.ip)
-    known = {name: getattr(token, name) for name in ("vault_id", "payto_id", "metadata")} | {"token": token.token_id}
-    return Prepared("token", provider, _draft(step.sandbox, provider, token.instrument, terms, **known), token=token)
+    known = {name: getattr(token, name) for name in ("vault_id", "payto_id", "metadata")} | {
+        "token": token.token_id
+    }
+    return Prepared(
+        "token",
+        provider,
+        _draft(step.sandbox, provider, token.instrument, terms, **known),
+        token=token,
+    )
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
@@ -276,14 +344,24 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
     if method is not None and (item is None or card is None):
-        code, words = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD, "its card is not in the vault, or no longer"
+        code, words = (
+            Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
+            "its card is not in the vault, or no longer",
+        )
         faults.add(code, "PaymentMethodId", words)
     intake.check_ccv(command.ccv, card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
     _, instrument = sandbox.cards.entered(replace(card, ccv_given=bool(command.ccv or item.ccv)))
-    known = {name: getattr(method, name) for name in ("email", "ip", "metadata", "payer", "vault_id")}
-    return Prepared("card", provider, _draft(sandbox, provider, instrument, command.terms, **known), inherited=method)
+    known = {
+        name: getattr(method, name) for name in ("email", "ip", "metadata", "payer", "vault_id")
+    }
+    return Prepared(
+        "card",
+        provider,
+        _draft(sandbox, provider, instrument, command.terms, **known),
+        inherited=method,
+    )
 
 
 def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:
@@ -294,7 +372,9 @@ def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:
 
 def bank_instrument(account: BankAccount) -> Instrument:
     """A bank account as something that can be charged and shown."""
-    return Instrument(PaymentType.BANK_ACCOUNT, bank=account, display_type=bank_name(account.bank_code))
+    return Instrument(
+        PaymentType.BANK_ACCOUNT, bank=account, display_type=bank_name(account.bank_code)
+    )
 
 
 def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
@@ -303,9 +383,12 @@ def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
 
 
 def _check_fallback(step: Step, payment_method_id: str, owner: Customer | None) -> None:
-    """Raises ``Invalid`` when a fallback is no payment method or one of another customer than ``owner`` (56), or one
-    that was removed (73)."""
+    """Raises ``Invalid`` when a fallback is no payment method or one of another customer than
+    ``owner`` (56), or one that was removed (73)."""
     field = "FallbackPaymentMethodId"
     theirs = owner_of(step.sandbox, method_in_use(step, payment_method_id, field))
     if theirs is not None and theirs is not owner:
-        raise Invalid(Code.INVALID_PAYMENT_METHOD_ID, {field: "this payment method belongs to another customer"})
+        raise Invalid(
+            Code.INVALID_PAYMENT_METHOD_ID,
+            {field: "this payment method belongs to another customer"},
+        )

@@ -1,6 +1,7 @@
 """PayTo use cases: ask a payer for an agreement, and move it on the clock.
 
-Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``, ``payto.active_after``.
+Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``,
+``payto.active_after``.
 """
 
 from mockserver.domain.clock import Micros
@@ -23,17 +24,28 @@ _STATUS = "payto.status"
 
 
 def check(sandbox: Sandbox, command: NewPayToMethod) -> Provider:
-    """The provider of an agreement to come. Raises ``Invalid`` 39, 32 (provider), 90 (``maximumAmount``)."""
+    """The provider of an agreement to come. Raises ``Invalid`` 39, 32 (provider), 90
+    (``maximumAmount``)."""
     faults = Faults()
     if not LEAST_MAXIMUM <= command.maximum_amount <= MOST_MAXIMUM:
-        faults.wrong("MaximumAmount", f"got {command.maximum_amount}, wanted {LEAST_MAXIMUM} to {MOST_MAXIMUM}")
-    return faults.sure(faults.attempt(providers.named, sandbox, command.provider_id, Capability.PAYTO))
+        faults.wrong(
+            "MaximumAmount",
+            f"got {command.maximum_amount}, wanted {LEAST_MAXIMUM} to {MOST_MAXIMUM}",
+        )
+    return faults.sure(
+        faults.attempt(providers.named, sandbox, command.provider_id, Capability.PAYTO)
+    )
 
 
 def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
-    """Keep a checked agreement and plan what the payer does: as the scenario says, else the assumption."""
+    """Keep a checked agreement and plan what the payer does: as the scenario says, else the
+    assumption."""
     sandbox = step.sandbox
-    own = {"payto_id": sandbox.ids.hex32("payto"), "provider": provider.summary, "added": sandbox.now}
+    own = {
+        "payto_id": sandbox.ids.hex32("payto"),
+        "provider": provider.summary,
+        "added": sandbox.now,
+    }
     agreement = step.add(made_of(Agreement, command, **own))
     for after, status in _moves(step):
         if after == 0:
@@ -44,10 +56,15 @@ def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
 
 
 def come_due(step: Step, payto_id: str, status: PayToState) -> None:
-    """The payer of an agreement acts. Where the state table has no way to the status by then, the journal says so."""
+    """The payer of an agreement acts. Where the state table has no way to the status by then, the
+    journal says so."""
     agreement = step.sandbox.payto.get(payto_id)
     if not turn_to(step, agreement, PAYTO, status):
-        words = f"it is {agreement.status.value} by then" if agreement is not None else "it is gone by then"
+        words = (
+            f"it is {agreement.status.value} by then"
+            if agreement is not None
+            else "it is gone by then"
+        )
         step.result.warnings += (f"payto {payto_id} does not become {status.value}: {words}",)
 
 

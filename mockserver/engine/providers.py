@@ -1,10 +1,12 @@
-"""Provider use cases: configure, change, remove, find, choose by cost, ask; and which are offered for a payment.
+"""Provider use cases: configure, change, remove, find, choose by cost, ask; and which are offered
+for a payment.
 
-When one is asked, the rules of its stage decide, its time is counted, and its refusal keeps its own words.
+When one is asked, the rules of its stage decide, its time is counted, and its refusal keeps its own
+words.
 
-Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 1.1 rows 59-62, 2.12, 2.13, 7.2;
-docs/scenario-language.md, When a rule is asked, and outcome; assumptions ``provider.unknown``,
-``provider.other_currency``, ``least_cost``.
+Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 1.1 rows
+59-62, 2.12, 2.13, 7.2; docs/scenario-language.md, When a rule is asked, and outcome; assumptions
+``provider.unknown``, ``provider.other_currency``, ``least_cost``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,8 +59,8 @@ NEEDS: Mapping[PaymentType, Capability] = {
 
 
 def create(step: Step, given: ProviderDetails) -> Provider:
-    """Add a provider. Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117
-    (fallback)."""
+    """Add a provider. Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29
+    (currency), 117 (fallback)."""
     sandbox = step.sandbox
     faults = Faults()
     provider_type = (given.type or "").lower()
@@ -68,7 +70,9 @@ def create(step: Step, given: ProviderDetails) -> Provider:
         faults.wrong("Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not given.name:
         faults.wrong("Name", "required")
-    given = _checked(sandbox, replace(given, currency=given.currency or step.assume("provider.currency")), faults)
+    given = _checked(
+        sandbox, replace(given, currency=given.currency or step.assume("provider.currency")), faults
+    )
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
     provider_id = sandbox.ids.uuid("provider")
@@ -82,12 +86,16 @@ def create(step: Step, given: ProviderDetails) -> Provider:
 
 
 def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
-    """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does, 117 also for
-    a provider that should take over from itself."""
+    """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create``
+    does, 117 also for a provider that should take over from itself."""
     provider = get(step.sandbox, provider_id)
     faults = Faults()
     if given.fallback_provider_id == provider_id:
-        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", "a provider cannot take over from itself")
+        faults.add(
+            Code.INVALID_FALLBACK_PROVIDER_ID,
+            "FallbackProviderId",
+            "a provider cannot take over from itself",
+        )
     given = _checked(step.sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
@@ -99,11 +107,16 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
     check_costs(given.costs, faults)
     environment = given.environment.upper() if given.environment else None
     if environment is not None and environment not in ENVIRONMENTS:
-        faults.wrong("Environment", f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}")
+        faults.wrong(
+            "Environment",
+            f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}",
+        )
     money = faults.attempt(currency, given.currency) if given.currency else None
     fallback = given.fallback_provider_id
     if fallback is not None and known(sandbox, fallback) is None:
-        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", unknown(sandbox, fallback))
+        faults.add(
+            Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", unknown(sandbox, fallback)
+        )
     return replace(given, environment=environment, currency=money.code if money else None)
 
 
@@ -128,7 +141,8 @@ def get(sandbox: Sandbox, provider_id: str) -> Provider:
 
 
 def named(sandbox: Sandbox, provider_id: str, needs: Capability) -> Provider:
-    """The provider that a body or query names. Raises ``Invalid`` 39 (unknown), 32, 71, 78, 103 (lacks the feature)."""
+    """The provider that a body or query names. Raises ``Invalid`` 39 (unknown), 32, 71, 78, 103
+    (lacks the feature)."""
     provider = sandbox.providers.get(provider_id)
     if provider is None or provider.state is Presence.REMOVED:
         raise Invalid(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
@@ -138,7 +152,8 @@ def named(sandbox: Sandbox, provider_id: str, needs: Capability) -> Provider:
 
 
 def first_with(step: Step, feature: Capability, code: str | None) -> Provider:
-    """The oldest provider in use with a feature that takes a currency (None: any). Raises ``Invalid`` (65)."""
+    """The oldest provider in use with a feature that takes a currency (None: any). Raises
+    ``Invalid`` (65)."""
     able = in_use(step.sandbox, feature)
     for provider in taking(step, able, code):
         return provider
@@ -148,21 +163,29 @@ def first_with(step: Step, feature: Capability, code: str | None) -> Provider:
 
 def in_use(sandbox: Sandbox, feature: Capability) -> list[Provider]:
     """The providers in use that have a feature, the oldest first."""
-    return [one for one in sandbox.providers if one.state is Presence.ACTIVE and feature in one.capabilities]
+    return [
+        one
+        for one in sandbox.providers
+        if one.state is Presence.ACTIVE and feature in one.capabilities
+    ]
 
 
 def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[Provider]:
-    """Of some providers those that take a currency (None: any): those that have it, and while none has it, all or none
-    (assumption ``provider.other_currency``)."""
+    """Of some providers those that take a currency (None: any): those that have it, and while none
+    has it, all or none (assumption ``provider.other_currency``)."""
     own = [provider for provider in able if code is None or provider.currency == code]
     return able if not own and step.assume("provider.other_currency") == "any" else own
 
 
 def of_checkout(step: Step, checkout: Checkout | None, code: str | None) -> Provider:
-    """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout.
-    Raises ``Invalid`` (65)."""
+    """The oldest provider in use of a checkout that takes a currency (None: any), else one that
+    simulates any checkout. Raises ``Invalid`` (65)."""
     able = in_use(step.sandbox, Capability.CHECKOUT)
-    own = [provider for provider in able if checkout is not None and provider.summary.type == checkout.type]
+    own = [
+        provider
+        for provider in able
+        if checkout is not None and provider.summary.type == checkout.type
+    ]
     any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
     for provider in taking(step, own, code) or taking(step, any_kind, code):
         return provider
@@ -176,18 +199,26 @@ def lacks(provider: Provider, feature: Capability) -> Invalid:
     return Invalid(_LACKS.get(feature, Code.FEATURE_UNAVAILABLE), {"ProviderId": words})
 
 
-def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``). Raises ``Invalid``
-    (63) when there is none.
+def by_cost(
+    step: Step, amount: Decimal, given: Currency | None, card: CardNumber
+) -> list[Provider]:
+    """Providers that take the card and the currency, the cheapest first (assumption
+    ``least_cost``). Raises ``Invalid`` (63) when there is none.
 
-    Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
+    Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest
+    provider of cards.
     """
     able = in_use(step.sandbox, Capability.CARD)
     if able:
-        money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
+        money = (
+            given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
+        )
         # Those without a price come last, of equal ones the oldest first.
         costs = [(one.cost_of(amount, money, card), one) for one in taking(step, able, money.code)]
-        able = [one for _, one in sorted(costs, key=lambda priced: (priced[0] is None, priced[0] or ZERO))]
+        able = [
+            one
+            for _, one in sorted(costs, key=lambda priced: (priced[0] is None, priced[0] or ZERO))
+        ]
     if not able:
         words = "no provider takes this card in this currency"
         raise Invalid(Code.NO_CARD_PROVIDERS_CONFIGURED, {"Currency": words})
@@ -196,7 +227,9 @@ def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumbe
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:
     """What to say of an id that names no provider in use."""
-    ids = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
+    ids = [
+        provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE
+    ]
     return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, ids)}"
 
 
@@ -210,8 +243,9 @@ def ask(
     also: str | None = None,
     number: int = 1,
 ) -> Outcome:
-    """What happens when a provider is asked to act on an instrument. A scripted latency is added to the step's; to act
-    on a charge takes that of the provider's settings otherwise, or of the assumption ``provider.latency``.
+    """What happens when a provider is asked to act on an instrument. A scripted latency is added to
+    the step's; to act on a charge takes that of the provider's settings otherwise, or of the
+    assumption ``provider.latency``.
 
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
@@ -237,21 +271,29 @@ def ask(
     if slowing is not None:
         step.result.latency += slowing.delay
     elif op.startswith("charge."):
-        low, high = step.assume("provider.latency") if provider.latency is None else provider.latency
-        step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
+        low, high = (
+            step.assume("provider.latency") if provider.latency is None else provider.latency
+        )
+        step.result.latency += (
+            low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
+        )
     return decision.outcome
 
 
 def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
-    """Raises ``ProviderRefused`` when the provider declined: in its own words, or with the operation's ``refusal`` and
-    its words as details; a code or message that the scenario itself gives counts before both."""
+    """Raises ``ProviderRefused`` when the provider declined: in its own words, or with the
+    operation's ``refusal`` and its words as details; a code or message that the scenario itself
+    gives counts before both."""
     decline = outcome.provider
     if isinstance(decline, Decline):
         plain = refusal is None or decline.own_code is not None or decline.own_message is not None
         code, words = refusal or Code.TOKENISE_CARD_ERROR, decline.error_message
         refused = ProviderRefused(code, {"Provider": words}, message=words if plain else None)
         refused.own_code = decline.error_code if refusal is None else decline.own_code
-        refused.gateway_code, refused.gateway_message = decline.gateway_code, decline.gateway_message
+        refused.gateway_code, refused.gateway_message = (
+            decline.gateway_code,
+            decline.gateway_message,
+        )
         refused.is_retryable = decline.is_retryable
         raise refused
 
@@ -277,9 +319,11 @@ class Offer:
         return [one for one in others if Capability.CARD not in one.capabilities]
 
 
-def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
-    """What is offered for an amount and a currency; without them, everything in use that no row hides. Raises
-    ``Invalid`` 29 (currency), 39 and 32 (card provider)."""
+def offer(
+    step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None
+) -> Offer:
+    """What is offered for an amount and a currency; without them, everything in use that no row
+    hides. Raises ``Invalid`` 29 (currency), 39 and 32 (card provider)."""
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
     for feature in Capability:
@@ -290,8 +334,8 @@ def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_i
 
 
 def default_fallback(sandbox: Sandbox) -> Provider:
-    """The provider that takes over where none is configured to: the first in use that takes cards. Raises ``NotFound``
-    (65)."""
+    """The provider that takes over where none is configured to: the first in use that takes cards.
+    Raises ``NotFound`` (65)."""
     for provider in in_use(sandbox, Capability.CARD):
         return provider
     raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})

@@ -1,5 +1,6 @@
-"""The two halves of a step that the journal keeps: what came in, which never changes, and what came of it, gathered for
-the answer, the journal and the findings, so that nothing need be read out of an answer again."""
+"""The two halves of a step that the journal keeps: what came in, which never changes, and what came
+of it, gathered for the answer, the journal and the findings, so that nothing need be read out of an
+answer again."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -18,7 +19,8 @@ from mockserver.scenario.rule import key_text
 from mockserver.scenario.transport import Transport
 
 MOST_FIRSTS = 1_000
-"""First answers that a sandbox keeps by idempotency keys, and as many for replays; the oldest are forgotten beyond."""
+"""First answers that a sandbox keeps by idempotency keys, and as many for replays; the oldest are
+forgotten beyond."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -33,11 +35,13 @@ class Unreached(Exception):
 
 @record
 class Asked:
-    """What came in. ``request`` has camelCase keys, ``path`` the placeholders of the route. ``answers`` distinguishes a
-    request, whose answer a fault can spoil, from work that time causes. ``call`` is the number of the request among
-    those of its operation, None for work that time causes and for set-up calls; ``connection`` the one on which it
-    came, where rules look at that. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says
-    that the provider answers. ``is_setup`` marks a part of a set-up, which rules of scenarios do not hear."""
+    """What came in. ``request`` has camelCase keys, ``path`` the placeholders of the route.
+    ``answers`` distinguishes a request, whose answer a fault can spoil, from work that time causes.
+    ``call`` is the number of the request among those of its operation, None for work that time
+    causes and for set-up calls; ``connection`` the one on which it came, where rules look at that.
+    ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says that the
+    provider answers. ``is_setup`` marks a part of a set-up, which rules of scenarios do not
+    hear."""
 
     op: str
     answers: bool = False
@@ -58,7 +62,8 @@ class Asked:
 
 @entity
 class Result:
-    """What came of it: which rules decided, what happened, and how long the providers took (``latency``).
+    """What came of it: which rules decided, what happened, and how long the providers took
+    (``latency``).
 
     ``about`` holds the stored objects that the step is about, by kind; ``attempts`` what rules were
     asked with; ``problem`` the error object that was answered; ``ignored`` the unknown fields of
@@ -106,8 +111,9 @@ class Result:
 
 @mutable
 class First:
-    """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import without secrets:
-    then any request of the operation is taken for the same. ``result`` is what came of it, None after an import."""
+    """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import
+    without secrets: then any request of the operation is taken for the same. ``result`` is what
+    came of it, None after an import."""
 
     op: str
     at: Micros

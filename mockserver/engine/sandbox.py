@@ -1,5 +1,5 @@
-"""The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and isolated from all
-others."""
+"""The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and
+isolated from all others."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -34,9 +34,10 @@ class Holding:
     """What a scenario holds in one sandbox, until it is released, and which calls are under way
     (docs/scenario-language.md, transport).
 
-    ``held`` counts what waits for its release, ``is_all`` says that everything else waits with it; ``waiting`` are
-    the calls that wait for the next one that moves money, of which ``came`` have come; ``releases`` counts releases.
-    ``in_flight`` are the steps that are not answered yet, where a rule looks at them, by what distinguishes them."""
+    ``held`` counts what waits for its release, ``is_all`` says that everything else waits with it;
+    ``waiting`` are the calls that wait for the next one that moves money, of which ``came`` have
+    come; ``releases`` counts releases. ``in_flight`` are the steps that are not answered yet, where
+    a rule looks at them, by what distinguishes them."""
 
     held: int = 0
     is_all: bool = False
@@ -60,17 +61,17 @@ class Holding:
 
 
 class Sandbox(Tables):
-    """One world. ``now`` is the instant of the step being taken; ``under_way`` counts the requests whose
-    answers are still to be given.
+    """One world. ``now`` is the instant of the step being taken; ``under_way`` counts the requests
+    whose answers are still to be given.
 
-    ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
-    ``used`` is the greater the later something happened in it, 0 while nothing has; ``touched`` is the machine's time
-    at which it was opened or last asked for.
-    ``setup`` are the answers of the calls with which it was opened, by scenario and id.
-    ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
-    the scenario says of its rows (from 1). ``origin`` is the account in which its first objects were made: another
-    one's in a copy. ``observers`` watch it; ``arrivals`` counts the calls of which they heard before these were acted
-    on.
+    ``opened`` are the counters of ids and schedule when it was opened, None for one that was made
+    from a document. ``used`` is the greater the later something happened in it, 0 while nothing
+    has; ``touched`` is the machine's time at which it was opened or last asked for. ``setup`` are
+    the answers of the calls with which it was opened, by scenario and id. ``horizon`` is the
+    instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
+    the scenario says of its rows (from 1). ``origin`` is the account in which its first objects
+    were made: another one's in a copy. ``observers`` watch it; ``arrivals`` counts the calls of
+    which they heard before these were acted on.
     """
 
     def __init__(self, key: str, config: SandboxConfig, real: Micros) -> None:
@@ -125,8 +126,8 @@ class Sandbox(Tables):
         return self.origin != self.account_id
 
     def page(self, path: str, /, **query: str) -> str:
-        """The place of a page of this sandbox on its server, behind the path of ``--public-url``. A copy names itself:
-        the ids alone name the original."""
+        """The place of a page of this sandbox on its server, behind the path of ``--public-url``. A
+        copy names itself: the ids alone name the original."""
         named = {**query, "sandbox": self.public_key} if self.is_copy else query
         place = urlsplit(self.config.public_url).path + path
         return f"{place}?{urlencode(named)}" if named else place
@@ -142,8 +143,8 @@ class Sandbox(Tables):
         return [*tables, *rows, self.journal.entries, self.schedule.entries, self.idempotency]
 
     def apply_config(self, config: SandboxConfig) -> None:
-        """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has
-        happened."""
+        """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers,
+        not what has happened."""
         self.config = config
         self.settle(self.own)
         self.look_back()
@@ -165,13 +166,19 @@ class Sandbox(Tables):
                 self.providers.replace(known, provider)
 
     def settle(self, own: Assumed | None) -> None:
-        """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""
+        """Let the profile and overrides of this sandbox alone count before those of its config;
+        None forgets them."""
         self.own = own
         above = self.config.assumed
-        self.assumed = above if own is None else above.or_else(own.profile, {**above.overrides, **own.overrides})
+        self.assumed = (
+            above
+            if own is None
+            else above.or_else(own.profile, {**above.overrides, **own.overrides})
+        )
 
     def is_untouched(self) -> bool:
-        """Whether nothing has been made or held in it since it was opened, so that it can as well be opened anew."""
+        """Whether nothing has been made or held in it since it was opened, so that it can as well
+        be opened anew."""
         was_held = self.holding.held or self.holding.releases
         return not was_held and self.opened == (self.ids.counters, self.schedule.order)
 
@@ -186,7 +193,8 @@ class Sandbox(Tables):
             self.past.forget()
 
     def look_back(self, least: Micros = 0) -> None:
-        """Keep what has changed, as far back as the rules in force let reads lag, and at least so far."""
+        """Keep what has changed, as far back as the rules in force let reads lag, and at least so
+        far."""
         longest = max(self.config.rules.longest_lag, least)
         if self.past is not None:
             self.past.longest = max(self.past.longest, longest)
@@ -203,14 +211,21 @@ class Sandbox(Tables):
         return decision
 
     def draw(self, purpose: Kind, below: int) -> int:
-        """A whole number from 0 to ``below`` - 1, the next of its purpose: the same in every run."""
+        """A whole number from 0 to ``below`` - 1, the next of its purpose: the same in every
+        run."""
         count = self.ids.counters.get(purpose, 0) + 1
         self.ids.counters[purpose] = count
-        return int.from_bytes(digest("draw", self.config.seed, self.key, purpose, count, size=8), "big") % below
+        return (
+            int.from_bytes(
+                digest("draw", self.config.seed, self.key, purpose, count, size=8), "big"
+            )
+            % below
+        )
 
 
 def public_key_of(key: str) -> str:
-    """The public key of a secret key (assumption ``public key``): ``sk_X`` pairs with ``pk_X``, others are derived."""
+    """The public key of a secret key (assumption ``public key``): ``sk_X`` pairs with ``pk_X``,
+    others are derived."""
     if key.startswith("sk_"):
         return "pk_" + key[3:]
     return "pk_" + digest("public", key, size=12).hex()
@@ -222,6 +237,6 @@ def sandbox_id_of(key: str) -> str:
 
 
 def masked_key(key: str) -> str:
-    """A key as logs and listings show it: a few first characters, less than half of a short key, and a short digest
-    by which keys differ."""
+    """A key as logs and listings show it: a few first characters, less than half of a short key,
+    and a short digest by which keys differ."""
     return f"{key[: min(3, (len(key) - 1) // 2)]}***{digest('masked', key, size=3).hex()}"

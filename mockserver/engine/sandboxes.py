@@ -22,9 +22,12 @@ WAIT = 60
 MOST_ASIDE = 8
 """Sandboxes of one server that are kept for an undo."""
 
-_MODE = re.compile("(?i:(?<![a-z])(?:live|prod|production|test|demo|sandbox|dev|uat|staging|non|pre))(?![a-z])")
-"""The word of a key that says for what it is: whatever but letters parts it from others, and ``liveKey`` has one,
-``olive`` not. The first of them counts: ``sk_test_live_updates`` is a key for tests."""
+_MODE = re.compile(
+    "(?i:(?<![a-z])(?:live|prod|production|test|demo|sandbox|dev|uat|staging|non|pre))(?![a-z])"
+)
+"""The word of a key that says for what it is: whatever but letters parts it from others, and
+``liveKey`` has one, ``olive`` not. The first of them counts: ``sk_test_live_updates`` is a key for
+tests."""
 _FOR_TESTS = frozenset({"test", "demo", "sandbox", "dev", "uat", "staging", "non", "pre"})
 
 
@@ -35,11 +38,12 @@ def looks_live(key: str) -> bool:
 
 
 class Sandboxes:
-    """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
-    their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
-    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first; ``names`` those that
-    sandboxes were given for people. ``named_times`` counts how often that was, ``dropped`` the sandboxes that were
-    dropped or put away on the ``storage``."""
+    """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins;
+    ``on_open`` prepares it; their journals and inboxes share ``quota``. ``on_leave`` hears of each
+    that has lost its key and is not kept aside. ``in_memory`` are those that no storage has put
+    away, by their secret keys, the oldest first; ``names`` those that sandboxes were given for
+    people. ``named_times`` counts how often that was, ``dropped`` the sandboxes that were dropped
+    or put away on the ``storage``."""
 
     def __init__(
         self,
@@ -72,8 +76,8 @@ class Sandboxes:
 
     @property
     def known_keys(self) -> tuple[str, ...]:
-        """The keys of all sandboxes, in memory or in the storage, the oldest first; one that was emptied, imported or
-        forked to is as old as that."""
+        """The keys of all sandboxes, in memory or in the storage, the oldest first; one that was
+        emptied, imported or forked to is as old as that."""
         return tuple(self._by_id.values())
 
     def used(self, key: str) -> int:
@@ -86,7 +90,8 @@ class Sandboxes:
         return self.in_memory.get(sandbox.key) is sandbox
 
     def present(self, sandbox: Sandbox) -> Sandbox:
-        """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
+        """The sandbox that the key of one opens by now: a reset or an import may have put another
+        in its place."""
         return self.in_memory.get(sandbox.key, sandbox)
 
     def name(self, sandbox: Sandbox, name: str) -> None:
@@ -96,13 +101,19 @@ class Sandboxes:
         self.storage.note(sandbox)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
-        """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""
+        """The sandbox of a secret key among the headers, else of an id, else of a public key, if it
+        is open."""
         return next(filter(None, map(self.get, self.keys_of(headers))), None)
 
     def keys_of(self, headers: Mapping[str, str]) -> list[str]:
-        """The keys of the sandboxes that headers name: by a secret key, by an id, by a public key."""
+        """The keys of the sandboxes that headers name: by a secret key, by an id, by a public
+        key."""
         by_id, by_public_key = headers.get("x-sandbox", ""), headers.get("x-publickey", "")
-        named = headers.get("x-secretkey"), self._by_id.get(by_id), self._by_public_key.get(by_public_key)
+        named = (
+            headers.get("x-secretkey"),
+            self._by_id.get(by_id),
+            self._by_public_key.get(by_public_key),
+        )
         return [key for key in named if key is not None]
 
     async def fetch_named(self, headers: Mapping[str, str]) -> None:
@@ -120,33 +131,48 @@ class Sandboxes:
         return found if found is not None else self.storage.take(key)
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
-        """The sandbox of a secret key, opened on first use, for those who only look without being kept. Raises
-        ``Unauthorised`` (40), ``Full`` (37)."""
+        """The sandbox of a secret key, opened on first use, for those who only look without being
+        kept. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self.get(key)
         if sandbox is not None:
             return sandbox
         accepted, beginning = self._accepted(key), Beginning(self._config())
-        return self.reopen(accepted, beginning, real) if keep else self._prepared(accepted, beginning, real)
+        return (
+            self.reopen(accepted, beginning, real)
+            if keep
+            else self._prepared(accepted, beginning, real)
+        )
 
-    def open_by_public_key(self, public_key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
-        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``, as ``open`` does. Raises
-        ``Unauthorised`` (40), ``Full`` (37)."""
+    def open_by_public_key(
+        self, public_key: str | None, real: Micros, *, keep: bool = True
+    ) -> Sandbox:
+        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``, as ``open``
+        does. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self.get(self._by_public_key.get(public_key or ""))
         if sandbox is not None:
             return sandbox
-        if public_key and public_key.startswith("pk_") and public_key_of("sk_" + public_key[3:]) == public_key:
+        if (
+            public_key
+            and public_key.startswith("pk_")
+            and public_key_of("sk_" + public_key[3:]) == public_key
+        ):
             return self.open("sk_" + public_key[3:], real, keep=keep)
-        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
+        raise Unauthorised(
+            Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"}
+        )
 
-    def reopen(self, key: str, beginning: Beginning, real: Micros, *, aside: bool = False) -> Sandbox:
-        """An empty sandbox in the place of a used one, in memory or in the storage, or of none. The used one is kept
-        ``aside``, or stays when preparing the empty one fails."""
+    def reopen(
+        self, key: str, beginning: Beginning, real: Micros, *, aside: bool = False
+    ) -> Sandbox:
+        """An empty sandbox in the place of a used one, in memory or in the storage, or of none. The
+        used one is kept ``aside``, or stays when preparing the empty one fails."""
         sandbox = self._prepared(key, beginning, real)
         self.install(sandbox, aside=aside)
         return sandbox
 
     def _prepared(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
-        """A new sandbox, after its set-up calls, which find it under its key. Raises what they raise."""
+        """A new sandbox, after its set-up calls, which find it under its key. Raises what they
+        raise."""
         before = self.in_memory.get(key)
         sandbox = self.in_memory[key] = Sandbox(key, beginning.config, real)
         self._by_public_key[sandbox.public_key] = key
@@ -168,18 +194,21 @@ class Sandboxes:
         return sandbox
 
     def take_back(self, key: str) -> Sandbox | None:
-        """The sandbox that was kept aside for a key, again in its place, journal and all; None when there is none."""
+        """The sandbox that was kept aside for a key, again in its place, journal and all; None when
+        there is none."""
         kept = self._aside.pop(key, None)
         if kept is not None:
             self.install(kept)
         return kept
 
     def admit(self, key: str | None) -> str:
-        """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40), ``Full`` (37)."""
+        """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40),
+        ``Full`` (37)."""
         return key if key is not None and sandbox_id_of(key) in self._by_id else self._accepted(key)
 
     def install(self, sandbox: Sandbox, *, aside: bool = False) -> None:
-        """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
+        """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept
+        ``aside``."""
         before = self.in_memory.get(sandbox.key)
         if before is not None:
             self._leave(before)
@@ -197,8 +226,8 @@ class Sandboxes:
         self.in_memory[sandbox.key] = sandbox
 
     def put_away(self, sandbox: Sandbox, *, kept: bool) -> None:
-        """A sandbox leaves the memory. One that is ``kept`` stays in the storage: its name and its id stay
-        known."""
+        """A sandbox leaves the memory. One that is ``kept`` stays in the storage: its name and its
+        id stay known."""
         key = sandbox.key
         del self.in_memory[key]
         if not kept:
@@ -214,8 +243,8 @@ class Sandboxes:
             self.names[key] = name
 
     def drop(self, sandbox: Sandbox) -> None:
-        """Forget an open sandbox, in the storage too, its name and what was kept aside for it: its key opens a new
-        one."""
+        """Forget an open sandbox, in the storage too, its name and what was kept aside for it: its
+        key opens a new one."""
         self.storage.delete(sandbox)
         self._forget_aside(sandbox.key)
         self.dropped += 1
@@ -240,7 +269,9 @@ class Sandboxes:
 
     def _accepted(self, key: str | None) -> str:
         if not key:
-            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": "the header x-secretkey is required"})
+            raise Unauthorised(
+                Code.INVALID_AUTHENTICATION, {"XSecretkey": "the header x-secretkey is required"}
+            )
         fault, begin = None, key[:LONGEST_KEY]
         if self._keys:
             fault = None if key in self._keys else "this server knows only the keys of --keys"

@@ -1,4 +1,5 @@
-"""Everything that time alone will cause, as data: the only place from which it does is ``run_due``."""
+"""Everything that time alone will cause, as data: the only place from which it does is
+``run_due``."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -12,9 +13,11 @@ from mockserver.domain.record import mutable
 
 
 class Due(StrEnum):
-    """What can come due: its name, the table of the object that it is about, and what people call it.
+    """What can come due: its name, the table of the object that it is about, and what people call
+    it.
 
-    The object of a webhook may have been dropped since; that of ``later`` is named by its detail."""
+    The object of a webhook may have been dropped since; that of ``later`` is named by its
+    detail."""
 
     table: str | None
     words: str
@@ -33,9 +36,17 @@ class Due(StrEnum):
     REFUND_SETTLEMENT = "refund_settlement", "charges", "a refund settles"
     REFUND_RETURN = "refund_return", "charges", "a refund fails"
     TRANSFER_SETTLEMENT = "transfer_settlement", "transfers", "a transfer settles"
-    SUBSCRIPTION_RENEWAL = "subscription_renewal", "subscriptions", "a subscription takes its next payment"
+    SUBSCRIPTION_RENEWAL = (
+        "subscription_renewal",
+        "subscriptions",
+        "a subscription takes its next payment",
+    )
     METHOD_LOST = "method_lost", "payment_methods", "more subscriptions lose their payment method"
-    CUSTOMER_SHOWN = "customer_shown", "customers", "more payment methods show a change of their customer"
+    CUSTOMER_SHOWN = (
+        "customer_shown",
+        "customers",
+        "more payment methods show a change of their customer",
+    )
     TOKEN_EXPIRY = "token_expiry", "tokens", "a token expires"
     PAYTO = "payto", "payto", "a PayTo agreement moves on"
     LATER = "later", None, "a rule acts later"
@@ -47,8 +58,8 @@ class Due(StrEnum):
 
 
 class ScheduledWork(NamedTuple):
-    """One thing to come: at this instant, in this order among equals, for this object. ``detail`` belongs to
-    ``what``."""
+    """One thing to come: at this instant, in this order among equals, for this object. ``detail``
+    belongs to ``what``."""
 
     at: Micros
     order: int
@@ -59,15 +70,19 @@ class ScheduledWork(NamedTuple):
 
 @mutable
 class Schedule:
-    """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due.
+    """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it
+    comes due.
 
-    ``order`` counts the entries that were ever planned, ``ran`` those that have come due. ``on_change`` is called with
-    the order of each entry and the entry, None for one that is taken."""
+    ``order`` counts the entries that were ever planned, ``ran`` those that have come due.
+    ``on_change`` is called with the order of each entry and the entry, None for one that is
+    taken."""
 
     order: NonNegative
     entries: list[ScheduledWork]
     ran: int = field(default=0, init=False)
-    on_change: Callable[[int, ScheduledWork | None], None] | None = field(default=None, init=False, compare=False)
+    on_change: Callable[[int, ScheduledWork | None], None] | None = field(
+        default=None, init=False, compare=False
+    )
 
     def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
         """Add an entry. What lies beyond the calendar never comes due, and is not kept."""
@@ -89,7 +104,8 @@ class Schedule:
         return entry
 
     def earliest(self, most: int) -> list[ScheduledWork]:
-        """So many entries that come due next, in order: the way down the heap reads few more than these."""
+        """So many entries that come due next, in order: the way down the heap reads few more than
+        these."""
         entries, found = self.entries, list[ScheduledWork]()
         ahead = [(entries[0], 0)] if entries else []
         while ahead and len(found) < most:

@@ -1,9 +1,9 @@
-"""The lists of the service: what all have in common, their pages and their bounds, then one table for each, with every
-parameter of its document and the fields that it sorts by.
+"""The lists of the service: what all have in common, their pages and their bounds, then one table
+for each, with every parameter of its document and the fields that it sorts by.
 
-Sources: docs/spec/service.md, Charges, Customers, Payment methods and Batches; docs/spec/published-facts.md, 3;
-assumptions ``charge.search_card_number``, ``customer.search``, ``payment_method.search``, ``paging.*``, ``sort``,
-``search.*``.
+Sources: docs/spec/service.md, Charges, Customers, Payment methods and Batches;
+docs/spec/published-facts.md, 3; assumptions ``charge.search_card_number``, ``customer.search``,
+``payment_method.search``, ``paging.*``, ``sort``, ``search.*``.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -21,7 +21,13 @@ from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import record
-from mockserver.domain.states import CHARGE_STATE_BY_WORD, BatchState, ChargeState, Presence, TokenState
+from mockserver.domain.states import (
+    CHARGE_STATE_BY_WORD,
+    BatchState,
+    ChargeState,
+    Presence,
+    TokenState,
+)
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
@@ -38,7 +44,8 @@ Sort: TypeAlias = Callable[[Any], Any] | None
 """What rows are sorted by; None leaves them in the order of their adding."""
 
 Sorts: TypeAlias = Mapping[str, Sort | Mapping[str, Callable[[Any], Any]]]
-"""What they may be sorted by, by the field; of the status of charges for each word that shows authorised ones."""
+"""What they may be sorted by, by the field; of the status of charges for each word that shows
+authorised ones."""
 
 Parameter: TypeAlias = Callable[[Step, Any, Query[Any], Faults], None]
 """Adds what a given value asks for, or a fault of it."""
@@ -46,8 +53,9 @@ Parameter: TypeAlias = Callable[[Step, Any, Query[Any], Faults], None]
 
 @record
 class Search(Generic[R]):
-    """How one kind of object is listed. ``sorts`` are the fields that ``SortBy`` may name, in any letter case. With
-    ``hides_removed`` those in use are found, all only with the parameter ``include_removed``."""
+    """How one kind of object is listed. ``sorts`` are the fields that ``SortBy`` may name, in any
+    letter case. With ``hides_removed`` those in use are found, all only with the parameter
+    ``include_removed``."""
 
     table: Callable[[Sandbox], Table[R]]
     sorts: Sorts
@@ -55,7 +63,9 @@ class Search(Generic[R]):
     hides_removed: bool = False
 
 
-def by(read: Callable[[Any], Hashable] = lambda value: value, /, **indexes: str) -> Mapping[str, Parameter]:
+def by(
+    read: Callable[[Any], Hashable] = lambda value: value, /, **indexes: str
+) -> Mapping[str, Parameter]:
     """Rows that an index, given by the name of its parameter, finds by the value, as it is read."""
 
     def parameter(index: str) -> Parameter:
@@ -64,9 +74,11 @@ def by(read: Callable[[Any], Hashable] = lambda value: value, /, **indexes: str)
     return {name: parameter(index) for name, index in indexes.items()}
 
 
-def sorts(empty: str | int, read: Callable[[Any], Any] = lambda value: value, /, **paths: str) -> Mapping[str, Sort]:
-    """What rows are sorted by: the values at dotted paths, as they are read; what is not there is as if it were
-    empty."""
+def sorts(
+    empty: str | int, read: Callable[[Any], Any] = lambda value: value, /, **paths: str
+) -> Mapping[str, Sort]:
+    """What rows are sorted by: the values at dotted paths, as they are read; what is not there is
+    as if it were empty."""
 
     def sort(path: str) -> Sort:
         held = attrgetter(path)
@@ -120,8 +132,8 @@ def text_parameter(
 ) -> Parameter:
     """Rows of whose words one fits the value, in the way that an assumption says.
 
-    ``exact``: it is the value; ``any_case``: it is, but for letter case; ``prefix``: it begins with the
-    value; ``contains``: it has the value in it; the last two in any letter case. The parameters
+    ``exact``: it is the value; ``any_case``: it is, but for letter case; ``prefix``: it begins with
+    the value; ``contains``: it has the value in it; the last two in any letter case. The parameters
     ``exact`` and ``any_case`` name the index that finds such rows at once, where there is one.
     """
     in_small, contained = _in_small(words), saying(words)
@@ -157,13 +169,16 @@ def _card_type(step: Step, value: str, query: Query[Any], faults: Faults) -> Non
 
 
 _APART = "\udc00"
-"""Half of a surrogate pair: no text that is taken has one, so that no value goes over it from one word to the next."""
+"""Half of a surrogate pair: no text that is taken has one, so that no value goes over it from one
+word to the next."""
 
 amount_of = attrgetter("amount")
 """The amount of a charge or a subscription: lists are sorted and bounded by the same."""
 
 
-def amount_beyond(exclusive: Callable[[Any, Any], bool], inclusive: Callable[[Any, Any], bool]) -> Parameter:
+def amount_beyond(
+    exclusive: Callable[[Any, Any], bool], inclusive: Callable[[Any, Any], bool]
+) -> Parameter:
     """Rows with an amount above or below the value (assumption ``search.bounds``)."""
 
     def add(step: Step, bound: Any, query: Query[Any], faults: Faults) -> None:
@@ -174,20 +189,24 @@ def amount_beyond(exclusive: Callable[[Any, Any], bool], inclusive: Callable[[An
 
 
 def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
-    """Rows in the state that a word names, in any letter case. Adds a fault (90) for any other word."""
+    """Rows in the state that a word names, in any letter case. Adds a fault (90) for any other
+    word."""
     by_fold = {word.lower(): state for word, state in words.items()}
 
     def add(step: Step, word: Any, query: Query[Any], faults: Faults) -> None:
         state = by_fold.get(word.lower())
         query.equal.append((index, (state,)))
         if state is None:
-            faults.wrong("Status", f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}")
+            faults.wrong(
+                "Status", f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}"
+            )
 
     return add
 
 
 def search(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first. Raises ``Invalid`` (90) for a bad value, page or sort."""
+    """The rows that fit the given parameters, newest first. Raises ``Invalid`` (90) for a bad
+    value, page or sort."""
     return wanted.table(step.sandbox).search(query_of(step, wanted, given))
 
 
@@ -214,8 +233,11 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
     return query
 
 
-def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
-    """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption ``search.bounds``)."""
+def _window(
+    step: Step, after: Micros | None, before: Micros | None
+) -> tuple[Micros | None, Micros | None]:
+    """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption
+    ``search.bounds``)."""
     if (after is None and before is None) or step.assume("search.bounds") == "exclusive":
         return after, before
     return None if after is None else after - 1, None if before is None else before + 1
@@ -240,9 +262,13 @@ def _order(step: Step, given: Mapping[str, Any], known: Sorts, faults: Faults) -
     if not by or by.lower() == "none":
         return None, descending
     if by.lower() not in known and not lenient:
-        faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {', '.join(known)}{nearest(by, known)}")
+        faults.wrong(
+            "SortBy", f"got '{by[:40]}', wanted one of {', '.join(known)}{nearest(by, known)}"
+        )
     sort = known.get(by.lower())
-    return (sort[step.assume("charge.status.authorised")] if isinstance(sort, Mapping) else sort), descending
+    return (
+        sort[step.assume("charge.status.authorised")] if isinstance(sort, Mapping) else sort
+    ), descending
 
 
 _NEWEST: Mapping[str, Sort] = {"date": None}
@@ -274,7 +300,9 @@ CHARGES: Search[Charge] = Search(
         **sorts("", currency="currency"),
         # As it is shown: the word of authorised ones is an assumption.
         "status": {word: partial(_shown_status, word) for word in ("Authorised", "AUTHORISE")},
-        **sorts("", reference="reference", providerid="provider.provider_id", customerid="customer_id"),
+        **sorts(
+            "", reference="reference", providerid="provider.provider_id", customerid="customer_id"
+        ),
         **sorts("", chargeid="charge_id"),
         **sorts(0, successdate="succeeded", voiddate="voided", refundedamount="refunded"),
     },
@@ -306,7 +334,14 @@ CUSTOMERS: Search[Customer] = Search(
     lambda sandbox: sandbox.customers,
     {
         **_ADDED,
-        **sorts("", str.lower, reference="reference", firstname="first_name", lastname="last_name", email="email"),
+        **sorts(
+            "",
+            str.lower,
+            reference="reference",
+            firstname="first_name",
+            lastname="last_name",
+            email="email",
+        ),
         **sorts("", phone="phone", customerid="customer_id"),
         **sorts(0, dateremoved="removed"),
     },
@@ -328,7 +363,11 @@ def _method_words(method: PaymentMethod) -> tuple[str | None, ...]:
         method.email,
         *((card.cardholder, card.number.masked) if card else ()),
         *((bank.account_name, bank.account_number) if bank else ()),
-        *((payer.reference, payer.first_name, payer.last_name, payer.email, payer.phone) if payer else ()),
+        *(
+            (payer.reference, payer.first_name, payer.last_name, payer.email, payer.phone)
+            if payer
+            else ()
+        ),
     )
 
 
@@ -336,7 +375,12 @@ PAYMENT_METHODS: Search[PaymentMethod] = Search(
     lambda sandbox: sandbox.payment_methods,
     {
         **_ADDED,
-        **sorts("", type="instrument.type.value", providerid="provider.provider_id", providertype="provider.type"),
+        **sorts(
+            "",
+            type="instrument.type.value",
+            providerid="provider.provider_id",
+            providertype="provider.type",
+        ),
         **sorts("", customerid="customer_id"),
         **sorts("", str.lower, email="email"),
         **sorts("", paymentmethodid="payment_method_id"),
@@ -360,13 +404,20 @@ TOKENS: Search[Token] = Search(
     },
     {
         **by(provider_id="provider"),
-        "status": in_state({state.value.lower(): state for state in TokenState}, ", ".join(TokenState), "state"),
+        "status": in_state(
+            {state.value.lower(): state for state in TokenState}, ", ".join(TokenState), "state"
+        ),
     },
 )
 
 PAYMENT_LINKS: Search[PaymentLink] = Search(
     lambda sandbox: sandbox.payment_links,
-    {**_NEWEST, "dateadded": None, **sorts("", str.lower, title="title"), **sorts(0, amount="amount")},
+    {
+        **_NEWEST,
+        "dateadded": None,
+        **sorts("", str.lower, title="title"),
+        **sorts(0, amount="amount"),
+    },
 )
 
 SUBSCRIPTIONS: Search[Subscription] = Search(
@@ -393,7 +444,9 @@ BATCHES: Search[Batch] = Search(
     },
     {
         "description": text_parameter("search.description", words_of("description")),
-        "status": in_state({state.value: state for state in BatchState}, ", ".join(BatchState), "status"),
+        "status": in_state(
+            {state.value: state for state in BatchState}, ", ".join(BatchState), "status"
+        ),
     },
 )
 

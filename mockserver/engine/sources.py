@@ -1,8 +1,8 @@
-"""From the source of a charge to its routes: which instrument, through which provider, for whom, and who is next when
-one fails.
+"""From the source of a charge to its routes: which instrument, through which provider, for whom,
+and who is next when one fails.
 
-Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``, ``failover``,
-``provider.unknown``, ``charge.customer_summary``, ``payto.status``.
+Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``,
+``failover``, ``provider.unknown``, ``charge.customer_summary``, ``payto.status``.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,8 @@ from mockserver.engine.step import Step, method_in_use, unknown
 
 @record
 class ProviderRoute:
-    """One route for the money: an instrument through a provider; ``method`` is the stored method behind it."""
+    """One route for the money: an instrument through a provider; ``method`` is the stored method
+    behind it."""
 
     provider: Provider
     instrument: sources.Instrument
@@ -49,8 +50,11 @@ class ChargePlan(ProviderRoute):
     token: Token | None = None
 
 
-def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults) -> ChargePlan | None:
-    """Resolve the source of a charge in a currency (None: the provider's), or None with at least one fault added."""
+def plan(
+    step: Step, command: NewCharge, money: Currency | None, faults: Faults
+) -> ChargePlan | None:
+    """Resolve the source of a charge in a currency (None: the provider's), or None with at least
+    one fault added."""
     source = command.source
     try:
         match source:
@@ -79,7 +83,11 @@ def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults)
 
 
 def _card(
-    step: Step, command: NewCharge, source: sources.CardSource, money: Currency | None, faults: Faults
+    step: Step,
+    command: NewCharge,
+    source: sources.CardSource,
+    money: Currency | None,
+    faults: Faults,
 ) -> ChargePlan | None:
     found = intake.check_card(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
@@ -106,7 +114,9 @@ def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> Char
             raise Invalid(Code.INVALID_CUSTOMER_ID_REMOVED, {"PaymentMethodId": words})
         step.result.about["customer"] = owner
     route = _stored_route(step, method, amount, faults)
-    return ChargePlan(route.provider, route.instrument, method, payer=method.payer) if route else None
+    return (
+        ChargePlan(route.provider, route.instrument, method, payer=method.payer) if route else None
+    )
 
 
 def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
@@ -122,7 +132,9 @@ def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> 
     return _method(step, method_id, amount, faults)
 
 
-def _token(step: Step, source: sources.TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
+def _token(
+    step: Step, source: sources.TokenSource, amount: Decimal, faults: Faults
+) -> ChargePlan | None:
     token = tokens.usable(step, source.token)
     provider = _provider_of(step, token, "Token", amount, faults)
     if provider is None:
@@ -132,8 +144,12 @@ def _token(step: Step, source: sources.TokenSource, amount: Decimal, faults: Fau
     return ChargePlan(provider, instrument, verified=verified, token=token)
 
 
-def _network_token(step: Step, source: sources.NetworkTokenSource, faults: Faults) -> ChargePlan | None:
-    provider = faults.attempt(providers.named, step.sandbox, source.provider_id, Capability.NETWORK_TOKEN)
+def _network_token(
+    step: Step, source: sources.NetworkTokenSource, faults: Faults
+) -> ChargePlan | None:
+    provider = faults.attempt(
+        providers.named, step.sandbox, source.provider_id, Capability.NETWORK_TOKEN
+    )
     token = faults.attempt(_usable_network_token, step, source.network_token_id)
     if provider is None or token is None:
         return None
@@ -149,7 +165,8 @@ def _network_token(step: Step, source: sources.NetworkTokenSource, faults: Fault
 
 
 def _usable_network_token(step: Step, network_token_id: str | None) -> NetworkToken:
-    """The token that a charge names. Raises ``Invalid`` 90 (not given), 51 (unknown, or not active)."""
+    """The token that a charge names. Raises ``Invalid`` 90 (not given), 51 (unknown, or not
+    active)."""
     if not network_token_id:
         raise invalid({"NetworkTokenId": "required"})
     token = step.sandbox.network_tokens.get(network_token_id)
@@ -157,7 +174,9 @@ def _usable_network_token(step: Step, network_token_id: str | None) -> NetworkTo
         words = unknown("network_token", network_token_id)
         raise Invalid(Code.INVALID_OR_EXPIRED_TOKEN, {"NetworkTokenId": words})
     if token.status is not NetworkTokenState.ACTIVE:
-        words = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
+        words = (
+            f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
+        )
         raise Invalid(Code.INVALID_OR_EXPIRED_TOKEN, {"NetworkTokenId": words})
     step.result.about["network_token"] = token
     return token
@@ -184,28 +203,42 @@ def _checkout(step: Step, source: sources.CheckoutSource, money: Currency | None
     if checkout is None:
         known = nearest(source.kind or "", sources.CHECKOUTS)
         raise invalid({"ProviderType": f"wanted a checkout such as paypal or zip{known}"})
-    shown = sources.Instrument(_kind(step, sources.PaymentType(checkout.payment_type)), display_type=checkout.name)
+    shown = sources.Instrument(
+        _kind(step, sources.PaymentType(checkout.payment_type)), display_type=checkout.name
+    )
     return ChargePlan(provider, shown)
 
 
 def _kind(step: Step, own: sources.PaymentType | None) -> sources.PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
     by_kind = own is not None and step.assume("payment_method.checkout_type") == "by_kind"
-    return own if own is not None and by_kind else sources.PaymentType(step.assume("payment_method.wallet_type"))
+    return (
+        own
+        if own is not None and by_kind
+        else sources.PaymentType(step.assume("payment_method.wallet_type"))
+    )
 
 
 def routes_left(
     step: Step, tried: Sequence[ProviderRoute], waiting: Sequence[ProviderRoute], amount: Decimal
 ) -> list[ProviderRoute]:
-    """The routes that a charge may still take when those that were ``tried`` have failed: the fallback of the last
-    provider, those that are ``waiting``, the fallback of the last method."""
+    """The routes that a charge may still take when those that were ``tried`` have failed: the
+    fallback of the last provider, those that are ``waiting``, the fallback of the last method."""
     failed = tried[-1]
-    left = [*_fallback_provider(step.sandbox, failed), *waiting] or _fallback_method(step, failed, amount)
+    left = [*_fallback_provider(step.sandbox, failed), *waiting] or _fallback_method(
+        step, failed, amount
+    )
     known = {(one.provider.provider_id, one.instrument.payment_method_id) for one in tried}
-    return [one for one in left if (one.provider.provider_id, one.instrument.payment_method_id) not in known]
+    return [
+        one
+        for one in left
+        if (one.provider.provider_id, one.instrument.payment_method_id) not in known
+    ]
 
 
-def _stored_route(step: Step, method: PaymentMethod, amount: Decimal, faults: Faults) -> ProviderRoute | None:
+def _stored_route(
+    step: Step, method: PaymentMethod, amount: Decimal, faults: Faults
+) -> ProviderRoute | None:
     provider = _provider_of(step, method, "PaymentMethodId", amount, faults)
     return ProviderRoute(provider, method.charged(), method) if provider else None
 
@@ -215,10 +248,13 @@ def _provider_of(
 ) -> Provider | None:
     """The provider of a stored instrument, or None.
 
-    Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much), 14 (expired card).
+    Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much),
+    14 (expired card).
     """
     sandbox, kind = step.sandbox, stored.instrument.type
-    provider = faults.attempt(providers.named, sandbox, stored.provider.provider_id, providers.NEEDS[kind])
+    provider = faults.attempt(
+        providers.named, sandbox, stored.provider.provider_id, providers.NEEDS[kind]
+    )
     agreement = sandbox.payto.get(stored.payto_id) if stored.payto_id else None
     if agreement is not None:
         step.result.about["payto"] = agreement

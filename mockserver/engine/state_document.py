@@ -1,9 +1,9 @@
-"""A whole sandbox as one versioned document of plain data, a sandbox from a document of any origin, and a copy under
-another key.
+"""A whole sandbox as one versioned document of plain data, a sandbox from a document of any origin,
+and a copy under another key.
 
-Tables and rows are found by their types: one that is added to a sandbox is exported without a line here. The document
-of an imported document has equal bytes.
-Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
+Tables and rows are found by their types: one that is added to a sandbox is exported without a line
+here. The document of an imported document has equal bytes. Source: docs/control-api.md
+(``/__admin/state``, ``/__admin/fork``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,8 +43,8 @@ SALT = Ascii(64)
 """What the digest of a card number takes as its key."""
 
 MOST_COUNTERS = 1_000
-"""Counters of a document that are of no kind known here: they are read in one step. A sandbox has those and all that
-are known, and its document is taken again."""
+"""Counters of a document that are of no kind known here: they are read in one step. A sandbox has
+those and all that are known, and its document is taken again."""
 
 _HIDDEN = "***"
 
@@ -54,7 +54,8 @@ ConfigOf: TypeAlias = Callable[[Sequence[Scenario]], SandboxConfig]
 
 @record
 class Carried:
-    """One scenario in force. Its set-up calls, which may hold card numbers and ccv, go out with secrets only."""
+    """One scenario in force. Its set-up calls, which may hold card numbers and ccv, go out with
+    secrets only."""
 
     name: str
     file: str
@@ -99,13 +100,16 @@ class State:
     salt: Annotated[str, SALT] | None = field(default=None, repr=False)
 
 
-KNOWN: Mapping[str, Collection[str]] = {"": [one.name for one in stored(State)], "tables": ROW_CLASSES}
+KNOWN: Mapping[str, Collection[str]] = {
+    "": [one.name for one in stored(State)],
+    "tables": ROW_CLASSES,
+}
 """What a document may have, and its tables: of others none is read to its end."""
 
 
 def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
-    """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
-    in which the sandbox may change: the document is that of the beginning."""
+    """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of
+    work there is a rest, in which the sandbox may change: the document is that of the beginning."""
     state = _state(sandbox, secrets=secrets)
     for name in ROW_CLASSES:
         setattr(state.tables, name, getattr(sandbox, name).rows.copy())
@@ -127,8 +131,11 @@ def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
     return run_to_end(export(sandbox, secrets=secrets))
 
 
-def shown_pairs(pairs: Iterable[tuple[Any, Any]], take: Callable[[Any, Any, Any], None]) -> Cooperative[None]:
-    """Give ``take`` the first object of each pair, and both as an export without secrets shows them."""
+def shown_pairs(
+    pairs: Iterable[tuple[Any, Any]], take: Callable[[Any, Any, Any], None]
+) -> Cooperative[None]:
+    """Give ``take`` the first object of each pair, and both as an export without secrets shows
+    them."""
     for mine, theirs in pairs:
         write_in_steps = form(mine.__class__).write_in_steps
         here = yield from write_in_steps(mine, False)
@@ -153,7 +160,10 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         schedule=Schedule(sandbox.schedule.order, sandbox.schedule.entries.copy()),
         rules=Tallies(
             tallies.first,
-            {name: replace(tally, keys=tally.keys.copy()) for name, tally in sorted(tallies.rules.items())},
+            {
+                name: replace(tally, keys=tally.keys.copy())
+                for name, tally in sorted(tallies.rules.items())
+            },
             dict(sorted(tallies.calls.items())),
         ),
         tables=Rows(**{name: [] for name in ROW_CLASSES}),
@@ -168,8 +178,9 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
 
 
 def _clock_of(sandbox: Sandbox) -> Clock:
-    """A clock of its own that goes on from here. One that stands needs no machine time: without it equal stories export
-    equal bytes. One that is held while webhooks are sent has not run since it was anchored."""
+    """A clock of its own that goes on from here. One that stands needs no machine time: without it
+    equal stories export equal bytes. One that is held while webhooks are sent has not run since it
+    was anchored."""
     clock = sandbox.clock
     if clock.mode is ClockMode.MANUAL:
         return replace(clock, real=0)
@@ -178,7 +189,8 @@ def _clock_of(sandbox: Sandbox) -> Clock:
 
 @record
 class ReadState:
-    """What a sandbox is made of, as a document says it: all but the rows, the cards, and the tables with the rows."""
+    """What a sandbox is made of, as a document says it: all but the rows, the cards, and the tables
+    with the rows."""
 
     state: State
     cards: CardRegistry
@@ -188,7 +200,9 @@ class ReadState:
         """The sandbox that they make. Their schedule holds a heap."""
         state = self.state
         assumed = config.assumed.or_else(state.profile, state.assumptions)
-        sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
+        sandbox = Sandbox(
+            key, config if config.seed == state.seed else replace(config, seed=state.seed), real
+        )
         sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
         self.cards.salt = sandbox.cards.salt if state.salt is None else state.salt
         sandbox.cards, sandbox.clock = self.cards, state.clock
@@ -201,8 +215,11 @@ class ReadState:
         sandbox.director.take_over(state.rules)
         for name, table in self.tables.items():
             setattr(sandbox, name, table)
-        # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
-        newest = (table.rows[-1].added for name in ROW_CLASSES if (table := getattr(sandbox, name)).rows)
+        # A clock that runs may have been read on a machine whose own is ahead: rows stay in the
+        # order of their adding.
+        newest = (
+            table.rows[-1].added for name in ROW_CLASSES if (table := getattr(sandbox, name)).rows
+        )
         sandbox.now = max(sandbox.clock.read(real), *newest)
         sandbox.past = None
         sandbox.look_back()
@@ -215,9 +232,9 @@ class ReadState:
         return sum(len(rules) for rules in lists if isinstance(rules, list))
 
     def config(self, in_force: SandboxConfig, config_of: ConfigOf) -> SandboxConfig:
-        """The config under the scenarios that it carries: the one in force without any, or when it has the same. Of
-        others, a scenario that is in force is taken as it is, with its place. Raises ``ForeignDocument`` (90) for a
-        scenario that would be refused as a file."""
+        """The config under the scenarios that it carries: the one in force without any, or when it
+        has the same. Of others, a scenario that is in force is taken as it is, with its place.
+        Raises ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
         given, secrets, write = self.state.scenarios, self.state.secrets, form(list[Carried]).write
         wanted = write(given or [], secrets)
         ours = write(carried_scenarios(in_force.scenarios, secrets=secrets), secrets)
@@ -231,25 +248,35 @@ class ReadState:
                 continue
             data = one.data if one.setup is None else {**one.data, "setup": one.setup}
             try:
-                kept = parse(data, {}, file=one.file, name=one.name, builtin=one.built_in, was_taken=True)
+                kept = parse(
+                    data, {}, file=one.file, name=one.name, builtin=one.built_in, was_taken=True
+                )
                 scenarios.append(kept)
             except ScenarioRefused as refused:
-                faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
+                faults += [
+                    (f"scenarios.{place}.data", f"{fault.path}: {fault.message}")
+                    for fault in refused.problems
+                ]
         with _naming_every_place():
             if faults:
                 raise ImportFault(*faults[:MOST_FAULTS])
             return config_of(scenarios)
 
     def rules_not_in_force(self, sandbox: Sandbox) -> list[str]:
-        """Rules whose counters it holds and which are not in force here, or not in the same words."""
+        """Rules whose counters it holds and which are not in force here, or not in the same
+        words."""
         return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
 
 
 def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
-    """The same sandbox under another key, as an export with secrets would restore it, of the instant at which this
-    begins: both share the rows, which are values, so that each takes room only for what then differs."""
+    """The same sandbox under another key, as an export with secrets would restore it, of the
+    instant at which this begins: both share the rows, which are values, so that each takes room
+    only for what then differs."""
     state = _state(sandbox, secrets=True)
-    tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
+    tables = {
+        name: getattr(sandbox, name).copied(getattr(row, "copied", None))
+        for name, row in ROW_CLASSES.items()
+    }
     cards, config = sandbox.cards.copied(), sandbox.config
     for table in tables.values():
         yield from table.learning()
@@ -257,17 +284,23 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
 
 
 def read(document: dict[str, Any]) -> Cooperative[ReadState]:
-    """What a document says; it is used up by that. Raises ``ForeignDocument`` (90) for anything that this
-    version did not write, with every fault, as far as they can be read."""
+    """What a document says; it is used up by that. Raises ``ForeignDocument`` (90) for anything
+    that this version did not write, with every fault, as far as they can be read."""
     with _naming_every_place():
         if document.get("format") != FORMAT:
-            raise ImportFault(("format", f"wanted a state document of this product, which says format: {FORMAT}"))
+            raise ImportFault(
+                ("format", f"wanted a state document of this product, which says format: {FORMAT}")
+            )
         if document.get("version") != VERSION:
             got = str(document.get("version"))[:20]
-            raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
+            raise ImportFault(
+                ("version", f"got version {got} of the state document, wanted {VERSION}")
+            )
         counters = document.get("counters")
         if isinstance(counters, dict) and (count := len(counters.keys() - KINDS)) > MOST_COUNTERS:
-            raise ImportFault(("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most"))
+            raise ImportFault(
+                ("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most")
+            )
         salt = document.get("salt")
         cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
         state: State = yield from form(State).read_in_steps(document, cards)
@@ -284,9 +317,11 @@ def read(document: dict[str, Any]) -> Cooperative[ReadState]:
         return ReadState(state, cards, tables)
 
 
-def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Cooperative[Sandbox]:
-    """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for what makes no sense,
-    all faults at once."""
+def sandbox_of(
+    reading: ReadState, key: str, config: SandboxConfig, real: Micros
+) -> Cooperative[Sandbox]:
+    """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for
+    what makes no sense, all faults at once."""
     with _naming_every_place():
         sandbox = reading.opened(key, config, real)
         found: list[tuple[str, str]] = []
@@ -315,14 +350,26 @@ def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[C
     """Scenarios in the order in which they were given."""
     found = []
     for scenario in scenarios:
-        data = {name: part for name, part in scenario.source.items() if name not in ("examples", "setup")}
+        data = {
+            name: part
+            for name, part in scenario.source.items()
+            if name not in ("examples", "setup")
+        }
         setup = scenario.source.get("setup")
-        data, setup = data if secrets else _without_secrets(data), setup if isinstance(setup, list) else None
-        found.append(Carried(scenario.name, PurePath(scenario.file).name, scenario.builtin, data, setup))
+        data, setup = (
+            data if secrets else _without_secrets(data),
+            setup if isinstance(setup, list) else None,
+        )
+        found.append(
+            Carried(scenario.name, PurePath(scenario.file).name, scenario.builtin, data, setup)
+        )
     return found
 
 
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _HIDDEN if key == "authorization" else _without_secrets(one) for key, one in value.items()}
+        return {
+            key: _HIDDEN if key == "authorization" else _without_secrets(one)
+            for key, one in value.items()
+        }
     return [_without_secrets(one) for one in value] if isinstance(value, list) else value

@@ -1,8 +1,9 @@
-"""One step of a sandbox: a request, or one piece of due work, taken at one instant of its clock; the stored objects
-that it finds by the ids that callers give; and what rules may see of them: ``state.charge.status`` and the like.
+"""One step of a sandbox: a request, or one piece of due work, taken at one instant of its clock;
+the stored objects that it finds by the ids that callers give; and what rules may see of them:
+``state.charge.status`` and the like.
 
-A step is an argument of every use case, and gone when it is over: the journal keeps its two halves (``result``), which
-do not refer to the sandbox.
+A step is an argument of every use case, and gone when it is over: the journal keeps its two halves
+(``result``), which do not refer to the sandbox.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,8 +43,8 @@ R = TypeVar("R", bound=TableRow)
 
 @record
 class ObjectKind:
-    """What is known of the objects of a kind: their name in events, that of their id in paths, where they are kept,
-    their id and how they stand."""
+    """What is known of the objects of a kind: their name in events, that of their id in paths,
+    where they are kept, their id and how they stand."""
 
     subject: Subject
     name: str
@@ -58,7 +59,14 @@ def _kind(name: str, rows: type) -> ObjectKind:
     state_of = attrgetter(state) if state is not None else lambda row: None
     # The paths of tokens name them ``{token}``.
     id_name = "token" if name == "token" else f"{name}_id"
-    return ObjectKind(Subject(name), name, id_name, attrgetter(TABLE_NAMES[rows]), attrgetter(f"{name}_id"), state_of)
+    return ObjectKind(
+        Subject(name),
+        name,
+        id_name,
+        attrgetter(TABLE_NAMES[rows]),
+        attrgetter(f"{name}_id"),
+        state_of,
+    )
 
 
 KINDS: Mapping[str, ObjectKind] = {name: _kind(name, rows) for name, rows in STORED.items()}
@@ -68,31 +76,38 @@ _KIND_OF = {rows: KINDS[name] for name, rows in STORED.items()}
 
 
 def state_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], path: str) -> object:
-    """The stored value at a dotted path, in a step that asked for something and is about some objects; None where there
-    is none."""
+    """The stored value at a dotted path, in a step that asked for something and is about some
+    objects; None where there is none."""
     kind, _, rest = path.partition(".")
     return value_at(sandbox, _object(sandbox, asked, about, snake(kind)), rest)
 
 
-def reader_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object]) -> Callable[[str], object]:
-    """What an attempt resolves paths with. The journal of the sandbox keeps it: a reference back to the sandbox would
-    leave every one that was reset to the garbage collector."""
+def reader_of(
+    sandbox: Sandbox, asked: Asked, about: Mapping[str, object]
+) -> Callable[[str], object]:
+    """What an attempt resolves paths with. The journal of the sandbox keeps it: a reference back to
+    the sandbox would leave every one that was reset to the garbage collector."""
     return partial(state_of, proxy(sandbox), asked, about)
 
 
 def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
     """The other calls of a sandbox that are not answered yet, as rules see them."""
     others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
-    return [(step.asked.op, partial(state_of, sandbox, step.asked, step.result.about)) for step in others]
+    return [
+        (step.asked.op, partial(state_of, sandbox, step.asked, step.result.about))
+        for step in others
+    ]
 
 
 def value_at(sandbox: Sandbox, found: object, path: str) -> object:
-    """The value at a dotted path of an object, or None where there is none. States are words of the API as the sandbox
-    speaks it."""
+    """The value at a dotted path of an object, or None where there is none. States are words of the
+    API as the sandbox speaks it."""
     for part in path.split(".") if path else ():
         found = _member(found, part)
     if found is ChargeState.AUTHORISED:
-        return SpelledWord(sandbox.assumed["charge.status.authorised"], ChargeState.AUTHORISED.value)
+        return SpelledWord(
+            sandbox.assumed["charge.status.authorised"], ChargeState.AUTHORISED.value
+        )
     return found.value if isinstance(found, Enum) else found
 
 
@@ -120,7 +135,8 @@ def _member(found: object, part: str) -> object:
 
 @entity
 class Step:
-    """What is taken in one sandbox at one instant of its clock: what came in, and what came of it so far."""
+    """What is taken in one sandbox at one instant of its clock: what came in, and what came of it
+    so far."""
 
     sandbox: Sandbox
     asked: Asked
@@ -141,7 +157,9 @@ class Step:
             state=partial(state_of, proxy(sandbox), asked, self.result.about),
             call=asked.call,
             connection=asked.connection,
-            under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,
+            under_way=partial(under_way, proxy(sandbox), asked)
+            if sandbox.config.rules.overlaps
+            else tuple,
             **more,
         )
 
@@ -154,31 +172,41 @@ class Step:
         """Store a new object, which the step is about from now on."""
         kind = _KIND_OF[type(row)]
         self.result.about[kind.name] = kind.table(self.sandbox).add(row)
-        event = Event(kind.subject, kind.id_of(row), what, None, kind.state_of(row), self.sandbox.now)
+        event = Event(
+            kind.subject, kind.id_of(row), what, None, kind.state_of(row), self.sandbox.now
+        )
         self.result.events += (event,)
         return row
 
     def change(self, before: R, after: R, what: str | None = None) -> R:
-        """Put the next value of a stored object in the place of the one before: the one way in which objects change.
-        ``what`` is the event that tells of it, None for a change that nobody hears of."""
+        """Put the next value of a stored object in the place of the one before: the one way in
+        which objects change. ``what`` is the event that tells of it, None for a change that nobody
+        hears of."""
         kind = _KIND_OF[type(before)]
         kind.table(self.sandbox).replace(before, after)
         about = self.result.about
         about.update({name: after for name, known in about.items() if known is before})
         if what is not None:
-            self.emit(kind.subject, kind.id_of(after), what, kind.state_of(before), kind.state_of(after))
+            self.emit(
+                kind.subject, kind.id_of(after), what, kind.state_of(before), kind.state_of(after)
+            )
         return after
 
     def found(self, rows: type[R], row_id: str, refusal: Code) -> R:
-        """The object of an id in a path, which the step is about from now on. Raises ``NotFound`` with the code."""
+        """The object of an id in a path, which the step is about from now on. Raises ``NotFound``
+        with the code."""
         kind = _KIND_OF[rows]
         row: R | None = kind.table(self.sandbox).get(row_id)
         if row is None:
-            raise NotFound(refusal, {f"{kind.name}_id".title().replace("_", ""): unknown(kind.name, row_id)})
+            raise NotFound(
+                refusal, {f"{kind.name}_id".title().replace("_", ""): unknown(kind.name, row_id)}
+            )
         self.result.about[kind.name] = row
         return row
 
-    def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
+    def emit(
+        self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None
+    ) -> None:
         """Record that something happened now."""
         self.result.events += (Event(subject, subject_id, what, before, after, self.sandbox.now),)
 
@@ -216,7 +244,8 @@ def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:
 
 
 def finder(rows: type[R], refusal: Code) -> Callable[[Step, str], R]:
-    """The use case that reads an object by the id in a path. It raises ``NotFound`` with the code."""
+    """The use case that reads an object by the id in a path. It raises ``NotFound`` with the
+    code."""
     return lambda step, row_id: step.found(rows, row_id, refusal)
 
 
@@ -232,8 +261,8 @@ def turn_to(
     table: TransitionTable[Any, Any],
     status: PayToState | NetworkTokenState,
 ) -> bool:
-    """Bring an object to a status where its state table has a way; one that has moved on stays as it is. Whether it has
-    that status now."""
+    """Bring an object to a status where its state table has a way; one that has moved on stays as
+    it is. Whether it has that status now."""
     event: Any = table.event_to(status)
     if row is None or event not in table.moves[row.status]:
         return row is not None and row.status is status
@@ -247,5 +276,7 @@ def method_in_use(step: Step, method_id: str, field: str) -> PaymentMethod:
     if method is None:
         raise Invalid(Code.INVALID_PAYMENT_METHOD_ID, {field: unknown("payment_method", method_id)})
     if method.state is Presence.REMOVED:
-        raise Invalid(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {field: "this payment method was removed"})
+        raise Invalid(
+            Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {field: "this payment method was removed"}
+        )
     return method

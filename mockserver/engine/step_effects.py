@@ -1,5 +1,6 @@
-"""What follows from a step once it has happened: webhooks, what a scenario says of later, and warnings that the oldest
-journal entries, webhooks and inbox messages of a sandbox are no longer kept."""
+"""What follows from a step once it has happened: webhooks, what a scenario says of later, and
+warnings that the oldest journal entries, webhooks and inbox messages of a sandbox are no longer
+kept."""
 
 from mockserver.engine import deliveries, later, past
 from mockserver.engine.journal import JournalEntry
@@ -14,8 +15,8 @@ def plan(step: Step) -> None:
 
 
 def note(step: Step, entry: JournalEntry) -> None:
-    """Keep a request in the journal. Warn once in the life of a sandbox for each list that overflows by it, and when
-    the memory of all journals does."""
+    """Keep a request in the journal. Warn once in the life of a sandbox for each list that
+    overflows by it, and when the memory of all journals does."""
     sandbox = step.sandbox
     journal = sandbox.journal
     journal.note(entry)
@@ -30,7 +31,10 @@ def note(step: Step, entry: JournalEntry) -> None:
     if sandbox.inboxes.dropped:
         step.warn(_words("inbox messages", sandbox.inboxes.limit))
     if sandbox.past is not None and sandbox.past.is_cut:
-        step.warn(f"lag: only the newest {past.MOST_CHANGES} changes can be hidden from reads; older ones are visible")
+        step.warn(
+            f"lag: only the newest {past.MOST_CHANGES} changes can be hidden from reads; older "
+            f"ones are visible"
+        )
     quota = journal.quota
     if quota is not None and quota.dropped and (news := quota.news()) is not None:
         step.result.warnings += (news,)

@@ -1,7 +1,7 @@
 """Where sandboxes are kept beside the memory: what the house asks of a store (``--store``).
 
-Nothing in here knows how a store keeps them. A server without one has this class itself, which keeps
-nothing; ``mockserver/store/writer.py`` has one that writes a file.
+Nothing in here knows how a store keeps them. A server without one has this class itself, which
+keeps nothing; ``mockserver/store/writer.py`` has one that writes a file.
 
 The promise is one: what was answered is kept. So whoever changes a sandbox says so (``note``), and
 its answer waits until that is kept (``kept``), or is refused when it cannot be.
@@ -22,7 +22,8 @@ class SandboxStorage:
     # Sandboxes that are not in memory.
 
     def take(self, key: str) -> Sandbox | None:
-        """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
+        """The sandbox of a key, made of what is kept of it; None when nothing is. Raises
+        ``NotKept`` (43)."""
         return None
 
     def used(self, key: str) -> int:
@@ -34,15 +35,17 @@ class SandboxStorage:
         return 0
 
     async def fetch(self, keys: Iterable[str]) -> None:
-        """Put the sandboxes of some keys back; others are served meanwhile. Raises ``NotKept`` (43)."""
+        """Put the sandboxes of some keys back; others are served meanwhile. Raises ``NotKept``
+        (43)."""
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
-        """Put the sandboxes back in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
+        """Put the sandboxes back in which an object of this id has a page: their keys. Raises
+        ``NotKept`` (43)."""
         return ()
 
     async def begun(self, keys: Sequence[str]) -> Mapping[str, Beginning]:
-        """How those of some sandboxes began that are not in memory; their content is not read. Raises
-        ``NotKept`` (43)."""
+        """How those of some sandboxes began that are not in memory; their content is not read.
+        Raises ``NotKept`` (43)."""
         return {}
 
     def put_away(self, sandbox: Sandbox) -> bool:
@@ -58,11 +61,12 @@ class SandboxStorage:
         """A sandbox is deleted."""
 
     async def kept(self, sandbox: Sandbox | None) -> None:
-        """What has happened in a sandbox until now (None: in any) is kept. Raises ``NotKept`` (43): then
-        nothing of it is."""
+        """What has happened in a sandbox until now (None: in any) is kept. Raises ``NotKept`` (43):
+        then nothing of it is."""
 
     async def is_kept(self, sandbox: Sandbox) -> bool:
-        """Whether what has happened in a sandbox until now is kept: only then may a webhook go out."""
+        """Whether what has happened in a sandbox until now is kept: only then may a webhook go
+        out."""
         return True
 
     async def fault(self) -> str | None:
@@ -70,7 +74,8 @@ class SandboxStorage:
         return None
 
     async def turn(self, sandbox: Sandbox) -> None:
-        """Serve other requests during the long work of a sandbox, until not much of it is still to be kept."""
+        """Serve other requests during the long work of a sandbox, until not much of it is still to
+        be kept."""
 
     # The life of the server.
 

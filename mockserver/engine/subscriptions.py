@@ -1,8 +1,8 @@
-"""Subscription use cases: create, read, change, suspend, resume, cancel; what follows from each of its payments, and
-when the next one is due (``charges.renew`` takes it).
+"""Subscription use cases: create, read, change, suspend, resume, cancel; what follows from each of
+its payments, and when the next one is due (``charges.renew`` takes it).
 
-Sources: docs/spec/published-facts.md, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions); assumptions
-``subscription.*``.
+Sources: docs/spec/published-facts.md, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions);
+assumptions ``subscription.*``.
 """
 
 from decimal import Decimal
@@ -16,22 +16,28 @@ from mockserver.domain.money import check_positive, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import made_of, replace, updated
-from mockserver.domain.states import SUBSCRIPTION, ChargeState, Subject, SubscriptionEvent, SubscriptionState
+from mockserver.domain.states import (
+    SUBSCRIPTION,
+    ChargeState,
+    Subject,
+    SubscriptionEvent,
+    SubscriptionState,
+)
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, method_in_use
 
 MOST_EVENTS = 500
-"""Events of a step after which the loss of a payment method goes on in the next: others wait no longer than that takes,
-and each can send a webhook."""
+"""Events of a step after which the loss of a payment method goes on in the next: others wait no
+longer than that takes, and each can send a webhook."""
 
 get = finder(Subscription, Code.INVALID_SUBSCRIPTION_ID)
 """A subscription. Raises ``NotFound`` (104)."""
 
 
 def create(step: Step, command: NewSubscription) -> Subscription:
-    """Subscribe. The first payment is due at the start, by default now. Raises ``Invalid`` 56, 73 (payment method), 74,
-    2 (amount), 29 (currency), 90 (frequency, end, retry, start)."""
+    """Subscribe. The first payment is due at the start, by default now. Raises ``Invalid`` 56, 73
+    (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start)."""
     sandbox = step.sandbox
     faults = Faults()
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
@@ -39,7 +45,9 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     start = Instant(sandbox.now) if command.start is None else command.start
     if start < sandbox.now and step.assume("subscription.past_start") == "refuse":
         faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
-    on_its_dates = start < sandbox.now and step.assume("subscription.past_start_dates") == "from_start"
+    on_its_dates = (
+        start < sandbox.now and step.assume("subscription.past_start_dates") == "from_start"
+    )
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
     row = made_of(
@@ -61,8 +69,8 @@ def create(step: Step, command: NewSubscription) -> Subscription:
 
 
 def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Subscription:
-    """Change what is given; end, retries and webhook are replaced, or removed when they are not given. Raises
-    ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``."""
+    """Change what is given; end, retries and webhook are replaced, or removed when they are not
+    given. Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``."""
     row = get(step, subscription_id)
     row.after(SubscriptionEvent.UPDATED)
     faults, wanted = Faults(), updated(row, command)
@@ -91,8 +99,9 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
 
 
 def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> Subscription:
-    """Suspend, resume, complete or cancel; asking for the status that it has changes nothing. Raises ``NotFound``
-    (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method."""
+    """Suspend, resume, complete or cancel; asking for the status that it has changes nothing.
+    Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its
+    payment method."""
     row = get(step, subscription_id)
     if row.status is status:
         return row
@@ -111,9 +120,11 @@ def cancel(step: Step, subscription_id: str) -> Subscription:
     return move(step, get(step, subscription_id), SubscriptionEvent.CANCELLED)
 
 
-def follow(step: Step, charge: Charge, before: ChargeState | None, *, is_copy: bool = False) -> None:
-    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end. A copy of
-    one that was taken twice is counted, and moves no date."""
+def follow(
+    step: Step, charge: Charge, before: ChargeState | None, *, is_copy: bool = False
+) -> None:
+    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again
+    or end. A copy of one that was taken twice is counted, and moves no date."""
     row = step.sandbox.subscriptions.get(charge.subscription_id or "")
     if row is None:
         return
@@ -137,14 +148,20 @@ def follow(step: Step, charge: Charge, before: ChargeState | None, *, is_copy: b
 def go_on(step: Step, row: Subscription) -> Subscription:
     """Plan the next payment of an active subscription, or complete it when none is to come."""
     due = row.due(row.period)
-    if row.has_enough_payments() or not next_amount(step, row) or row.ends_before(due) or due is None:
+    if (
+        row.has_enough_payments()
+        or not next_amount(step, row)
+        or row.ends_before(due)
+        or due is None
+    ):
         row = _plan_next(step, row, None)
         return row if row.open_payments else move(step, row, SubscriptionEvent.COMPLETED)
     return _plan_next(step, row, max(due, step.sandbox.now))
 
 
 def next_amount(step: Step, row: Subscription) -> Decimal:
-    """What the next payment takes; 0 when the amount that ends the subscription leaves room for none."""
+    """What the next payment takes; 0 when the amount that ends the subscription leaves room for
+    none."""
     left = row.left()
     if left is None or left >= row.amount:
         return row.amount
@@ -155,20 +172,29 @@ def next_amount(step: Step, row: Subscription) -> Decimal:
 
 
 def catch_up(step: Step, row: Subscription) -> Subscription:
-    """Plan the next payment after a pause or a change: those missed are skipped or made up for, as assumed."""
+    """Plan the next payment after a pause or a change: those missed are skipped or made up for, as
+    assumed."""
     period = row.period
     if step.assume("subscription.missed_payments") == "skip":
         period = row.period_from(step.sandbox.now)
-        if row.retries and period > row.period and step.assume("subscription.owed_payment") == "collect":
+        if (
+            row.retries
+            and period > row.period
+            and step.assume("subscription.owed_payment") == "collect"
+        ):
             period -= 1  # one payment is due now, before the next of the plan
     return go_on(step, step.change(row, replace(row, period=period, retries=0)))
 
 
 def lose_method(step: Step, payment_method_id: str) -> None:
-    """The payment method of subscriptions was removed: those that are active are suspended now or, as assumed, when
-    their next payment is due and cannot be tried. Of very many the rest follows in the next steps of this instant."""
+    """The payment method of subscriptions was removed: those that are active are suspended now or,
+    as assumed, when their next payment is due and cannot be tried. Of very many the rest follows in
+    the next steps of this instant."""
     for row in step.sandbox.subscriptions.find("payment_method", payment_method_id):
-        if row.status is SubscriptionState.ACTIVE and step.assume("subscription.method_removed") == "at_once":
+        if (
+            row.status is SubscriptionState.ACTIVE
+            and step.assume("subscription.method_removed") == "at_once"
+        ):
             if len(step.result.events) >= MOST_EVENTS:
                 step.sandbox.schedule.plan(step.sandbox.now, Due.METHOD_LOST, payment_method_id)
                 return
@@ -176,7 +202,8 @@ def lose_method(step: Step, payment_method_id: str) -> None:
 
 
 def move(step: Step, row: Subscription, event: SubscriptionEvent) -> Subscription:
-    """Move by the table. Raises ``WrongState`` (108). Nothing is awaited of one that is not active."""
+    """Move by the table. Raises ``WrongState`` (108). Nothing is awaited of one that is not
+    active."""
     after = step.change(row, row.after(event))
     if after.status is not SubscriptionState.ACTIVE:
         after = _plan_next(step, after, None)
@@ -199,7 +226,8 @@ def _try_again(step: Step, row: Subscription, charge: Charge) -> None:
 
 
 def _is_final(step: Step, charge: Charge) -> bool:
-    """Whether a declined payment is not tried again, because its provider says that it is not worth it."""
+    """Whether a declined payment is not tried again, because its provider says that it is not worth
+    it."""
     attempts = charge.failed_attempts
     hard = bool(attempts) and not attempts[-1].is_retryable
     return hard and step.assume("subscription.hard_declines") == "final"
@@ -208,14 +236,17 @@ def _is_final(step: Step, charge: Charge) -> bool:
 def _plan_next(step: Step, row: Subscription, due: Micros | None) -> Subscription:
     after = step.change(row, replace(row, awaited=row.awaited + 1, next_due=due))
     if due is not None:
-        step.sandbox.schedule.plan(due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(after.awaited))
+        step.sandbox.schedule.plan(
+            due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(after.awaited)
+        )
     return after
 
 
 def _money(
     step: Step, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
-    """Currency and exact amount; without a currency, the assumption's or that of the method's provider."""
+    """Currency and exact amount; without a currency, the assumption's or that of the method's
+    provider."""
     default: str = step.assume("currency.default")
     provider = step.sandbox.providers.get(method.provider.provider_id) if method else None
     own: str = provider.currency if provider else step.assume("provider.currency")
@@ -226,7 +257,9 @@ def _money(
     return money.code, faults.attempt(exact, amount, money) or amount
 
 
-def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults) -> None:
+def _check_steps(
+    frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults
+) -> None:
     def bound(field: str, number: int, least: int) -> None:
         if not least <= number <= MOST_STEPS:
             faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")

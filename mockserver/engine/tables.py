@@ -1,4 +1,5 @@
-"""The tables of a sandbox: which rows are found by which values. Every search parameter that can be is an index."""
+"""The tables of a sandbox: which rows are found by which values. Every search parameter that can be
+is an index."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -51,8 +52,17 @@ def _references(transfer: Transfer) -> tuple[str, ...]:
 _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
     "batches": _by(status="status"),
     "charges": [
-        *_by(reference="reference", provider="provider.provider_id", customer="customer_id", status="status"),
-        *_by(payment_method="instrument.payment_method_id", payment_type="instrument.type", currency="currency"),
+        *_by(
+            reference="reference",
+            provider="provider.provider_id",
+            customer="customer_id",
+            status="status",
+        ),
+        *_by(
+            payment_method="instrument.payment_method_id",
+            payment_type="instrument.type",
+            currency="currency",
+        ),
         *_by(batch="batch_id", subscription="subscription_id", payment_link="payment_link_id"),
         *_by_card(brand="number.brand", fingerprint="number.fingerprint", cardholder="cardholder"),
         *_by_card(funding="number.funding"),
@@ -61,11 +71,17 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
     ],
     "customers": [
         *_by(id="customer_id", reference="reference", state="state"),
-        index_by("email", lambda customer: customer.email.lower() if customer.email is not None else None),
+        index_by(
+            "email", lambda customer: customer.email.lower() if customer.email is not None else None
+        ),
     ],
     "payment_methods": [
         *_by(is_asked=True, customer="customer_id"),
-        index_by("in_use", lambda row: row.customer_id if row.state is Presence.ACTIVE else None, is_asked=True),
+        index_by(
+            "in_use",
+            lambda row: row.customer_id if row.state is Presence.ACTIVE else None,
+            is_asked=True,
+        ),
         *_by(provider="provider.provider_id", payment_type="instrument.type", state="state"),
         *_by(vault="vault_id"),
         *_by(is_asked=True, payto="payto_id"),
@@ -99,8 +115,8 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
 
 
 class Tables:
-    """The tables of one sandbox. Charges are found also by the days on which they moved money, vault items by their
-    card as long as they hold a ccv: those that a payment must look for."""
+    """The tables of one sandbox. Charges are found also by the days on which they moved money,
+    vault items by their card as long as they hold a ccv: those that a payment must look for."""
 
     batches: Table[Batch]
     charges: Table[Charge]
@@ -122,7 +138,9 @@ class Tables:
             setattr(self, name, Table(id_of, _INDEXES.get(name, ())))
 
 
-ROW_CLASSES: Mapping[str, type] = {name: get_args(table)[0] for name, table in get_type_hints(Tables).items()}
+ROW_CLASSES: Mapping[str, type] = {
+    name: get_args(table)[0] for name, table in get_type_hints(Tables).items()
+}
 """The class of the rows of every table, by the table's name, in alphabetical order."""
 
 _ID_OF = {name: attrgetter(fields(rows)[0].name) for name, rows in ROW_CLASSES.items()}

@@ -1,7 +1,9 @@
-"""3-D Secure: what the payer's answer to a challenge does to a charge, or to a payment token, that waits for it.
+"""3-D Secure: what the payer's answer to a challenge does to a charge, or to a payment token, that
+waits for it.
 
-Sources: docs/spec/service.md, Charge (``threeDsVerified``, ``threeDsRedirectUrl``, ``threeDSNotificationUrl``);
-docs/spec/published-facts.md, 3.1 (codes 18, 917); assumptions ``charge.status.*``, ``charge.challenge_expires_after``.
+Sources: docs/spec/service.md, Charge (``threeDsVerified``, ``threeDsRedirectUrl``,
+``threeDSNotificationUrl``); docs/spec/published-facts.md, 3.1 (codes 18, 917); assumptions
+``charge.status.*``, ``charge.challenge_expires_after``.
 """
 
 from mockserver.domain.charge import Charge, FailedAttempt
@@ -17,8 +19,8 @@ from mockserver.scenario.provider_outcome import Decline
 
 
 def answer(step: Step, charge_id: str, given: ChallengeAnswer) -> Charge:
-    """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice. Raises ``NotFound``
-    (84)."""
+    """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice.
+    Raises ``NotFound`` (84)."""
     sandbox = step.sandbox
     charge = charges.get(step, charge_id)
     if charge.status is not ChargeState.PENDING_CHECKOUT:
@@ -27,34 +29,58 @@ def answer(step: Step, charge_id: str, given: ChallengeAnswer) -> Charge:
         case ChallengeAnswer.PASS:
             return _passed(step, charge)
         case ChallengeAnswer.FAIL:
-            return _ended(step, charge, ChargeEvent.DECLINED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
+            return _ended(
+                step,
+                charge,
+                ChargeEvent.DECLINED,
+                _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED),
+            )
         case ChallengeAnswer.CANCEL:
-            return _ended(step, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION))
+            return _ended(
+                step,
+                charge,
+                ChargeEvent.ABANDONED,
+                _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION),
+            )
 
 
 def address(sandbox: Sandbox, waiting: Charge | Token) -> str | None:
-    """Where the payer of a charge, or of a token before it is used, is challenged; None without a challenge."""
+    """Where the payer of a charge, or of a token before it is used, is challenged; None without a
+    challenge."""
     return sandbox.address(page(waiting)) if waiting.challenged else None
 
 
 def page(waiting: Charge | Token) -> str:
     """The path of that page."""
-    return f"/3ds/token/{waiting.token_id}" if isinstance(waiting, Token) else f"/3ds/{waiting.charge_id}"
+    return (
+        f"/3ds/token/{waiting.token_id}"
+        if isinstance(waiting, Token)
+        else f"/3ds/{waiting.charge_id}"
+    )
 
 
 def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token:
-    """Let the payer answer before the token is used: passed, its payments are verified and nobody asks again. A token
-    that no longer waits stays as it is. Raises ``NotFound`` (87)."""
+    """Let the payer answer before the token is used: passed, its payments are verified and nobody
+    asks again. A token that no longer waits stays as it is. Raises ``NotFound`` (87)."""
     token = tokens.get(step, token_id)
     if token.waits:
-        ends = {ChallengeAnswer.PASS: "passed", ChallengeAnswer.FAIL: "failed", ChallengeAnswer.CANCEL: "cancelled"}
+        ends = {
+            ChallengeAnswer.PASS: "passed",
+            ChallengeAnswer.FAIL: "failed",
+            ChallengeAnswer.CANCEL: "cancelled",
+        }
         token = step.change(token, token.after_challenge(given), f"challenge_{ends[given]}")
     return token
 
 
 def abandon(step: Step, charge: Charge) -> None:
     """The challenge was not answered in time."""
-    _ended(step, charge, ChargeEvent.ABANDONED, _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED))
+    _ended(
+        step,
+        charge,
+        ChargeEvent.ABANDONED,
+        _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED),
+    )
 
 
 def _passed(step: Step, charge: Charge) -> Charge:
@@ -64,7 +90,9 @@ def _passed(step: Step, charge: Charge) -> Charge:
     if provider is not None:
         outcome = providers.ask(step, "charge.challenge", provider, charge.instrument, "charge")
     if isinstance(outcome.provider, Decline):
-        attempt = charges.failed_attempt(step.sandbox, charge.provider.provider_id, outcome.provider)
+        attempt = charges.failed_attempt(
+            step.sandbox, charge.provider.provider_id, outcome.provider
+        )
         return _ended(step, charge, ChargeEvent.DECLINED, attempt)
     said = outcome.provider.event if outcome.provider is not None else None
     event = said or (ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED)
@@ -74,8 +102,12 @@ def _passed(step: Step, charge: Charge) -> Charge:
 
 
 def _ended(step: Step, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
-    return charges.move(step, charge, charge.after_challenge(event, attempt, step.sandbox.now), event)
+    return charges.move(
+        step, charge, charge.after_challenge(event, attempt, step.sandbox.now), event
+    )
 
 
 def _attempt(sandbox: Sandbox, charge: Charge, code: Code) -> FailedAttempt:
-    return charges.failed_attempt(sandbox, charge.provider.provider_id, charges.failed_challenge(code))
+    return charges.failed_attempt(
+        sandbox, charge.provider.provider_id, charges.failed_challenge(code)
+    )

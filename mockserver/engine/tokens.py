@@ -1,7 +1,7 @@
 """Payment-token use cases: make, use, expire, read, list.
 
-Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-facts.md, 1.1 rows 50-54, 2.8; assumptions
-``token.lifetime``, ``token.uses``.
+Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-facts.md, 1.1 rows
+50-54, 2.8; assumptions ``token.lifetime``, ``token.uses``.
 """
 
 from typing import Any
@@ -28,35 +28,51 @@ get = finder(Token, Code.INVALID_TOKEN_ID)
 
 
 def create_from_card(step: Step, command: NewCardToken) -> Token:
-    """Make a token from a card, and vault the card when asked to. Raises ``Invalid`` 39 (provider), 63 (none takes the
-    card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or ``ProviderRefused``."""
+    """Make a token from a card, and vault the card when asked to. Raises ``Invalid`` 39 (provider),
+    63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card), 85, 86 (vault
+    expiry), or ``ProviderRefused``."""
     faults = Faults()
     details = command.details
     found = intake.check_card(step, details, faults)
     provider = faults.attempt(_card_provider, step, command, found[0] if found else None, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
-    (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
+    (card, instrument), provider, details = (
+        faults.sure(found),
+        faults.sure(provider),
+        faults.sure(details),
+    )
     outcome = providers.ask(step, OP, provider, instrument, "card")
     providers.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     known: dict[str, Any] = {"ip": command.ip, "metadata": command.metadata, "verified": verified}
     if command.vault_card:
-        known["vault_id"] = vault.store(step, card.number, details.number or "", details.ccv, expires).vault_id
+        known["vault_id"] = vault.store(
+            step, card.number, details.number or "", details.ccv, expires
+        ).vault_id
     challenged = isinstance(outcome.provider, Challenge) and not verified
     return _store(step, instrument, provider, challenged=challenged, **known)
 
 
 def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
-    """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
+    """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or
+    ``ProviderRefused``."""
     provider = payto.check(step.sandbox, command)
     providers.refuse_declined(providers.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
     terms = command.terms
-    return _store(step, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)
+    return _store(
+        step,
+        payto.INSTRUMENT,
+        provider,
+        payto_id=agreement.payto_id,
+        ip=terms.ip,
+        metadata=terms.metadata,
+    )
 
 
 def usable(step: Step, token_id: str) -> Token:
-    """The token that a request wants to use. Raises ``Invalid`` (51: unknown, used up or expired)."""
+    """The token that a request wants to use. Raises ``Invalid`` (51: unknown, used up or
+    expired)."""
     token = step.sandbox.tokens.get(token_id)
     if token is None:
         raise Invalid(Code.INVALID_OR_EXPIRED_TOKEN, {"Token": unknown("token", token_id)})
@@ -78,9 +94,13 @@ def expire(step: Step, token: Token) -> None:
     step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
 
 
-def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
+def _card_provider(
+    step: Step, command: NewCardToken, card: Card | None, faults: Faults
+) -> Provider | None:
     if command.provider_id == "":
-        raise invalid({"ProviderId": "required: as the header ProviderId, in the query or in the body"})
+        raise invalid(
+            {"ProviderId": "required: as the header ProviderId, in the query or in the body"}
+        )
     if command.provider_id is not None:
         return providers.named(step.sandbox, command.provider_id, Capability.CARD)
     if card is None:

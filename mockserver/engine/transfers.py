@@ -1,9 +1,9 @@
-"""Transfer use cases: move money to other accounts, read, list; and settlements: what each provider pays out for a day,
-worked out from the charges and refunds of the day before.
+"""Transfer use cases: move money to other accounts, read, list; and settlements: what each provider
+pays out for a day, worked out from the charges and refunds of the day before.
 
-Settlements are not stored: the same charges give the same ones for ever. One covers one provider and one day and shows
-a row for every charge with money in it. Source: docs/spec/published-facts.md, 1.1 rows 69-71, 76, 2.14, 3.1 (codes 60,
-61, 67-70, 88); assumption ``transfer.settles_after``.
+Settlements are not stored: the same charges give the same ones for ever. One covers one provider
+and one day and shows a row for every charge with money in it. Source: docs/spec/published-facts.md,
+1.1 rows 69-71, 76, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption ``transfer.settles_after``.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ get = finder(Transfer, Code.INVALID_TRANSFER_ID)
 
 
 def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
-    """Move money: every transfer of the group, or none. Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no
-    transfers), 60 (amount), 29 (currency), 61 (reference), 69, 70 (references used before), 68 (more than the charge
-    has left), 90 (account), ``WrongState`` 54 (charge)."""
+    """Move money: every transfer of the group, or none. Raises ``Invalid`` 39 (provider), 84
+    (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference), 69, 70 (references used
+    before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge)."""
     sandbox, group = step.sandbox, _checked(step.sandbox, command)
     total = sum((one.amount for one in group.transfers), ZERO)
     after = step.assume("transfer.settles_after")
@@ -70,12 +70,16 @@ def _checked(sandbox: Sandbox, command: NewTransferGroup) -> NewTransferGroup:
     faults = Faults()
     provider = providers.known(sandbox, command.provider_id)
     if provider is None:
-        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(sandbox, command.provider_id))
+        faults.add(
+            Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(sandbox, command.provider_id)
+        )
     charge = sandbox.charges.get(command.charge_id) if command.charge_id else None
     if command.charge_id and charge is None:
         faults.add(Code.INVALID_CHARGE_ID, "ChargeId", unknown("charge", command.charge_id))
     if not command.transfers:
-        faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
+        faults.add(
+            Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers"
+        )
     _check_references(sandbox, command, faults)
     own = charge.currency if charge else provider.currency if provider else None
     ones = enumerate(command.transfers)
@@ -98,7 +102,9 @@ def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Fault
     group = command.group_reference
     _check_reference(group, "GroupReference", faults)
     if group and next(sandbox.transfers.find("group", group), None) is not None:
-        faults.add(Code.DUPLICATE_GROUP_REFERENCE, "GroupReference", "another group has this reference")
+        faults.add(
+            Code.DUPLICATE_GROUP_REFERENCE, "GroupReference", "another group has this reference"
+        )
     seen: set[str] = set()
     for place, transfer in enumerate(command.transfers):
         if faults.are_many:
@@ -107,8 +113,13 @@ def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Fault
         _check_reference(reference, field, faults)
         if reference is None:
             continue
-        if reference in seen or next(sandbox.transfers.find("reference", reference), None) is not None:
-            faults.add(Code.DUPLICATE_TRANSFER_REFERENCE, field, "another transfer has this reference")
+        if (
+            reference in seen
+            or next(sandbox.transfers.find("reference", reference), None) is not None
+        ):
+            faults.add(
+                Code.DUPLICATE_TRANSFER_REFERENCE, field, "another transfer has this reference"
+            )
         seen.add(reference)
 
 
@@ -118,13 +129,16 @@ def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
 
 
 def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> NewTransfer:
-    """The transfer with its exact amount; in the currency of its charge, or of its provider, by default."""
+    """The transfer with its exact amount; in the currency of its charge, or of its provider, by
+    default."""
     code, amount, found = transfer.currency or own, transfer.amount, Faults()
     money = found.attempt(currency, code) if code else None
     if money is not None and own is not None and money.code != own:
         found.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
     if amount <= 0:
-        found.add(Code.INVALID_TRANSFER_AMOUNT, "Amount", f"got {number_text(amount)}, wanted more than 0")
+        found.add(
+            Code.INVALID_TRANSFER_AMOUNT, "Amount", f"got {number_text(amount)}, wanted more than 0"
+        )
     elif money is not None:
         amount = found.attempt(exact, amount, money) or ZERO
     # A transfer has a code of its own for whatever is wrong with its amount.
@@ -133,18 +147,23 @@ def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -
     return replace(transfer, amount=amount, currency=money.code if money else None)
 
 
-def _check_left(sandbox: Sandbox, charge: Charge, transfers: Sequence[NewTransfer], faults: Faults) -> None:
+def _check_left(
+    sandbox: Sandbox, charge: Charge, transfers: Sequence[NewTransfer], faults: Faults
+) -> None:
     total = sum((one.amount for one in transfers), ZERO)
     gone = sum((row.amount for row in sandbox.transfers.find("charge", charge.charge_id)), ZERO)
     if total > (left := charge.refundable - gone):
-        words = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
+        words = (
+            f"got {number_text(total)}, left of the charge are {number_text(left)} "
+            f"{charge.currency}"
+        )
         faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", words)
 
 
 @record
 class SettlementRow:
-    """One charge of a settlement; ``amount`` is what came in less what was given back that day, so it can be
-    negative."""
+    """One charge of a settlement; ``amount`` is what came in less what was given back that day, so
+    it can be negative."""
 
     settlement_id: str
     provider_id: str
@@ -155,9 +174,9 @@ class SettlementRow:
 
 
 def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[SettlementRow]:
-    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first. A day settles at
-    the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``, and for days with more
-    than ``MOST_SETTLED`` charges."""
+    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest
+    first. A day settles at the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies
+    before ``first``, and for days with more than ``MOST_SETTLED`` charges."""
     days = _days(sandbox, first, last)
     count = sum(sandbox.charges.count("money_day", day) for day in days)
     if count > MOST_SETTLED:
@@ -166,11 +185,19 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Se
     rows: list[SettlementRow] = []
     for day in days:
         # Sorting keeps the charges of a provider in the order of their adding.
-        for charge in sorted(sandbox.charges.find("money_day", day), key=attrgetter("provider.provider_id")):
+        for charge in sorted(
+            sandbox.charges.find("money_day", day), key=attrgetter("provider.provider_id")
+        ):
             if amount := charge.moved_on(day):
                 provider_id, name = charge.provider.provider_id, charge.provider.name
-                settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
-                rows.append(SettlementRow(settlement_id, provider_id, name, charge.charge_id, day + DAY, amount))
+                settlement_id = digest(
+                    "settlement", sandbox.config.seed, sandbox.key, provider_id, day
+                ).hex()
+                rows.append(
+                    SettlementRow(
+                        settlement_id, provider_id, name, charge.charge_id, day + DAY, amount
+                    )
+                )
     return rows
 
 

@@ -17,7 +17,8 @@ from mockserver.engine.step import Step, unknown
 
 
 def create(step: Step, command: NewVaultItem) -> VaultItem:
-    """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
+    """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83
+    (expiry not to come)."""
     faults = Faults()
     facts = faults.attempt(intake.check_number, step, command.number)
     intake.check_ccv(command.ccv, facts, faults)
@@ -25,7 +26,9 @@ def create(step: Step, command: NewVaultItem) -> VaultItem:
     return store(step, faults.sure(facts), command.number, command.ccv, expires)
 
 
-def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
+def store(
+    step: Step, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None
+) -> VaultItem:
     """Keep a checked card, and plan its expiry and the removal of its ccv."""
     sandbox = step.sandbox
     item = step.add(
@@ -43,7 +46,9 @@ def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: 
     if expires is not None:
         sandbox.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
     if ccv:
-        sandbox.schedule.plan(sandbox.now + step.assume("vault.ccv_delay"), Due.CCV_DELAY, item.vault_id)
+        sandbox.schedule.plan(
+            sandbox.now + step.assume("vault.ccv_delay"), Due.CCV_DELAY, item.vault_id
+        )
     return item
 
 
@@ -62,7 +67,8 @@ def delete(step: Step, vault_id: str) -> VaultItem:
 
 
 def spend_ccv(step: Step, paid: Instrument) -> None:
-    """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
+    """A payment occurred for a card: its ccv leaves the vault (assumption
+    ``vault.ccv_spent_by``)."""
     sandbox = step.sandbox
     if paid.card is None:
         return
@@ -70,7 +76,9 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
         for item in sandbox.vault.find("card_with_ccv", paid.card.number.fingerprint):
             remove_ccv(step, item, CcvEvent.PAID)
         return
-    held = sandbox.payment_methods.get(paid.payment_method_id or "") or sandbox.tokens.get(paid.token_id or "")
+    held = sandbox.payment_methods.get(paid.payment_method_id or "") or sandbox.tokens.get(
+        paid.token_id or ""
+    )
     linked = sandbox.vault.get(held.vault_id or "") if held is not None else None
     if linked is not None:
         remove_ccv(step, linked, CcvEvent.PAID)

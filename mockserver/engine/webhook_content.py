@@ -1,5 +1,5 @@
-"""What a webhook has to report of an event, and what it is sent as: JSON and its signature, or what a scenario
-makes of them.
+"""What a webhook has to report of an event, and what it is sent as: JSON and its signature, or what
+a scenario makes of them.
 
 Sources: docs/spec/published-facts.md, 6; docs/scenario-language.md, webhook.
 """
@@ -11,7 +11,15 @@ from urllib.parse import quote
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
-from mockserver.domain.delivery import Content, MediaType, Notice, WebhookMessage, padded, previous_key, sign
+from mockserver.domain.delivery import (
+    Content,
+    MediaType,
+    Notice,
+    WebhookMessage,
+    padded,
+    previous_key,
+    sign,
+)
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.domain.webhook_subscription import WebhookType
@@ -58,7 +66,9 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
     if event.subject is Subject.PAYTO:
         if event.before is not None and event.before != event.after:
             for method in sandbox.payment_methods.find("payto", event.subject_id):
-                message = WebhookMessage(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
+                message = WebhookMessage(
+                    word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id
+                )
                 yield News(kind, message, event, method)
         return
     subject = KINDS[event.subject].table(sandbox).get(event.subject_id)
@@ -68,8 +78,11 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
         yield News(kind, WebhookMessage(word_of(kind), name, event.subject_id), event, subject)
 
 
-def content_of(step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> Content:
-    """The content of a webhook that reports a notice. It is signed as it is sent, unless the plan says otherwise."""
+def content_of(
+    step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan
+) -> Content:
+    """The content of a webhook that reports a notice. It is signed as it is sent, unless the plan
+    says otherwise."""
     if plan.sent:
         notice = _moved(notice, plan.sent)
     kind = MediaType.FORM if plan.form else MediaType.JSON
@@ -80,9 +93,13 @@ def content_of(step: Step, message_id: str, message: WebhookMessage, notice: Not
         signed = _body(step, message_id, message, _moved(notice, -DAY), plan)
     elif forged is not None:
         signed_with = previous_key(key) if forged is Signature.PREVIOUS else _WRONG_KEY + key
-    signature = None if forged is Signature.NONE else sign(signed_with, padded(signed, kind, plan.pad))
+    signature = (
+        None if forged is Signature.NONE else sign(signed_with, padded(signed, kind, plan.pad))
+    )
     # A receiver that knows the new key only may refuse the one before.
-    may_refuse = plan.form or plan.pad or plan.sent or plan.is_edited or plan.forged is Signature.PREVIOUS
+    may_refuse = (
+        plan.form or plan.pad or plan.sent or plan.is_edited or plan.forged is Signature.PREVIOUS
+    )
     return Content(body, signature, kind, plan.pad, is_ordinary=not may_refuse)
 
 
@@ -91,17 +108,24 @@ def _moved(notice: Notice, by: Micros) -> Notice:
     return replace(notice, at=min(max(notice.at + by, EARLIEST), LATEST))
 
 
-def _body(step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:
+def _body(
+    step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan
+) -> bytes:
     config = step.sandbox.config
     payload: object = config.render(message_id, message, notice, step.sandbox.assumed)
     if plan.is_edited:
-        lost = (f"the webhook has nothing for {path}" for path in unfound(payload, plan.edit or {}, plan.omit))
+        lost = (
+            f"the webhook has nothing for {path}"
+            for path in unfound(payload, plan.edit or {}, plan.omit)
+        )
         step.result.warnings = tuple(dict.fromkeys((*step.result.warnings, *lost)))
         payload = edited(payload, plan.edit or {}, plan.omit)
     if not plan.form:
         return config.write(payload, step.sandbox.assumed)
     pairs = _pairs("", payload)
-    return "&".join(f"{quote(name, safe='[]')}={quote(_text(step.sandbox, value))}" for name, value in pairs).encode()
+    return "&".join(
+        f"{quote(name, safe='[]')}={quote(_text(step.sandbox, value))}" for name, value in pairs
+    ).encode()
 
 
 def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:
@@ -121,8 +145,8 @@ def _text(sandbox: Sandbox, value: object) -> str:
 
 
 def notice_of(sandbox: Sandbox, news: News, *, stale: bool) -> Notice:
-    """What there is to report, or, ``stale``, was before the event: worded once, as a thousand receivers get the same
-    words."""
+    """What there is to report, or, ``stale``, was before the event: worded once, as a thousand
+    receivers get the same words."""
     subject, event, at = news.subject, news.event, news.event.at
     if stale and event.data is None:
         at = subject.added
@@ -132,10 +156,17 @@ def notice_of(sandbox: Sandbox, news: News, *, stale: bool) -> Notice:
         case Subject.CHARGE | Subject.BATCH | Subject.SUBSCRIPTION:
             notice = Notice(at, subject, event.subject, extra=event.data)
         case Subject.CUSTOMER:
-            notice = Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
+            notice = Notice(
+                at,
+                subject,
+                Subject.CUSTOMER,
+                default_method=customers.default_method(sandbox, subject),
+            )
         case _:
             agreement = sandbox.payto.get(subject.payto_id or "")
             token = sandbox.network_tokens.get(subject.network_token_id or "")
-            notice = Notice(at, subject, Subject.PAYMENT_METHOD, agreement=agreement, network_token=token)
+            notice = Notice(
+                at, subject, Subject.PAYMENT_METHOD, agreement=agreement, network_token=token
+            )
     payload = sandbox.config.render("", news.message, notice, sandbox.assumed)
     return Notice(at, payload["data"]) if "data" in payload else notice

@@ -16,9 +16,11 @@ get = finder(WebhookSubscription, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
 """A subscription, ended ones included. Raises ``NotFound`` (110)."""
 
 
-def create(step: Step, url: str, authorization: str | None, types: Sequence[WebhookType] | None) -> WebhookSubscription:
-    """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for an address that is not http or https, or
-    that is never called."""
+def create(
+    step: Step, url: str, authorization: str | None, types: Sequence[WebhookType] | None
+) -> WebhookSubscription:
+    """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for an address that is not
+    http or https, or that is never called."""
     faults = Faults()
     words = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
     if words is not None:
@@ -36,6 +38,9 @@ def create(step: Step, url: str, authorization: str | None, types: Sequence[Webh
 
 
 def delete(step: Step, subscription_id: str) -> WebhookSubscription:
-    """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
-    row = step.found(WebhookSubscription, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
+    """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended
+    before."""
+    row = step.found(
+        WebhookSubscription, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION
+    )
     return step.change(row, row.after_removal(step.sandbox.now), PresenceEvent.REMOVED)

@@ -1,4 +1,5 @@
-"""What comes after the command: time passes, the shop's nightly job runs, and the shop's books are read.
+"""What comes after the command: time passes, the shop's nightly job runs, and the shop's books are
+read.
 
 Source: docs/explore.md, When the command has ended.
 """
@@ -28,8 +29,8 @@ _LOOK_AGAIN = 0.05
 _LONGEST_WORDS = 400
 
 Run = Callable[..., Ended]
-"""Runs another command of the shop as the command itself was run: its ``output`` goes to a file, its ``errors`` to
-another (``Commands.done``)."""
+"""Runs another command of the shop as the command itself was run: its ``output`` goes to a file,
+its ``errors`` to another (``Commands.done``)."""
 
 
 class ShopFailed(Exception):
@@ -38,8 +39,9 @@ class ShopFailed(Exception):
 
 @record
 class Aftermath:
-    """What follows each run: ``books`` is the command, or the address, that gives the shop's books, ``states`` what the
-    shop's own states mean; ``settle`` how far time moves, ``reconcile`` the shop's nightly job."""
+    """What follows each run: ``books`` is the command, or the address, that gives the shop's books,
+    ``states`` what the shop's own states mean; ``settle`` how far time moves, ``reconcile`` the
+    shop's nightly job."""
 
     books: Sequence[str] = ()
     states: Mapping[str, str] | None = None
@@ -50,12 +52,16 @@ class Aftermath:
     @property
     def url(self) -> str | None:
         """The address of the books, if they have one."""
-        return self.books[0] if self.books and self.books[0].lower().startswith(("http://", "https://")) else None
+        return (
+            self.books[0]
+            if self.books and self.books[0].lower().startswith(("http://", "https://"))
+            else None
+        )
 
 
 def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
-    """The money, since the last mark when one was set, once the answers on their way, the batches that run and the
-    webhooks that are being sent have ended; after five seconds at most."""
+    """The money, since the last mark when one was set, once the answers on their way, the batches
+    that run and the webhooks that are being sent have ended; after five seconds at most."""
     end = time.monotonic() + UNDER_WAY
     while (books := sandbox.money(sandbox.since))["under_way"] and time.monotonic() < end:
         Event().wait(_LOOK_AGAIN)
@@ -64,8 +70,9 @@ def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
 
 @record
 class AfterRun:
-    """The shop after a run in a sandbox, and all that follows then. What its other commands print goes to files of the
-    ``folder``; ``ignored`` are orders of its books that no run ever asks for."""
+    """The shop after a run in a sandbox, and all that follows then. What its other commands print
+    goes to files of the ``folder``; ``ignored`` are orders of its books that no run ever asks
+    for."""
 
     sandbox: RemoteSandbox
     asked: Aftermath
@@ -74,8 +81,8 @@ class AfterRun:
     ignored: Collection[tuple[str, str]] = ()
 
     def end(self, *, is_loud: bool = False) -> RunEnd:
-        """Everything between the end of the command and the verdict. A command that ``is_loud`` has ended with another
-        exit code than 0: somebody looks after what it was in doubt about."""
+        """Everything between the end of the command and the verdict. A command that ``is_loud`` has
+        ended with another exit code than 0: somebody looks after what it was in doubt about."""
         sandbox, asked = self.sandbox, self.asked
         rows = differed = compared = list[Any]()
         failed = ""
@@ -104,7 +111,9 @@ class AfterRun:
         sandbox.invariants = [*asked.invariants]
         broken = sandbox.end_of_test(None, rules=False)["rules"]
         seen, states = [*judged, *compared], asked.states
-        return RunEnd(money, seen, differed=differed, rows=rows, states=states, failed=failed, broken=broken)
+        return RunEnd(
+            money, seen, differed=differed, rows=rows, states=states, failed=failed, broken=broken
+        )
 
     def _rows(self) -> list[Any]:
         """The rows of its books. Raises ``ShopFailed``."""
@@ -126,7 +135,8 @@ class AfterRun:
         return list(found["findings"])
 
     def _printed(self, option: str, argv: Sequence[str]) -> bytes:
-        """What a command of the shop prints. Raises ``ShopFailed`` when it cannot be run or does not end well."""
+        """What a command of the shop prints. Raises ``ShopFailed`` when it cannot be run or does
+        not end well."""
         output, errors = self.folder / option, self.folder / f"{option}.err"
         try:
             ended = self.run(argv, output=output, errors=errors)
@@ -134,14 +144,17 @@ class AfterRun:
             raise ShopFailed(f"--{option}: cannot run {argv[0]}: {problem.strerror}") from None
         with output.open("rb") as file:
             raw = file.read(LONGEST + 1)
-        said = mask_printed((errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:])
+        said = mask_printed(
+            (errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:]
+        )
         if ended.exit != 0:
             raise ShopFailed(f"--{option}: {ended}" + (f": {said}" if said else ""))
         return raw
 
 
 def _fetched(url: str) -> bytes:
-    """What an address answers. Raises ``ShopFailed`` when it answers anything but 200, or too much, or too late."""
+    """What an address answers. Raises ``ShopFailed`` when it answers anything but 200, or too much,
+    or too late."""
     import httpx
 
     raw, end = b"", time.monotonic() + _ANSWER_SECONDS

@@ -1,4 +1,5 @@
-"""The command without any fault: what there is to try, and what runs under a fault are compared with.
+"""The command without any fault: what there is to try, and what runs under a fault are compared
+with.
 
 Source: docs/explore.md, What it runs, Crashes.
 """
@@ -17,14 +18,15 @@ from mockserver.explore.verdicts import Reference, key_of, money_differences
 
 
 class NoBaseline(Exception):
-    """The command does not pass, or not twice alike, without any fault: the text says what is wrong."""
+    """The command does not pass, or not twice alike, without any fault: the text says what is
+    wrong."""
 
 
 @record
 class Baseline:
-    """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
-    whether its clock was set by hand; what runs are compared with, and those that were killed (``crash``). ``due`` is
-    what came due without a call and can fail."""
+    """The command without any fault: its calls in their order with the status of each answer, the
+    seconds it took, and whether its clock was set by hand; what runs are compared with, and those
+    that were killed (``crash``). ``due`` is what came due without a call and can fail."""
 
     calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
@@ -46,8 +48,11 @@ class Baseline:
 
 
 def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
-    """Run the command twice without any fault. Raises ``NoBaseline``, and what ``TrialRunner.try_out`` raises."""
-    first, second = (_passed(_seen(runner, name, timeout), runner.argv) for name in ("baseline-1", "baseline-2"))
+    """Run the command twice without any fault. Raises ``NoBaseline``, and what
+    ``TrialRunner.try_out`` raises."""
+    first, second = (
+        _passed(_seen(runner, name, timeout), runner.argv) for name in ("baseline-1", "baseline-2")
+    )
     found = differences(first.entries, second.entries)
     if found:
         raise NoBaseline("\n".join(["two runs without any fault made different calls:", *found]))
@@ -71,20 +76,29 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
 
 
 def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -> Baseline:
-    """Run the command, and then what the shop runs after a reboot, without a kill: with that the crashes are compared.
-    Raises ``NoBaseline`` where the second takes money again, and what ``TrialRunner.try_out`` raises."""
+    """Run the command, and then what the shop runs after a reboot, without a kill: with that the
+    crashes are compared. Raises ``NoBaseline`` where the second takes money again, and what
+    ``TrialRunner.try_out`` raises."""
     seen = _seen(runner, "crash-baseline", timeout, ignored=base.ignored, restarts=True)
     advice = "name what your shop runs after a reboot: --restart"
     try:
         _check_books(_passed(seen, runner.argv), base.ignored)
     except NoBaseline as problem:
-        raise NoBaseline(f"a restart after the command had ended does not go well ({advice}):\n{problem}") from None
+        raise NoBaseline(
+            f"a restart after the command had ended does not go well ({advice}):\n{problem}"
+        ) from None
     shared, money = base.reference.shared, base.reference.money
     if money is None:
         return base
-    again = [found.words for found in money_differences(money, seen.after.money, shared) if found.is_harm]
+    again = [
+        found.words for found in money_differences(money, seen.after.money, shared) if found.is_harm
+    ]
     if again:
-        raise NoBaseline("\n".join([f"a restart after the command had ended takes money again: {advice}", *again]))
+        raise NoBaseline(
+            "\n".join(
+                [f"a restart after the command had ended takes money again: {advice}", *again]
+            )
+        )
     return replace(base, crash=Reference(seen.after.money, shared))
 
 
@@ -99,25 +113,41 @@ def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
         raise NoBaseline(f"without any fault this fails: {after.failed}")
     if after.broken:
         raise NoBaseline("\n".join(["without any fault an invariant is broken:", *after.broken]))
-    found = [row for row in after.differing if not any(one in ignored for one in row["about"].items())]
+    found = [
+        row for row in after.differing if not any(one in ignored for one in row["about"].items())
+    ]
     if found:
         told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in found)
-        raise NoBaseline(f"without any fault the shop's books differ from the sandbox's:\n{told}\n{seen.timeline}")
+        raise NoBaseline(
+            f"without any fault the shop's books differ from the "
+            f"sandbox's:\n{told}\n{seen.timeline}"
+        )
 
 
 def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
     """A run without faults that is fit to be compared. Raises ``NoBaseline``."""
     said = seen.words
     if seen.ended.exit is None:
-        raise NoBaseline(f"without any fault the command was not done in {seen.ended.seconds:.0f} s (--timeout){said}")
+        raise NoBaseline(
+            f"without any fault the command was not done in {seen.ended.seconds:.0f} s "
+            f"(--timeout){said}"
+        )
     if seen.ended.exit != 0:
-        raise NoBaseline(f"without any fault the command ended with exit code {seen.ended.exit}{said}")
+        raise NoBaseline(
+            f"without any fault the command ended with exit code {seen.ended.exit}{said}"
+        )
     if not seen.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [row for row in seen.after.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
+    errors = [
+        row
+        for row in seen.after.findings
+        if row["severity"] == "error" and row["finding"] not in COMPARED
+    ]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
-        raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}")
+        raise NoBaseline(
+            f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}"
+        )
     return seen
 
 

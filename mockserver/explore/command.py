@@ -1,7 +1,8 @@
-"""Runs a command and ends it with everything that it has started. Source: docs/explore.md, What it runs.
+"""Runs a command and ends it with everything that it has started. Source: docs/explore.md, What it
+runs.
 
-The command leads a session of its own, which is ended as a whole. What left that session is found, where there is a
-``/proc``, by a mark in the environment that it inherited.
+The command leads a session of its own, which is ended as a whole. What left that session is found,
+where there is a ``/proc``, by a mark in the environment that it inherited.
 """
 
 import os
@@ -27,7 +28,8 @@ _PROC = Path("/proc")
 
 @record
 class Ended:
-    """How a command ended: its exit code, negative for a signal, None when it had not ended in time; real seconds."""
+    """How a command ended: its exit code, negative for a signal, None when it had not ended in
+    time; real seconds."""
 
     exit: int | None
     seconds: float
@@ -41,8 +43,8 @@ class Interrupted(Exception):
 
 
 class Running:
-    """A command that was begun, with the session that it leads; ``mark`` is that of its processes, ``before`` are those
-    that were there before it."""
+    """A command that was begun, with the session that it leads; ``mark`` is that of its processes,
+    ``before`` are those that were there before it."""
 
     def __init__(self, process: subprocess.Popen[bytes], mark: str, before: Set[str]) -> None:
         self.process = process
@@ -64,7 +66,9 @@ class Running:
         self._signal(signal.SIGKILL)
         end = time.monotonic() + GRACE_SECONDS
         # One may have begun another after they were counted.
-        while (left := self._marked((now := _processes()) - self._before)) and time.monotonic() < end:
+        while (
+            left := self._marked((now := _processes()) - self._before)
+        ) and time.monotonic() < end:
             for pid in left:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
@@ -85,7 +89,8 @@ class Running:
 
 
 class Commands:
-    """The commands that run now, each in a thread of its caller. ``environ`` is what they inherit."""
+    """The commands that run now, each in a thread of its caller. ``environ`` is what they
+    inherit."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
@@ -105,12 +110,12 @@ class Commands:
         errors: Path | None = None,
         beside: Callable[[Running], None] = lambda running: None,
     ) -> Iterator[Ended]:
-        """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the block is left. Its
-        output goes to a file, what it writes to standard error too unless there is another for that. ``beside`` is
-        called when it has begun, in the thread of the caller.
+        """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the
+        block is left. Its output goes to a file, what it writes to standard error too unless there
+        is another for that. ``beside`` is called when it has begun, in the thread of the caller.
 
-        What it is ``given`` stands in its environment and fills its words. Raises ``OSError`` for an unknown program,
-        ``Interrupted`` when all commands were asked to end meanwhile.
+        What it is ``given`` stands in its environment and fills its words. Raises ``OSError`` for
+        an unknown program, ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
         running = self._begun(argv, given, output, errors)
@@ -133,11 +138,14 @@ class Commands:
         self._check()
 
     def done(self, argv: Sequence[str], **way: Any) -> Ended:
-        """How a command ended, and with it all that it had started; ``way`` and what is raised as with ``run``."""
+        """How a command ended, and with it all that it had started; ``way`` and what is raised as
+        with ``run``."""
         with self.run(argv, **way) as ended:
             return ended
 
-    def _begun(self, argv: Sequence[str], given: Mapping[str, str], output: Path, errors: Path | None) -> Running:
+    def _begun(
+        self, argv: Sequence[str], given: Mapping[str, str], output: Path, errors: Path | None
+    ) -> Running:
         with ExitStack() as files, self._lock:
             self._check()
             # What ran when the last command had ended is none of its processes.
@@ -147,7 +155,9 @@ class Commands:
                 env={**self._environ, **variables_of(given), MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=files.enter_context(output.open("wb")),
-                stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
+                stderr=files.enter_context(errors.open("wb"))
+                if errors is not None
+                else subprocess.STDOUT,
                 start_new_session=True,
             )
             running = Running(process, mark, before)

@@ -26,9 +26,10 @@ from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
 
 @record
 class Plan:
-    """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget`` seconds of real
-    time for one run and for all, None for the usual and for as long as it takes. With ``seeds`` a swarm of so many runs
-    is tried instead, until the first that is at least as bad as ``least`` unless it ``has_all``."""
+    """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget``
+    seconds of real time for one run and for all, None for the usual and for as long as it takes.
+    With ``seeds`` a swarm of so many runs is tried instead, until the first that is at least as bad
+    as ``least`` unless it ``has_all``."""
 
     operations: frozenset[str]
     faults: Sequence[Fault]
@@ -49,8 +50,8 @@ class Plan:
 
 @mutable
 class Exploration:
-    """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what reason, ``before``
-    an earlier report, ``dropped`` what was kept and does not count after all."""
+    """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what
+    reason, ``before`` an earlier report, ``dropped`` what was kept and does not count after all."""
 
     command: Sequence[str]
     seed: int
@@ -66,7 +67,8 @@ class Exploration:
         return self.before.verdict(cell.name) if self.before is not None else None
 
     def is_red(self, cell: Cell, least: Verdict) -> bool:
-        """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
+        """Whether a cell is at least as bad as a verdict and, where there is an earlier report,
+        worse than there."""
         was = self.was(cell)
         return cell.verdict.reaches(least) and (was is None or cell.verdict.rank > was.rank)
 
@@ -89,7 +91,9 @@ class Lab:
 
     def timed(self, faults: Iterable[Fault]) -> list[Fault]:
         """Faults as this client meets them, which waits so long for an answer."""
-        return [fault.timed(self.plan.client_timeout, is_manual=self.base.is_manual) for fault in faults]
+        return [
+            fault.timed(self.plan.client_timeout, is_manual=self.base.is_manual) for fault in faults
+        ]
 
     def trials(self) -> list[Trial]:
         """All that is to be tried, in this order."""
@@ -104,15 +108,26 @@ class Lab:
 
     def try_one(self, trial: Trial) -> Tried:
         """Run the command once under what is tried. Raises what ``TrialRunner.try_out`` raises."""
-        timeout = self.plan.timeout if self.plan.timeout is not None else 10 * self.base.seconds + 10
+        timeout = (
+            self.plan.timeout if self.plan.timeout is not None else 10 * self.base.seconds + 10
+        )
         runner = self.runner if trial.seed is None else replace(self.runner, seed=trial.seed)
-        scenario, reference = scenario_of(trial.file, runner.seed, trial), self.base.reference_of(trial)
+        scenario, reference = (
+            scenario_of(trial.file, runner.seed, trial),
+            self.base.reference_of(trial),
+        )
         has_books = bool(runner.aftermath.books)
         if reference.money is not None and not trial.is_ours:
             lines = invariants_of(reference.money, reference.shared, has_books=has_books)
             scenario |= {"money": lines} if lines or not has_books else {}
-        seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored)
-        how = {"has_books": has_books, "has_fired": _has_struck(trial, seen), "is_ours": trial.is_ours}
+        seen = runner.try_out(
+            trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
+        )
+        how = {
+            "has_books": has_books,
+            "has_fired": _has_struck(trial, seen),
+            "is_ours": trial.is_ours,
+        }
         made = judged(seen.ended.exit, seen.after, reference, **how)
         if seen.why_not and made.verdict is Verdict.NOT_REACHED:
             made = replace(made, words=[seen.why_not])
@@ -130,7 +145,8 @@ def _has_struck(trial: Trial, seen: Observed) -> bool:
 
 @record
 class Tried:
-    """What came of a trial: what was seen, the verdict on it, and the plain data of the scenario it was run under."""
+    """What came of a trial: what was seen, the verdict on it, and the plain data of the scenario it
+    was run under."""
 
     trial: Trial
     seen: Observed
@@ -140,10 +156,14 @@ class Tried:
     @property
     def told(self) -> str:
         """The scenario file that repeats it: its description says how it went."""
-        names = dict.fromkeys(row["finding"] for row in self.seen.after.findings if row["severity"] == "error")
+        names = dict.fromkeys(
+            row["finding"] for row in self.seen.after.findings if row["severity"] == "error"
+        )
         told = "; ".join([*([", ".join(names)] if names else []), *self.judged.words])
         story = f"{self.trial.story}. {self.judged.verdict.capitalize()}, {self.seen.ended}"
-        return scenario_text({**self.scenario, "description": f"{story}: {told}" if told else story})
+        return scenario_text(
+            {**self.scenario, "description": f"{story}: {told}" if told else story}
+        )
 
     def cell(self) -> Cell:
         """The same as it is kept."""
@@ -166,8 +186,8 @@ class Tried:
 
 @mutable
 class _Search:
-    """An exploration under way: what waits its turn, and what runs. ``earlier`` are the cells that are known; after its
-    ``end`` nothing begins."""
+    """An exploration under way: what waits its turn, and what runs. ``earlier`` are the cells that
+    are known; after its ``end`` nothing begins."""
 
     lab: Lab
     end: float
@@ -209,7 +229,11 @@ class _Search:
         """Count a cell, and see what follows from it."""
         plan, made = self.lab.plan, self.made
         made.cells.append(cell)
-        if plan.pairs and len(trial.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
+        if (
+            plan.pairs
+            and len(trial.injections) == 1
+            and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED)
+        ):
             calls = self.lab.wanted(InjectionPoint(*call) for call in cell.calls)
             self.queue += followed(trial, calls, self.lab.timed(self.lab.plan.faults))
             self.queue.sort(key=lambda one: -one.priority)
@@ -219,10 +243,13 @@ class _Search:
         self.progress(len(made.cells), len(made.cells) + len(self.queue) + len(self.running))
 
     def _end_at_first_red(self) -> None:
-        """A swarm ends with the red run of the first seed, with the fewest of its faults under which it stays red; what
-        runs beside it have found beyond that seed depends on the machine, and is dropped."""
+        """A swarm ends with the red run of the first seed, with the fewest of its faults under
+        which it stays red; what runs beside it have found beyond that seed depends on the machine,
+        and is dropped."""
         lab, made, least = self.lab, self.made, self.lab.plan.least
-        first = min((cell for cell in made.cells if cell.verdict.reaches(least)), key=lambda cell: cell.seed)
+        first = min(
+            (cell for cell in made.cells if cell.verdict.reaches(least)), key=lambda cell: cell.seed
+        )
         beyond = [cell for cell in made.cells if cell.seed > first.seed]
         made.dropped = [cell for cell in beyond if cell.name not in self.earlier]
         made.left_out += [lab.of_seed(cell.seed) for cell in beyond]
@@ -253,8 +280,9 @@ def explore(
     keep: Callable[[Cell], None] = lambda cell: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Exploration:
-    """Try what the plan asks for, but for what is ``known``. ``keep`` gets each new cell, ``progress`` how many of how
-    many are done. Ends early, with what was found, when the budget is spent or on ``KeyboardInterrupt``."""
+    """Try what the plan asks for, but for what is ``known``. ``keep`` gets each new cell,
+    ``progress`` how many of how many are done. Ends early, with what was found, when the budget is
+    spent or on ``KeyboardInterrupt``."""
     end = inf if lab.plan.budget is None else time.monotonic() + lab.plan.budget
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}

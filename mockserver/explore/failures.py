@@ -1,8 +1,10 @@
-"""The failures that a client can meet, one table: ``faults.csv``. Source: docs/explore.md, What it runs.
+"""The failures that a client can meet, one table: ``faults.csv``. Source: docs/explore.md, What it
+runs.
 
-Each row is a rule of the scenario language. Where it fits follows from what the language lets happen there. And which
-of them the calls of some tests have met: one counts where it struck, in a run of an exploration, or by a rule of any
-scenario that did the same (docs/explore.md, Failure coverage).
+Each row is a rule of the scenario language. Where it fits follows from what the language lets
+happen there. And which of them the calls of some tests have met: one counts where it struck, in a
+run of an exploration, or by a rule of any scenario that did the same (docs/explore.md, Failure
+coverage).
 """
 
 from __future__ import annotations
@@ -19,9 +21,23 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import read_table, record, replace
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, NOTIFYING, TAKING, UNREQUESTED, operations_like
+from mockserver.scenario.operations import (
+    ALL_OPERATIONS,
+    MONEY,
+    NOTIFYING,
+    TAKING,
+    UNREQUESTED,
+    operations_like,
+)
 from mockserver.scenario.outcome import Outcome, OutcomeMap, applicability
-from mockserver.scenario.provider_outcome import PROVIDER_DOWN, PROVIDER_TIMEOUT, Approve, Challenge, Decline, Pending
+from mockserver.scenario.provider_outcome import (
+    PROVIDER_DOWN,
+    PROVIDER_TIMEOUT,
+    Approve,
+    Challenge,
+    Decline,
+    Pending,
+)
 from mockserver.scenario.transport import UNAVAILABLE, FaultKind, Transport
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
@@ -30,9 +46,10 @@ from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 class InjectionPoint:
     """One call of a run: its operation, and its number among the calls of that operation, from 1.
 
-    ``notifies`` says that it caused webhooks in the run without faults, ``uses`` whether it needs a ``token``, an item
-    of the ``vault`` or a ``hold`` that is still there; ``card`` are the first six and the last four digits of the card
-    that it charged, ``rows`` how many rows its batch has. What comes due without a call is counted the same way.
+    ``notifies`` says that it caused webhooks in the run without faults, ``uses`` whether it needs a
+    ``token``, an item of the ``vault`` or a ``hold`` that is still there; ``card`` are the first
+    six and the last four digits of the card that it charged, ``rows`` how many rows its batch has.
+    What comes due without a call is counted the same way.
     """
 
     op: str
@@ -57,27 +74,30 @@ CLIENT_TIMEOUT: Micros = 30 * SECOND
 _CLIENT_TIMEOUT = "{client_timeout}"
 """Stands for that time in the table."""
 
-_GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
-"""An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
-sees no answer."""
+_GIVEN_UP = {
+    "transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}
+}
+"""An answer that comes too late where the clock is set by hand: time passes, and the client that
+has given up by then sees no answer."""
 
 
 CRASH, TWICE = "crash", "twice"
 OWN_AXES = (CRASH, TWICE)
-"""Places of faults that an option of their own adds: the command is killed there and run again, or run a second time
-beside itself. They strike calls that move money."""
+"""Places of faults that an option of their own adds: the command is killed there and run again, or
+run a second time beside itself. They strike calls that move money."""
 
 
 @record
 class Fault:
-    """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``is_usual``
-    that it is tried unless faults are named.
+    """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what
+    happens, ``then`` the outcome of a rule that makes it happen, ``weight`` how much it shows about
+    a client, 10 the most; ``is_usual`` that it is tried unless faults are named.
 
-    It fits operations like ``ops`` that use a token, a vault item or a hold (``uses``), and batches of so many
-    ``rows``. One that ``stays`` strikes later calls with the same card too. It has struck when what ``comes_due`` has.
-    ``is_ours``: it takes or withholds money itself, and the client is not to blame. ``waits`` are the seconds of real
-    time that the client waits without an answer."""
+    It fits operations like ``ops`` that use a token, a vault item or a hold (``uses``), and batches
+    of so many ``rows``. One that ``stays`` strikes later calls with the same card too. It has
+    struck when what ``comes_due`` has. ``is_ours``: it takes or withholds money itself, and the
+    client is not to blame. ``waits`` are the seconds of real time that the client waits without an
+    answer."""
 
     name: str
     at: str
@@ -99,7 +119,8 @@ class Fault:
         return is_there and point.op in operations_of(self.name) and point.rows >= self.rows
 
     def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
-        """The fault for a client that waits so long, by a clock that is set by hand or by the machine's."""
+        """The fault for a client that waits so long, by a clock that is set by hand or by the
+        machine's."""
         text, late = json.dumps(self.then, default=float), client_timeout + SECOND
         if _CLIENT_TIMEOUT not in text:
             return self
@@ -120,7 +141,10 @@ class Fault:
         if point.is_counted:
             return {"nth": point.nth, **({"attempt": 1} if self.at == "provider" else {})}
         if self.stays and point.card and point.op in TAKING:
-            return {"call": {"gte": point.nth}, "card": {"bin": point.card[:6], "last4": point.card[-4:]}}
+            return {
+                "call": {"gte": point.nth},
+                "card": {"bin": point.card[:6], "last4": point.card[-4:]},
+            }
         return {"call": point.nth}
 
     def then_of(self, rows: int) -> Any:
@@ -132,10 +156,14 @@ class Fault:
 def _fault(**row: Any) -> Fault:
     numbers = {name: int(row[name] or 0) for name in ("weight", "rows")}
     flags = {name: bool(row[name]) for name in ("is_usual", "stays", "is_ours")}
-    return Fault(**{**row, **numbers, **flags, "then": json.loads(row["then"], parse_float=Decimal)})
+    return Fault(
+        **{**row, **numbers, **flags, "then": json.loads(row["then"], parse_float=Decimal)}
+    )
 
 
-FAULTS: Mapping[str, Fault] = {one.name: one for one in read_table("faults", _fault, Path(__file__).parent)}
+FAULTS: Mapping[str, Fault] = {
+    one.name: one for one in read_table("faults", _fault, Path(__file__).parent)
+}
 """Every fault by its name, in the order in which reports show them."""
 
 
@@ -164,10 +192,13 @@ def _outcome_of(name: str) -> Outcome:
 
 @cache
 def operations_of(name: str) -> frozenset[str]:
-    """The operations in which everything that a fault says can happen, and that a client can call."""
+    """The operations in which everything that a fault says can happen, and that a client can
+    call."""
     fault = FAULTS[name]
     outcome = _outcome_of(name)
-    operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(fault.at, frozenset())
+    operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(
+        fault.at, frozenset()
+    )
     if fault.ops:
         operations &= frozenset[str]().union(*map(operations_like, fault.ops.split()))
     for _, fit in applicability(outcome):
@@ -176,7 +207,8 @@ def operations_of(name: str) -> frozenset[str]:
 
 
 TRIED, SURVIVED, UNSAFE = "tried", "survived", "unsafe"
-"""How a failure went, the worst last: it struck; a run under it survived; a run under it was not safe."""
+"""How a failure went, the worst last: it struck; a run under it survived; a run under it was not
+safe."""
 
 _STATES = (TRIED, SURVIVED, UNSAFE)
 _PATIENCE = 10 * SECOND
@@ -200,7 +232,9 @@ def _traits(outcome: Outcome) -> Iterator[str]:
     if outcome.webhook is not None:
         yield from (f"webhook {word}" for word, holds in _WEBHOOK.items() if holds(outcome.webhook))
     if outcome.batch is not None:
-        firsts = [row for row in outcome.batch.rows if row.at is not None and row.decline is not None]
+        firsts = [
+            row for row in outcome.batch.rows if row.at is not None and row.decline is not None
+        ]
         yield from (f"row {number}" for row in firsts for number in row.at or ())
         if outcome.batch.stall_at is not None:
             yield "batch stops"
@@ -227,7 +261,13 @@ def _kind_of(fault: Transport) -> str:
     if fault.status is not None:
         return "5xx" if fault.status >= 500 and fault.status != UNAVAILABLE else str(fault.status)
     if fault.kind is FaultKind.DELAY:
-        return "time" if fault.virtual and fault.goes_on else "slow" if fault.delay >= _PATIENCE else ""
+        return (
+            "time"
+            if fault.virtual and fault.goes_on
+            else "slow"
+            if fault.delay >= _PATIENCE
+            else ""
+        )
     return _SAME.get(fault.kind, fault.kind.value)
 
 
@@ -273,7 +313,8 @@ class Coverage:
 
     @classmethod
     def of(cls, operations: Iterable[str], struck: Iterable[tuple[str, str, str]]) -> Coverage:
-        """Of operations that were used, and what struck: operation, failure and how it went; the worst counts."""
+        """Of operations that were used, and what struck: operation, failure and how it went; the
+        worst counts."""
         states: dict[tuple[str, str], str] = {}
         for op, name, state in struck:
             if _STATES.index(state) >= _STATES.index(states.get((op, name), TRIED)):
@@ -282,19 +323,30 @@ class Coverage:
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Coverage:
-        """As ``shown`` words it. Raises ``KeyError``, ``TypeError`` or ``ValueError`` for anything else."""
-        struck = [(row["op"], name, state) for row in given["map"] for name, state in row["failures"].items()]
-        return cls.of([row["op"] for row in given["map"]], [one for one in struck if one[2] is not None])
+        """As ``shown`` words it. Raises ``KeyError``, ``TypeError`` or ``ValueError`` for anything
+        else."""
+        struck = [
+            (row["op"], name, state)
+            for row in given["map"]
+            for name, state in row["failures"].items()
+        ]
+        return cls.of(
+            [row["op"] for row in given["map"]], [one for one in struck if one[2] is not None]
+        )
 
     def __add__(self, other: Coverage) -> Coverage:
-        struck = [(op, name, state) for one in (self, other) for (op, name), state in one.states.items()]
+        struck = [
+            (op, name, state) for one in (self, other) for (op, name), state in one.states.items()
+        ]
         return Coverage.of(self.operations | other.operations, struck)
 
     @property
     def rows(self) -> dict[str, list[str]]:
         """The failures that there are, by operation."""
         return {
-            op: names for op in sorted(self.operations) if (names := [n for n in _FAULTS if op in operations_of(n)])
+            op: names
+            for op in sorted(self.operations)
+            if (names := [n for n in _FAULTS if op in operations_of(n)])
         }
 
     @property

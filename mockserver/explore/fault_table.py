@@ -1,8 +1,8 @@
-"""What is tried: failures of the table (``failures.py``) at the calls of a command, one by one or drawn by a
-seed. Source: docs/explore.md, What it runs, Swarm.
+"""What is tried: failures of the table (``failures.py``) at the calls of a command, one by one or
+drawn by a seed. Source: docs/explore.md, What it runs, Swarm.
 
-How the command is run under one follows from its rule: crashes and second runs are rows like any other. A seed draws
-the same faults for the same command each time: so it alone repeats its run.
+How the command is run under one follows from its rule: crashes and second runs are rows like any
+other. A seed draws the same faults for the same command each time: so it alone repeats its run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,15 +18,16 @@ from mockserver.scenario.operations import MONEY, OPERATIONS, READS
 
 @record
 class Trial:
-    """What is tried in one run: faults at calls, one of each unless pairs are tried; in a run of a swarm those that its
-    ``seed`` has drawn."""
+    """What is tried in one run: faults at calls, one of each unless pairs are tried; in a run of a
+    swarm those that its ``seed`` has drawn."""
 
     injections: tuple[tuple[InjectionPoint, Fault], ...]
     seed: int | None = None
 
     @property
     def name(self) -> str:
-        """Unique in an exploration; what ``--replay`` takes: ``charge.create#1/lost_answer``, ``seed-17``."""
+        """Unique in an exploration; what ``--replay`` takes: ``charge.create#1/lost_answer``,
+        ``seed-17``."""
         return name_of(self.file, self.point, self.fault)
 
     @property
@@ -50,7 +51,9 @@ class Trial:
     def rules(self) -> list[dict[str, Any]]:
         """The rules that make it happen."""
         # A rule does not count what a rule before it has decided: the last comes first.
-        ordered = sorted(self.injections, key=lambda pair: -pair[0].nth if pair[0].is_counted else 0)
+        ordered = sorted(
+            self.injections, key=lambda pair: -pair[0].nth if pair[0].is_counted else 0
+        )
         return [fault.rule(point) for point, fault in ordered]
 
     @property
@@ -71,14 +74,18 @@ class Trial:
     @property
     def story(self) -> str:
         """What happens, in words."""
-        told = " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections)
+        told = " and ".join(
+            f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections
+        )
         return told if self.seed is None else f"seed {self.seed}: {told}"
 
     @property
     def priority(self) -> int:
-        """How much the run is likely to show: money operations before others, these before reads; lost answers before
-        slow ones; one fault before two."""
-        return min(fault.weight * weight(point.op) for point, fault in self.injections) - 100 * len(self.injections)
+        """How much the run is likely to show: money operations before others, these before reads;
+        lost answers before slow ones; one fault before two."""
+        return min(fault.weight * weight(point.op) for point, fault in self.injections) - 100 * len(
+            self.injections
+        )
 
 
 SEED = "seed-"
@@ -93,8 +100,8 @@ def name_of(file: str, point: str, fault: str) -> str:
 
 
 def faults_of(chosen: str | None) -> list[Fault]:
-    """The faults that are named, parted by commas: None means the usual ones, ``all`` every one but those that an
-    option of their own adds. Raises ``ValueError`` with the nearest known name."""
+    """The faults that are named, parted by commas: None means the usual ones, ``all`` every one but
+    those that an option of their own adds. Raises ``ValueError`` with the nearest known name."""
     if chosen is None or chosen.strip() == "all":
         rows = [row for row in FAULTS.values() if row.at not in OWN_AXES]
         return rows if chosen is not None else [row for row in rows if row.is_usual]
@@ -102,15 +109,16 @@ def faults_of(chosen: str | None) -> list[Fault]:
 
 
 def trials(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:
-    """Each fault at each call where it makes sense, the most weight first, else in the order of calls and table."""
+    """Each fault at each call where it makes sense, the most weight first, else in the order of
+    calls and table."""
     chosen = list(faults)
     found = [Trial(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
     return sorted(found, key=lambda one: -one.priority)
 
 
 def named(name: str, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
-    """The trial of a name, for a command that makes these calls when nothing fails. Raises ``ValueError`` with what is
-    wrong with the name."""
+    """The trial of a name, for a command that makes these calls when nothing fails. Raises
+    ``ValueError`` with what is wrong with the name."""
     known = {str(point): point for point in points}
     by_name = {one.name: one for one in faults}
     found: list[tuple[InjectionPoint, Fault]] = []
@@ -121,27 +129,40 @@ def named(name: str, points: Sequence[InjectionPoint], faults: Iterable[Fault]) 
         if call not in known and not (found and op in OPERATIONS and nth.isdecimal() and int(nth)):
             calls = ", ".join(known)
             raise ValueError(
-                f"got '{call[:60]}', which the command does not make{nearest(call, known)}; its calls: {calls}"
+                f"got '{call[:60]}', which the command does not make{nearest(call, known)}; its "
+                f"calls: {calls}"
             )
-        point, row = known.get(call) or InjectionPoint(op, int(nth), notifies=True), by_name[fault(given).name]
+        point, row = (
+            known.get(call) or InjectionPoint(op, int(nth), notifies=True),
+            by_name[fault(given).name],
+        )
         if not row.fits(point):
             raise ValueError(f"{row.name} makes no sense at {call}: {row.what}")
         found.append((point, row))
     return Trial(tuple(found))
 
 
-def followed(first: Trial, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:
-    """A second fault after the first: at each of the calls that the command made under the first one, after that was
-    struck. So also what it does to recover can fail. The webhook of a payment that its provider has not taken at once
-    can fail at the same call: it may come when the next try has paid."""
+def followed(
+    first: Trial, points: Sequence[InjectionPoint], faults: Iterable[Fault]
+) -> list[Trial]:
+    """A second fault after the first: at each of the calls that the command made under the first
+    one, after that was struck. So also what it does to recover can fail. The webhook of a payment
+    that its provider has not taken at once can fail at the same call: it may come when the next try
+    has paid."""
     [(struck, fault)] = first.injections
-    places = [place for place, point in enumerate(points) if (point.op, point.nth) == (struck.op, struck.nth)]
+    places = [
+        place
+        for place, point in enumerate(points)
+        if (point.op, point.nth) == (struck.op, struck.nth)
+    ]
     if not places:
         return []
     later, others = points[places[0] + 1 :], list(faults)
     seconds = [(point, other) for point in later for other in others if other.fits(point)]
     if fault.at == "provider":
-        seconds += [(struck, other) for other in others if other.at == "notify" and other.fits(struck)]
+        seconds += [
+            (struck, other) for other in others if other.at == "notify" and other.fits(struck)
+        ]
     return [Trial(((struck, fault), second)) for second in seconds]
 
 
@@ -154,14 +175,17 @@ MOST_FAULTS = 4
 """Faults of one run."""
 
 BEYOND = 3
-"""Calls of an operation that are struck beyond those of the run without a fault: what is tried again can fail too."""
+"""Calls of an operation that are struck beyond those of the run without a fault: what is tried
+again can fail too."""
 
 _LONGEST_WAIT = 5.0
-"""Seconds that a client may wait for an answer in a run; with slower faults a thousand runs take a day."""
+"""Seconds that a client may wait for an answer in a run; with slower faults a thousand runs take a
+day."""
 
 
 def drawn(seed: int, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
-    """What a seed tries: one to four faults, at different calls, the more telling ones more often."""
+    """What a seed tries: one to four faults, at different calls, the more telling ones more
+    often."""
     usual = [one for one in faults if one.at not in OWN_AXES]
     chosen = [one for one in usual if one.waits <= _LONGEST_WAIT] or usual
     # The first strikes a call that is made for sure.
@@ -183,7 +207,11 @@ def _reached(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
     """The calls, and some more of each operation."""
     notifies = {point.op for point in points if point.notifies}
     last = {point.op: point.nth for point in points}
-    more = [InjectionPoint(op, end + one, op in notifies) for op, end in last.items() for one in range(1, BEYOND + 1)]
+    more = [
+        InjectionPoint(op, end + one, op in notifies)
+        for op, end in last.items()
+        for one in range(1, BEYOND + 1)
+    ]
     return [*points, *more]
 
 

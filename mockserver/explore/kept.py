@@ -1,5 +1,5 @@
-"""What came of the runs of an exploration, as a folder keeps it, so that it can go on later, and as an earlier report
-shows it. Source: docs/explore.md, What it runs."""
+"""What came of the runs of an exploration, as a folder keeps it, so that it can go on later, and as
+an earlier report shows it. Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from mockserver.explore.verdicts import Verdict
 
 @record
 class Cell:
-    """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files, ``calls`` are the
-    points of the run, ``scenario`` is the text of the file that reproduces it, ``output`` the end of what the command
-    printed, both empty when it survived. ``money`` says in money what happened."""
+    """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files,
+    ``calls`` are the points of the run, ``scenario`` is the text of the file that reproduces it,
+    ``output`` the end of what the command printed, both empty when it survived. ``money`` says in
+    money what happened."""
 
     file: str
     point: str
@@ -74,8 +75,9 @@ class NoReport(Exception):
 
 @record
 class Before:
-    """The cells of an earlier report, by name, as it has them; ``file`` is where it stands. ``command`` and ``options``
-    are what was explored, masked as the report has it; earlier versions kept no options."""
+    """The cells of an earlier report, by name, as it has them; ``file`` is where it stands.
+    ``command`` and ``options`` are what was explored, masked as the report has it; earlier versions
+    kept no options."""
 
     file: Path
     cells: Mapping[str, Mapping[str, Any]]
@@ -87,10 +89,15 @@ class Before:
         """The report in a file. Raises ``NoReport``, and ``OSError``."""
         try:
             report = json.loads(file.read_text("utf-8"))
-            cells = {str(row.get("name") or f"{row['point']}/{row['fault']}"): row for row in report["cells"]}
+            cells = {
+                str(row.get("name") or f"{row['point']}/{row['fault']}"): row
+                for row in report["cells"]
+            }
             for row in cells.values():
                 Verdict(row["verdict"])
-            command, options = [[str(word) for word in report.get(kept, ())] for kept in ("command", "options")]
+            command, options = [
+                [str(word) for word in report.get(kept, ())] for kept in ("command", "options")
+            ]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise NoReport(f"{file} is no report.json of an exploration") from None
         return cls(file, cells, command, options)
@@ -104,7 +111,9 @@ class Before:
         """How a cell ended and what was found, in words."""
         row = self.cells[name]
         told = [*row.get("findings", ()), *row.get("money", ())]
-        return f"{row['verdict']}, {Ended(row.get('exit'), 0)}" + (f": {', '.join(map(str, told))}" if told else "")
+        return f"{row['verdict']}, {Ended(row.get('exit'), 0)}" + (
+            f": {', '.join(map(str, told))}" if told else ""
+        )
 
 
 CELLS = "cells.jsonl"
@@ -115,22 +124,32 @@ class OtherExploration(Exception):
 
 
 class ExplorationFolder:
-    """The folder of one exploration, with each cell, its scenario file and its output. It is made when it does not
-    exist. ``cells.jsonl`` has a line that says what was explored, with the options of its server (``serve``), then one
-    for each cell, written as it comes."""
+    """The folder of one exploration, with each cell, its scenario file and its output. It is made
+    when it does not exist. ``cells.jsonl`` has a line that says what was explored, with the options
+    of its server (``serve``), then one for each cell, written as it comes."""
 
     def __init__(
-        self, folder: Path, command: Sequence[str], seed: int, client_timeout: str, serve: Sequence[str] = ()
+        self,
+        folder: Path,
+        command: Sequence[str],
+        seed: int,
+        client_timeout: str,
+        serve: Sequence[str] = (),
     ) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._cells = folder / CELLS
-        self._head = {"command": list(map(mask_text, command)), "seed": seed, "client timeout": client_timeout}
+        self._head = {
+            "command": list(map(mask_text, command)),
+            "seed": seed,
+            "client timeout": client_timeout,
+        }
         self._head |= {"server": list(serve)} if serve else {}
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep others out, where the system has locks. Raises ``OtherExploration`` when one is at work there."""
+        """Keep others out, where the system has locks. Raises ``OtherExploration`` when one is at
+        work there."""
         try:
             from fcntl import LOCK_EX, LOCK_NB, flock
         except ImportError:
@@ -165,7 +184,9 @@ class ExplorationFolder:
         for name in dict.fromkeys((*self._head, *head)):
             had, wanted = head.get(name), self._head.get(name)
             if had != wanted:
-                raise OtherExploration(f"{self._cells} is of another {name}: it has {had!r}, now {wanted!r}")
+                raise OtherExploration(
+                    f"{self._cells} is of another {name}: it has {had!r}, now {wanted!r}"
+                )
         return cells
 
     def keep(self, cell: Cell) -> None:
@@ -177,7 +198,8 @@ class ExplorationFolder:
             file.write(_line(asdict(cell)))
 
     def settle(self, dropped: Collection[Cell]) -> None:
-        """It has ended: without what was dropped, and in an order that does not depend on the machine."""
+        """It has ended: without what was dropped, and in an order that does not depend on the
+        machine."""
         head, cells = self._read()
         gone = {cell.file for cell in dropped}
         self._remove(cell for cell in cells if cell.file in gone)
@@ -200,7 +222,9 @@ class ExplorationFolder:
         try:
             head, *rows = [json.loads(line) for line in lines]
             cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
-            if not isinstance(head, dict) or any(Path(cell.file).name != cell.file for cell in cells):
+            if not isinstance(head, dict) or any(
+                Path(cell.file).name != cell.file for cell in cells
+            ):
                 raise ValueError
         except (ValueError, TypeError, KeyError):
             raise OtherExploration(

@@ -1,7 +1,8 @@
-"""The report of an exploration as text, JSON and one HTML file. Source: docs/explore.md, What it runs.
+"""The report of an exploration as text, JSON and one HTML file. Source: docs/explore.md, What it
+runs.
 
-The HTML needs no network and no script: each cell of the matrix is a link to its story on the same page, so a keyboard
-is enough.
+The HTML needs no network and no script: each cell of the matrix is a link to its story on the same
+page, so a keyboard is enough.
 """
 
 import json
@@ -29,8 +30,13 @@ def word(verdict: Verdict) -> str:
 
 def _groups(points: Sequence[str], cells: Mapping[tuple[str, str], object]) -> dict[str, list[str]]:
     """The faults with a cell, by their place in an operation's life."""
-    tried = [fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)]
-    return {at: [fault.name for fault in tried if fault.at == at] for at in dict.fromkeys(one.at for one in tried)}
+    tried = [
+        fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)
+    ]
+    return {
+        at: [fault.name for fault in tried if fault.at == at]
+        for at in dict.fromkeys(one.at for one in tried)
+    }
 
 
 def _rows(
@@ -41,10 +47,15 @@ def _rows(
     return [(point, row) for point, row in rows if any(row)]
 
 
-def _tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> Iterator[list[list[str]]]:
-    """A table for each place in an operation's life: points down, its faults across, the word of each cell."""
+def _tables(
+    points: Sequence[str], words: Mapping[tuple[str, str], str]
+) -> Iterator[list[list[str]]]:
+    """A table for each place in an operation's life: points down, its faults across, the word of
+    each cell."""
     for at, faults in _groups(points, words).items():
-        shown = [[point, *(cell or "." for cell in row)] for point, row in _rows(points, faults, words)]
+        shown = [
+            [point, *(cell or "." for cell in row)] for point, row in _rows(points, faults, words)
+        ]
         yield [[at, *faults], *shown]
 
 
@@ -54,9 +65,9 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
 
 
 def text(made: Exploration, options: Sequence[str] = ()) -> str:
-    """For people: the tables, then what did harm or needs a look, with findings, and how to see the worst of it alone,
-    under the same ``options``. A single fault under which the command failed itself stands in the tables only: it
-    noticed."""
+    """For people: the tables, then what did harm or needs a look, with findings, and how to see the
+    worst of it alone, under the same ``options``. A single fault under which the command failed
+    itself stands in the tables only: it noticed."""
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
     lines = [*_matrix(made), *_listed(worst), *_repeated(made)]
     if lines and lines[-1]:
@@ -69,15 +80,20 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
 
 def _matrix(made: Exploration) -> list[str]:
     """The tables of the runs with one fault."""
-    words = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
+    words = {
+        (cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single
+    }
     return tables(list(map(str, made.baseline.points)), words)
 
 
 def _listed(cells: Sequence[Cell]) -> Iterator[str]:
-    """A line for each cell, with those faults below that were drawn for it, and what it did with money."""
+    """A line for each cell, with those faults below that were drawn for it, and what it did with
+    money."""
     if not cells:
         return
-    columns = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in cells]
+    columns = [
+        [word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in cells
+    ]
     for cell, line in zip(cells, _aligned(columns), strict=True):
         yield line
         if cell.is_drawn:
@@ -87,7 +103,8 @@ def _listed(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _repeated(made: Exploration) -> Iterator[str]:
-    """What many runs have in common, once, with the first of them: warnings, and what the books excuse."""
+    """What many runs have in common, once, with the first of them: warnings, and what the books
+    excuse."""
     runs = len(made.cells)
     for name, cells in warnings(made).items():
         yield f"warning   {name} in {len(cells)} of {runs} runs: {cells[0]}"
@@ -103,8 +120,12 @@ def _untried(made: Exploration) -> list[str]:
     ops = {at.partition("#")[0] for cell in made.cells for at, _ in cell.injections}
     points = [point for point in made.baseline.points if point.op in ops]
     able = [one for one in FAULTS.values() if any(map(one.fits, points))]
-    rare = [one.name for one in able if not one.is_usual and one.at not in OWN_AXES and one not in tried]
-    axes = [f"--{at}" for at in OWN_AXES if at in {one.at for one in able} - {one.at for one in tried}]
+    rare = [
+        one.name for one in able if not one.is_usual and one.at not in OWN_AXES and one not in tried
+    ]
+    axes = [
+        f"--{at}" for at in OWN_AXES if at in {one.at for one in able} - {one.at for one in tried}
+    ]
     words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes]
     return [f"Not tried: {', '.join(words)}", ""] if words else []
 
@@ -113,13 +134,16 @@ def warnings(made: Exploration) -> dict[str, list[str]]:
     """The findings of severity warning, each with the names of the cells that have it."""
     found: dict[str, list[str]] = {}
     for cell in made.cells:
-        for name in dict.fromkeys(row["finding"] for row in cell.findings if row["severity"] == "warning"):
+        for name in dict.fromkeys(
+            row["finding"] for row in cell.findings if row["severity"] == "warning"
+        ):
             found.setdefault(name, []).append(cell.name)
     return found
 
 
 def excused(made: Exploration) -> dict[str, list[str]]:
-    """What the shop's books agree on though no run without a fault does it, each with the cells in which they do."""
+    """What the shop's books agree on though no run without a fault does it, each with the cells in
+    which they do."""
     found: dict[str, list[str]] = {}
     for cell in made.cells:
         for words in cell.money if cell.verdict is Verdict.SURVIVED else ():
@@ -128,8 +152,8 @@ def excused(made: Exploration) -> dict[str, list[str]]:
 
 
 def rows(made: Exploration) -> list[Mapping[str, Any]]:
-    """What did harm or needs a look, the worst first, as findings: those of the runs, and the verdicts that no finding
-    of severity error explains."""
+    """What did harm or needs a look, the worst first, as findings: those of the runs, and the
+    verdicts that no finding of severity error explains."""
     found: list[Mapping[str, Any]] = []
     for cell in _worst_first(made.cells):
         about = {"cell": cell.name}
@@ -144,7 +168,9 @@ def rows(made: Exploration) -> list[Mapping[str, Any]]:
                     "why": _SHOWN[cell.verdict][1],
                     "advice": f"mockserver explore --replay {cell.name} shows it alone",
                     "about": about,
-                    "evidence": [{"entry": None, "webhook": None, "line": words} for words in cell.money],
+                    "evidence": [
+                        {"entry": None, "webhook": None, "line": words} for words in cell.money
+                    ],
                     "count": 1,
                 }
             )
@@ -152,13 +178,18 @@ def rows(made: Exploration) -> list[Mapping[str, Any]]:
 
 
 def markdown(made: Exploration) -> str:
-    """For a pull request or the summary of a step: the figures, what needs a look, and the matrix folded away."""
-    worst, runs = _worst_first([cell for cell in made.cells if not _is_quiet(cell)]), len(made.cells)
+    """For a pull request or the summary of a step: the figures, what needs a look, and the matrix
+    folded away."""
+    worst, runs = (
+        _worst_first([cell for cell in made.cells if not _is_quiet(cell)]),
+        len(made.cells),
+    )
     lines = ["## Every failure, tried", "", *(f"- {line}" for line in summary(made)), ""]
     if worst:
         lines += ["| verdict | cell | end | findings and money |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| {word(cell.verdict)} | `{cell.name}` | {end_of(cell)} | {_escaped([*cell.found, *cell.money])} |"
+            f"| {word(cell.verdict)} | `{cell.name}` | {end_of(cell)} | "
+            f"{_escaped([*cell.found, *cell.money])} |"
             for cell in worst
         ]
         lines.append("")
@@ -181,7 +212,11 @@ def _escaped(words: Sequence[str]) -> str:
 def _word_in(made: Exploration, cell: Cell) -> str:
     """The verdict on a cell, and what it was before."""
     was = made.was(cell)
-    return word(cell.verdict) if was in (None, cell.verdict) else f"{word(cell.verdict)} (was {word(was)})"
+    return (
+        word(cell.verdict)
+        if was in (None, cell.verdict)
+        else f"{word(cell.verdict)} (was {word(was)})"
+    )
 
 
 def _is_quiet(cell: Cell) -> bool:
@@ -199,13 +234,20 @@ def summary(made: Exploration) -> list[str]:
     said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
     calls = len(made.baseline.calls)
     runs = len(made.cells)
-    changed = [(cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None]
-    lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    changed = [
+        (cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None
+    ]
+    lines = [
+        f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"
+    ]
     lines += [f"doubtful: {_SHOWN[Verdict.DOUBTFUL][1]}"] if counts[Verdict.DOUBTFUL] else []
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:
-        better, worse = (sum(now < was for now, was in changed), sum(now > was for now, was in changed))
+        better, worse = (
+            sum(now < was for now, was in changed),
+            sum(now > was for now, was in changed),
+        )
         lines.append(f"compared with {made.before.file}: {better} better, {worse} worse")
     if made.left_out:
         why = "--budget" if made.why == "budget" else made.why
@@ -215,7 +257,12 @@ def summary(made: Exploration) -> list[str]:
     return lines
 
 
-_STATES = {Verdict.UNSAFE: UNSAFE, Verdict.SURVIVED: SURVIVED, Verdict.HEALED: SURVIVED, Verdict.FAILED: SURVIVED}
+_STATES = {
+    Verdict.UNSAFE: UNSAFE,
+    Verdict.SURVIVED: SURVIVED,
+    Verdict.HEALED: SURVIVED,
+    Verdict.FAILED: SURVIVED,
+}
 
 
 def coverage(made: Exploration) -> Coverage:
@@ -238,7 +285,9 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[
         "options": list(map(mask_text, options)),
         "seed": made.seed,
         "baseline": {
-            "calls": [{"point": str(point), "status": status} for point, status in made.baseline.calls],
+            "calls": [
+                {"point": str(point), "status": status} for point, status in made.baseline.calls
+            ],
             "seconds": round(made.baseline.seconds, 3),
         },
         "cells": [
@@ -257,7 +306,9 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[
             for cell in made.cells
         ],
         "coverage": coverage(made).shown(),
-        "left_out": [{"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out],
+        "left_out": [
+            {"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out
+        ],
     }
     return json.dumps(report, indent=2)
 
@@ -276,13 +327,25 @@ _NAMED = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "war
 """Verdicts that are reported as findings, by their severity."""
 
 _SHOWN = {
-    Verdict.UNSAFE: ("!", "a finding of severity error, or money that moved wrongly, whatever the exit code"),
+    Verdict.UNSAFE: (
+        "!",
+        "a finding of severity error, or money that moved wrongly, whatever the exit code",
+    ),
     Verdict.HUNG: ("…", "not done in time"),
-    Verdict.DOUBTFUL: ("?", "exit code 0, and money is less, elsewhere or held: only the books can say so (--books)"),
-    Verdict.FAILED: ("✗", "another exit code: the command noticed; no money was seen to move wrongly"),
+    Verdict.DOUBTFUL: (
+        "?",
+        "exit code 0, and money is less, elsewhere or held: only the books can say so (--books)",
+    ),
+    Verdict.FAILED: (
+        "✗",
+        "another exit code: the command noticed; no money was seen to move wrongly",
+    ),
     Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
     Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),
-    Verdict.SURVIVED: ("✓", "exit code 0, and the money is that of the run without a fault, or the books agree"),
+    Verdict.SURVIVED: (
+        "✓",
+        "exit code 0, and the money is that of the run without a fault, or the books agree",
+    ),
 }
 """The sign of each verdict on the page, and what it means."""
 

@@ -1,8 +1,9 @@
-"""One run of the command in a fresh sandbox, under a scenario or none: its calls, each of which can fail, and what
-became of it. Source: docs/explore.md, What it runs, Crashes, Two at once.
+"""One run of the command in a fresh sandbox, under a scenario or none: its calls, each of which can
+fail, and what became of it. Source: docs/explore.md, What it runs, Crashes, Two at once.
 
-A run may be held at one of its calls: it is killed there, or run a second time meanwhile. What is held, and until when,
-is said by the rule of the scenario: so a file that was written is run in the same way.
+A run may be held at one of its calls: it is killed there, or run a second time meanwhile. What is
+held, and until when, is said by the rule of the scenario: so a file that was written is run in the
+same way.
 """
 
 import time
@@ -30,8 +31,8 @@ from mockserver.scenario.operations import OPERATIONS, READS
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
-    """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
-    the service, and those refused unread, are left out."""
+    """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are
+    not operations of the service, and those refused unread, are left out."""
     found, rows, webhooks, renewals = list[InjectionPoint](), 0, 0, 0
     entries = list(entries)
     # Rows that are not taken before the command ends cannot fail.
@@ -39,10 +40,15 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     for entry in entries:
         if entry["call"] is not None and entry["op"] in OPERATIONS:
             point = InjectionPoint(
-                entry["op"], entry["call"], bool(entry["webhooks"]), *(entry.get("facts") or facts_of(entry))
+                entry["op"],
+                entry["call"],
+                bool(entry["webhooks"]),
+                *(entry.get("facts") or facts_of(entry)),
             )
             found.append(point)
-            places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
+            places = (
+                dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
+            )
             found += [InjectionPoint("batch.row", rows + place) for place in places]
             rows += point.rows
         elif entry["webhooks"] and entry["call"] is None:
@@ -55,11 +61,18 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
 
 
 def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
-    """What a call needed, the card that it charged and the rows of its batch, as an entry shows them."""
+    """What a call needed, the card that it charged and the rows of its batch, as an entry shows
+    them."""
     request, answer = entry.get("request") or {}, entry.get("answer")
     given = request.get("body")
     body: Mapping[str, Any] = given if isinstance(given, dict) else {}
-    uses = "hold" if entry["op"] in ("charge.capture", "charge.void") else "token" if body.get("token") else ""
+    uses = (
+        "hold"
+        if entry["op"] in ("charge.capture", "charge.void")
+        else "token"
+        if body.get("token")
+        else ""
+    )
     if not uses and entry["op"] != "vault.create" and "/vault" in request.get("path", ""):
         uses = "vault"
     paid = answer.get("paymentInformation") if isinstance(answer, dict) else None
@@ -67,16 +80,23 @@ def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
     digits = f"{card.get('cardIin') or ''}{str(card.get('cardNumber'))[-4:]}" if card else ""
     count = body.get("count") if entry["op"] == "batch.create" else None
     is_card = len(digits) == _DIGITS and digits.isdecimal()
-    return uses, digits if is_card else "", count if isinstance(count, int) and entry["status"] in _TAKEN else 0
+    return (
+        uses,
+        digits if is_card else "",
+        count if isinstance(count, int) and entry["status"] in _TAKEN else 0,
+    )
 
 
 _DIGITS, _TAKEN = 10, (200, 201)
 _ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
 
 
-def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What two runs did otherwise, in words: calls, by operation and status, that one of them lacks. The order does not
-    count: parallel clients have none. Nor does how often a read came: a client that polls asks until it has ended."""
+def differences(
+    first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]
+) -> list[str]:
+    """What two runs did otherwise, in words: calls, by operation and status, that one of them
+    lacks. The order does not count: parallel clients have none. Nor does how often a read came: a
+    client that polls asks until it has ended."""
     before, after = map(_made, (first, second))
     return [
         f"{what}: {_times(before[what])} in the first run, {_times(after[what])} in the second"
@@ -106,7 +126,8 @@ _CLAIM = "exploring-"
 """How the scenarios begin that say who is at work on a server; they hold no rules."""
 
 _READ = 4 * _LONGEST_OUTPUT + 1_000
-"""Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
+"""Bytes that are read for them: what is cut in two is masked no more, so the cut comes long
+before."""
 
 
 FIRST_TIMEOUT = 600.0
@@ -116,18 +137,24 @@ FIRST_TIMEOUT = 600.0
 def no_call(argv: Sequence[str]) -> str:
     """What is said of a command that has called nothing."""
     words = (
-        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
+        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and "
+        "MOCKSERVER_SECRET_KEY of its "
         "environment, nor {url} and {secret_key} in its arguments"
     )
     is_pytest = any(Path(word).name in ("pytest", "py.test") for word in argv)
-    return f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore" if is_pytest else words
+    return (
+        f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore"
+        if is_pytest
+        else words
+    )
 
 
 @record
 class Observed:
-    """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the command had ended,
-    ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand, ``why_not`` why the command was
-    not killed, or not run twice, though that was asked for."""
+    """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the
+    command had ended, ``fired`` the rules that fired; ``is_manual`` says that its clock was set by
+    hand, ``why_not`` why the command was not killed, or not run twice, though that was asked
+    for."""
 
     ended: Ended
     entries: Sequence[Mapping[str, Any]]
@@ -139,7 +166,8 @@ class Observed:
     why_not: str = ""
 
     def has_struck(self, rules: Collection[str]) -> bool:
-        """Whether all that was to happen has: a fault that never struck says nothing of the command."""
+        """Whether all that was to happen has: a fault that never struck says nothing of the
+        command."""
         return bool(rules) and not self.why_not and self.fired.issuperset(rules)
 
     @property
@@ -176,7 +204,8 @@ _GONE = "1s"
 
 
 def held_until(scenario: Mapping[str, Any]) -> str | None:
-    """Until when a scenario holds a call: ``released``, or with everything else (``all``); None when it holds none."""
+    """Until when a scenario holds a call: ``released``, or with everything else (``all``); None
+    when it holds none."""
     for rule in scenario.get("rules", ()):
         then = rule.get("then") or {}
         until = (then.get("transport") or {}).get("hold")
@@ -189,8 +218,8 @@ def held_until(scenario: Mapping[str, Any]) -> str | None:
 
 @mutable
 class HeldRun:
-    """What goes on beside a command whose call is held in ``sandbox`` ``until`` then: it is killed, or the ``second``
-    run begins. ``why_not`` says why that has not come about."""
+    """What goes on beside a command whose call is held in ``sandbox`` ``until`` then: it is killed,
+    or the ``second`` run begins. ``why_not`` says why that has not come about."""
 
     sandbox: RemoteSandbox
     until: str | None
@@ -218,8 +247,12 @@ class HeldRun:
 
     def worse_of(self, ended: Ended) -> Ended:
         """How it ended; of two runs as the one that did not end in time or, else, that failed."""
-        is_worse = ended.exit == 0 or (ended.exit is not None and self.ended is not None and self.ended.exit is None)
-        return replace(ended, exit=self.ended.exit) if self.ended is not None and is_worse else ended
+        is_worse = ended.exit == 0 or (
+            ended.exit is not None and self.ended is not None and self.ended.exit is None
+        )
+        return (
+            replace(ended, exit=self.ended.exit) if self.ended is not None and is_worse else ended
+        )
 
     def _look(self, **asked: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.sandbox.call("GET", "/__admin/hold", params=asked or None)
@@ -230,10 +263,14 @@ class HeldRun:
         seen, self.why_not = self._look(until="gone", timeout=_GONE), ""
         if left := seen["underWay"]:
             self.why_not = (
-                f"{left} of its connections had not ended {_GONE} after it was killed: it calls from elsewhere"
+                f"{left} of its connections had not ended {_GONE} after it was killed: "
+                f"it calls from elsewhere"
             )
         elif not seen["all"]:
-            self.why_not = "what was held went on before it was killed: it was released, or the sandbox was emptied"
+            self.why_not = (
+                "what was held went on before it was killed: it was released, or the "
+                "sandbox was emptied"
+            )
         self.sandbox.call("DELETE", "/__admin/hold")
 
     def _run_twice(self, took: float) -> None:
@@ -245,8 +282,8 @@ class HeldRun:
         self.ended = other.result()
 
     def _wait_for(self, other: Future[Ended], took: float) -> None:
-        """Wait until the second run has ended or stands still. Until its first call it may take longer than the first
-        run has ``took`` to come where it is held."""
+        """Wait until the second run has ended or stands still. Until its first call it may take
+        longer than the first run has ``took`` to come where it is held."""
         calls, since, patience = self._look()["calls"], time.monotonic(), STILL_SECONDS + 3 * took
         while not wait([other], timeout=0.02).done and time.monotonic() - since < patience:
             now = self._look()["calls"]
@@ -256,11 +293,12 @@ class HeldRun:
 
 @record
 class TrialRunner:
-    """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
-    output, unmasked. ``run`` names the program for ``isolated``, which shares a server with others; ``salt``
-    is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
-    shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
-    server was there before; ``line`` are connections to it for all runs."""
+    """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary
+    ``folder`` for its output, unmasked. ``run`` names the program for ``isolated``, which shares a
+    server with others; ``salt`` is part of the names of sandboxes while another uses the same
+    server with the same seed. ``restart`` is what the shop runs after a reboot, the command itself
+    when it is empty; ``aftermath`` follows each run. ``is_shared``: the server was there before;
+    ``line`` are connections to it for all runs."""
 
     url: str
     argv: Sequence[str]
@@ -285,10 +323,11 @@ class TrialRunner:
         ignored: Collection[tuple[str, str]] = (),
         restarts: bool = False,
     ) -> Observed:
-        """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
-        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``AfterRun``. Where
-        the scenario holds all, the command is killed and the restart follows, which ``restarts`` wants in any case;
-        where it holds one call until it is released, the command is run twice.
+        """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name``
+        decides the sandbox's ``key``, unless that is given, and with the seed all that happens in
+        it; ``ignored`` as in ``AfterRun``. Where the scenario holds all, the command is killed and
+        the restart follows, which ``restarts`` wants in any case; where it holds one call until it
+        is released, the command is run twice.
 
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
@@ -296,21 +335,37 @@ class TrialRunner:
         output = self.folder / f"{name}.log"
         with ExitStack() as runs:
             # What was started may still write there when it goes.
-            scratch = TemporaryDirectory(prefix=f"{name}-", dir=self.folder, ignore_cleanup_errors=True)
+            scratch = TemporaryDirectory(
+                prefix=f"{name}-", dir=self.folder, ignore_cleanup_errors=True
+            )
             folder = Path(runs.enter_context(scratch))
-            sandbox = runs.enter_context(self._fresh(key or _key(self.seed, name, self.salt), scenario))
+            sandbox = runs.enter_context(
+                self._fresh(key or _key(self.seed, name, self.salt), scenario)
+            )
             way: dict[str, Any] = {"given": given_to(sandbox, folder), "timeout": timeout}
-            done, second, restart = partial(self.commands.done, **way), folder / "second", folder / "restart"
-            held = HeldRun(sandbox, held_until(scenario), second=partial(done, self.argv, output=second))
-            ended = runs.enter_context(self.commands.run(self.argv, output=output, beside=held.go, **way))
+            done, second, restart = (
+                partial(self.commands.done, **way),
+                folder / "second",
+                folder / "restart",
+            )
+            held = HeldRun(
+                sandbox, held_until(scenario), second=partial(done, self.argv, output=second)
+            )
+            ended = runs.enter_context(
+                self.commands.run(self.argv, output=output, beside=held.go, **way)
+            )
             if restarts or held.was_killed:
-                ended = runs.enter_context(self.commands.run(self.restart or self.argv, output=restart, **way))
+                ended = runs.enter_context(
+                    self.commands.run(self.restart or self.argv, output=restart, **way)
+                )
             ended = held.worse_of(ended)
             with output.open("ab") as file:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
             # What the shop does afterwards is not the command's: no fault is aimed at it.
             entries = sandbox.journal()
-            after = AfterRun(sandbox, self.aftermath, done, folder, ignored).end(is_loud=ended.exit not in (0, None))
+            after = AfterRun(sandbox, self.aftermath, done, folder, ignored).end(
+                is_loud=ended.exit not in (0, None)
+            )
             return Observed(
                 ended,
                 entries=entries,
@@ -319,14 +374,17 @@ class TrialRunner:
                 timeline=sandbox.report("timeline"),
                 output=output,
                 # How the clock runs is asked of the runs without a fault.
-                is_manual=not scenario.get("rules") and sandbox.call("GET", "/__admin/clock")["mode"] == "manual",
+                is_manual=not scenario.get("rules")
+                and sandbox.call("GET", "/__admin/clock")["mode"] == "manual",
                 why_not=held.why_not,
             )
 
     @contextmanager
     def _fresh(self, key: str, scenario: Mapping[str, Any]) -> Iterator[RemoteSandbox]:
         """An empty sandbox under a scenario, which goes with the block."""
-        with closing(RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)) as sandbox:
+        with closing(
+            RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
+        ) as sandbox:
             if self.is_shared:
                 # Another exploration may have used the server before.
                 sandbox.call("DELETE", "/__admin/sandbox")
@@ -343,8 +401,9 @@ class TrialRunner:
 
 @contextmanager
 def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
-    """A runner whose sandboxes no one else uses. Alone with its seed on its server it stays as it is, so that the
-    same run gives the same ids; beside another, its sandboxes have names of their own.
+    """A runner whose sandboxes no one else uses. Alone with its seed on its server it stays as it
+    is, so that the same run gives the same ids; beside another, its sandboxes have names of their
+    own.
 
     Raises ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses or is gone.
     """
@@ -352,8 +411,11 @@ def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
 
     here = RemoteSandbox(runner.url, _key(runner.seed), admin_token=runner.admin_token)
     claim = f"{_CLAIM}{digest(runner.run).hex()[:16]}"
-    # Of two that come at once the server takes one after the other: each sees all that came before it.
-    named = here.call("POST", "/__admin/scenarios", content=scenario_text({"version": 1, "name": claim}))["scenarios"]
+    # Of two that come at once the server takes one after the other: each sees all that came before
+    # it.
+    named = here.call(
+        "POST", "/__admin/scenarios", content=scenario_text({"version": 1, "name": claim})
+    )["scenarios"]
     try:
         others = [one for one in named if one["name"].startswith(_CLAIM) and one["name"] != claim]
         yield replace(runner, salt=runner.run) if others else runner
@@ -369,7 +431,8 @@ def _key(*parts: object) -> str:
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
-    """Make the folder of a run in another, and say what its command is told of that and of its sandbox."""
+    """Make the folder of a run in another, and say what its command is told of that and of its
+    sandbox."""
     own = folder / "run"
     own.mkdir()
     names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}

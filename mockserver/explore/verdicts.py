@@ -1,8 +1,9 @@
-"""The verdict on a run: what its findings, the shop's books and the money say. Source: docs/explore.md, Verdicts,
-Verdicts by money.
+"""The verdict on a run: what its findings, the shop's books and the money say. Source:
+docs/explore.md, Verdicts, Verdicts by money.
 
-The money of a run is compared with that of the run without a fault: orders by the references that both fault-free runs
-have; all others count in the total of their currency only, as a shop may make a new reference in each run.
+The money of a run is compared with that of the run without a fault: orders by the references that
+both fault-free runs have; all others count in the total of their currency only, as a shop may make
+a new reference in each run.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _REFUND = "charge.refund"
 
 @record
 class RunMoney:
-    """The money of a run: its orders as ``GET /__admin/books`` shows them, the sandbox's time at its end, and
-    ``doubts``, the operations whose end the client never learnt."""
+    """The money of a run: its orders as ``GET /__admin/books`` shows them, the sandbox's time at
+    its end, and ``doubts``, the operations whose end the client never learnt."""
 
     orders: Sequence[Mapping[str, Any]]
     ended: str = ""
@@ -41,13 +42,21 @@ class RunMoney:
 
     @classmethod
     def of(cls, books: Mapping[str, Any], after: int = 0) -> RunMoney:
-        """The money that ``GET /__admin/books`` has answered, of charges that were made after a journal entry."""
-        orders = [_made_after(after, order) for order in books["orders"]] if after else books["orders"]
-        return cls(orders, books["now"], [one["line"].partition(" ")[0] for one in books["in_doubt"]])
+        """The money that ``GET /__admin/books`` has answered, of charges that were made after a
+        journal entry."""
+        orders = (
+            [_made_after(after, order) for order in books["orders"]] if after else books["orders"]
+        )
+        return cls(
+            orders, books["now"], [one["line"].partition(" ")[0] for one in books["in_doubt"]]
+        )
 
     @property
     def _began(self) -> Micros:
-        return min((parse_instant(one["added"]) for row in self.orders for one in row["charges"]), default=0)
+        return min(
+            (parse_instant(one["added"]) for row in self.orders for one in row["charges"]),
+            default=0,
+        )
 
     @property
     def length(self) -> Micros:
@@ -55,7 +64,8 @@ class RunMoney:
         return parse_instant(self.ended) - self._began
 
     def names(self) -> set[str]:
-        """The orders that have the same name in every run: a subscription and a charge have another id each time."""
+        """The orders that have the same name in every run: a subscription and a charge have another
+        id each time."""
         return {row["reference"] for row in self.orders if row["reference"]}
 
     def unseen(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -66,25 +76,36 @@ class RunMoney:
         return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
 
     def untold(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """A row for each order in doubt of which a shop's books have none: that the shop does not know about it."""
+        """A row for each order in doubt of which a shop's books have none: that the shop does not
+        know about it."""
         known = {key_of(row) for row in rows}
         return [
             {kind: order[kind], "currency": order["currency"], "state": "unknown"}
             for order in self.orders
             for kind in KEYS
             if order[kind] is not None and (kind, order[kind]) not in known
-            if any(one["in_doubt"] and ("charge", one["chargeId"]) not in known for one in order["charges"])
+            if any(
+                one["in_doubt"] and ("charge", one["chargeId"]) not in known
+                for one in order["charges"]
+            )
         ]
 
-    def by_place(self, shared: Collection[str], length: Micros) -> dict[Place, tuple[Figures, Decimal]]:
-        """The figures of each order that is ``shared``, and of all orders together, with the most that its customer
-        missed at once. Of subscriptions only what was taken in the first ``length`` counts."""
+    def by_place(
+        self, shared: Collection[str], length: Micros
+    ) -> dict[Place, tuple[Figures, Decimal]]:
+        """The figures of each order that is ``shared``, and of all orders together, with the most
+        that its customer missed at once. Of subscriptions only what was taken in the first
+        ``length`` counts."""
         found: dict[Place, tuple[Figures, Decimal]] = {}
         until = self._began + length
         for row in self.orders:
             money = Figures.of(row)
             if row["subscription"] is not None:
-                renewals = (Figures.of(one) for one in row["charges"] if parse_instant(one["added"]) <= until)
+                renewals = (
+                    Figures.of(one)
+                    for one in row["charges"]
+                    if parse_instant(one["added"]) <= until
+                )
                 money = sum(renewals, Figures())
             for name in {row["reference"] if row["reference"] in shared else "", ""}:
                 figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
@@ -112,8 +133,9 @@ def _made_after(after: int, order: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @record
 class MoneyDifference:
-    """What a run did with the money of one order that the run without a fault did not, in words. ``is_harm``: the
-    customer or the shop has lost it for sure; otherwise only the shop's books can say."""
+    """What a run did with the money of one order that the run without a fault did not, in words.
+    ``is_harm``: the customer or the shop has lost it for sure; otherwise only the shop's books can
+    say."""
 
     is_harm: bool
     words: str
@@ -122,8 +144,8 @@ class MoneyDifference:
 def money_differences(
     base: RunMoney, run: RunMoney, shared: Collection[str], *, totals: bool = True
 ) -> list[MoneyDifference]:
-    """How the money of a run differs from that of the run without a fault, order by order; with ``totals`` also that
-    of all orders together."""
+    """How the money of a run differs from that of the run without a fault, order by order; with
+    ``totals`` also that of all orders together."""
     before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
     nothing = (Figures(), ZERO)
     currencies = {currency for _, currency in before}
@@ -150,13 +172,22 @@ def _difference(
     order, (was, peak) = place[0] or "all orders", before
     money, harm = partial(money_text, currency=place[1]), partial(MoneyDifference, True)
     # A refund on its way is as good as made, until it fails.
-    had, has, exposure = was.net - was.refunding, now.net - now.refunding, now.exposure - now.refunding
+    had, has, exposure = (
+        was.net - was.refunding,
+        now.net - now.refunding,
+        now.exposure - now.refunding,
+    )
     if has > had and (now.captured > was.captured or exposure > peak):
-        return harm(f"customer paid {money(has)} for {order} of {money(max(had, was.exposure - was.refunding))}")
+        return harm(
+            f"customer paid {money(has)} for {order} of "
+            f"{money(max(had, was.exposure - was.refunding))}"
+        )
     if exposure > peak:
         return harm(f"{money(exposure)} are taken, held or pending for {order} of {money(peak)}")
     if was.refunded and now.refunded > was.refunded and now.captured <= was.captured:
-        return harm(f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
+        return harm(
+            f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant"
+        )
     if is_refund_lost and now.refunded + now.refunding < was.refunded:
         return harm(f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
     if sent := _sent_on(place, was, now):
@@ -164,7 +195,9 @@ def _difference(
     told = {"paid": (had, has), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
     told["transferred"] = was.transferred, now.transferred
     said = [
-        f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in told.items() if before != after
+        f"{what} {money(after)} instead of {money(before)}"
+        for what, (before, after) in told.items()
+        if before != after
     ]
     return MoneyDifference(False, f"{order}: {', '.join(said)}") if said else None
 
@@ -174,20 +207,33 @@ def _sent_on(place: Place, was: Figures, now: Figures) -> MoneyDifference | None
     if now.transferred <= was.transferred or now.net > was.net:
         return None
     sent, meant = (money_text(one.transferred, place[1]) for one in (now, was))
-    return MoneyDifference(True, f"{sent} of {place[0] or 'all orders'} were transferred, {meant} were meant")
+    return MoneyDifference(
+        True, f"{sent} of {place[0] or 'all orders'} were transferred, {meant} were meant"
+    )
 
 
 def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[MoneyDifference]:
-    """What books that agree do not say: money of an order that was transferred again, and a hold, or a payment that is
-    pending, which the run without a fault does not leave, of an order that they call paid or refunded; or more than
-    it ever had of one called held."""
+    """What books that agree do not say: money of an order that was transferred again, and a hold,
+    or a payment that is pending, which the run without a fault does not leave, of an order that
+    they call paid or refunded; or more than it ever had of one called held."""
     before, nothing = base.by_place(shared, base.length), (Figures(), ZERO)
-    places = ((place, now) for place, (now, _) in end.money.by_place(shared, base.length).items() if place[0])
-    found = [sent for place, now in places if (sent := _sent_on(place, before.get(place, nothing)[0], now))]
+    places = (
+        (place, now)
+        for place, (now, _) in end.money.by_place(shared, base.length).items()
+        if place[0]
+    )
+    found = [
+        sent
+        for place, now in places
+        if (sent := _sent_on(place, before.get(place, nothing)[0], now))
+    ]
     for order, claims in end.concluded():
         name, currency, now = order["reference"], order["currency"], Figures.of(order)
         was, peak = before.get((name if name in shared else "", currency), nothing)
-        most, left = peak if Claim.HELD in claims else was.held + was.pending, now.held + now.pending
+        most, left = (
+            peak if Claim.HELD in claims else was.held + was.pending,
+            now.held + now.pending,
+        )
         if left > most:
             stays = f"{money_text(left, currency)} of {name or 'an order'} stay held or pending"
             said = f"{stays}, without a fault {money_text(most, currency)}; the books do not say so"
@@ -195,9 +241,11 @@ def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[M
     return found
 
 
-def invariants_of(money: RunMoney, shared: Collection[str], *, has_books: bool = False) -> list[str]:
-    """Lines of a scenario that break when a run takes more than the run without a fault; with the shop's books, only of
-    what these cannot say."""
+def invariants_of(
+    money: RunMoney, shared: Collection[str], *, has_books: bool = False
+) -> list[str]:
+    """Lines of a scenario that break when a run takes more than the run without a fault; with the
+    shop's books, only of what these cannot say."""
     times = Counter(row["reference"] for row in money.orders)
     lines = []
     for row in money.orders:
@@ -244,9 +292,9 @@ class Verdict(StrEnum):
 
 @record
 class RunEnd:
-    """What came of it. ``differed`` are the differences of the books when the command ended, ``rows`` the shop's rows
-    at the end and ``states`` what its own states mean; ``failed`` says why they could not be read; ``broken`` which
-    invariants do not hold."""
+    """What came of it. ``differed`` are the differences of the books when the command ended,
+    ``rows`` the shop's rows at the end and ``states`` what its own states mean; ``failed`` says why
+    they could not be read; ``broken`` which invariants do not hold."""
 
     money: RunMoney
     findings: Sequence[Mapping[str, Any]]
@@ -257,8 +305,9 @@ class RunEnd:
     broken: Sequence[str] = ()
 
     def concluded(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
-        """The orders that the shop's rows call paid, refunded or held, and no more, with what they claim. A row that
-        gives ``held``, or calls its order pending, unknown or by a state of the shop's own, says enough."""
+        """The orders that the shop's rows call paid, refunded or held, and no more, with what they
+        claim. A row that gives ``held``, or calls its order pending, unknown or by a state of the
+        shop's own, says enough."""
         said = defaultdict[tuple[str, str], set[Claim | None]](set)
         for row in (shop_rows.read_row(one, self.states) for one in self.rows):
             claim = Claim.TAKEN if row.paid and not row.state else row.claim
@@ -279,9 +328,10 @@ _UNKNOWN_END = "doubt-left-open"
 
 @record
 class Reference:
-    """What runs are compared with: the money of the run without a fault, None where two of them moved different money;
-    ``shared`` are the orders that come again in each run. ``of_two``: the command was run twice, so that only orders
-    of the same reference are compared, and findings, which judge one client, say nothing."""
+    """What runs are compared with: the money of the run without a fault, None where two of them
+    moved different money; ``shared`` are the orders that come again in each run. ``of_two``: the
+    command was run twice, so that only orders of the same reference are compared, and findings,
+    which judge one client, say nothing."""
 
     money: RunMoney | None = None
     shared: Collection[str] = ()
@@ -292,7 +342,11 @@ class Reference:
         """What two runs without a fault give."""
         shared, length = first.names() & second.names(), min(first.length, second.length)
         one, other = (
-            {place: figures for place, (figures, _) in run.by_place(shared, length).items() if figures != Figures()}
+            {
+                place: figures
+                for place, (figures, _) in run.by_place(shared, length).items()
+                if figures != Figures()
+            }
             for run in (first, second)
         )
         return cls(first, shared) if one == other else cls()
@@ -307,15 +361,22 @@ class Judged:
 
 
 def judged(
-    code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool, is_ours: bool = False
+    code: int | None,
+    after: RunEnd,
+    reference: Reference,
+    *,
+    has_books: bool,
+    has_fired: bool,
+    is_ours: bool = False,
 ) -> Judged:
-    """The verdict on a run with this exit code (None: not in time), with what it says in money; without the shop's
-    books its money is compared with that of the run without a fault. ``has_fired``: the fault has struck.
-    ``is_ours``: the fault takes or withholds money itself.
+    """The verdict on a run with this exit code (None: not in time), with what it says in money;
+    without the shop's books its money is compared with that of the run without a fault.
+    ``has_fired``: the fault has struck. ``is_ours``: the fault takes or withholds money itself.
 
-    The first rule that has something to say decides. Money that moved wrongly counts whatever else is true, so it comes
-    first. Then comes whether the run can say anything at all; and only of one that went to its end the money is looked
-    at more closely: beside the shop's books where there are any, else beside the run without a fault.
+    The first rule that has something to say decides. Money that moved wrongly counts whatever else
+    is true, so it comes first. Then comes whether the run can say anything at all; and only of one
+    that went to its end the money is looked at more closely: beside the shop's books where there
+    are any, else beside the run without a fault.
     """
     case = _Case(code, after, reference, has_books, has_fired, is_ours)
     for rule in (_did_wrong, _was_not_reached, _hung, _failed):
@@ -338,8 +399,8 @@ class _Case:
 
     @property
     def harm(self) -> Verdict:
-        """The verdict on money that moved wrongly. Where the fault moved it, only the shop's books or an invariant can
-        say whether the client has done wrong."""
+        """The verdict on money that moved wrongly. Where the fault moved it, only the shop's books
+        or an invariant can say whether the client has done wrong."""
         can_blame_client = self.has_books or self.after.broken
         if self.is_ours and not can_blame_client:
             return Verdict.DOUBTFUL
@@ -368,15 +429,16 @@ def _hung(case: _Case) -> Judged | None:
 
 
 def _failed(case: _Case) -> Judged | None:
-    """A command that says itself that it failed has done no harm, as the rules before this one know."""
+    """A command that says itself that it failed has done no harm, as the rules before this one
+    know."""
     if case.after.failed:
         return Judged(Verdict.FAILED, [case.after.failed])
     return None if case.code == 0 else Judged(Verdict.FAILED)
 
 
 def _by_books(case: _Case) -> Judged:
-    """The shop's books beside the sandbox: those of the end decide, those of the moment at which the command ended tell
-    whether the shop has healed since."""
+    """The shop's books beside the sandbox: those of the end decide, those of the moment at which
+    the command ended tell whether the shop has healed since."""
     after, reference = case.after, case.reference
     # Where the fault itself moved money, the run without it is no measure.
     usual = None if case.is_ours else reference.money
@@ -402,12 +464,15 @@ def _agreed(usual: RunMoney, case: _Case) -> list[str]:
 
 
 def _by_money(case: _Case) -> Judged:
-    """Without the shop's books: what the shop did with the money, beside the run without a fault."""
+    """Without the shop's books: what the shop did with the money, beside the run without a
+    fault."""
     after, reference = case.after, case.reference
     found: Sequence[MoneyDifference] = ()
     if reference.money is not None:
         # Of two clients at once only orders of the same reference are compared.
-        found = money_differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
+        found = money_differences(
+            reference.money, after.money, reference.shared, totals=not reference.of_two
+        )
     harm = [one.words for one in found if one.is_harm]
     if not reference.of_two:
         open_ends = (row for row in after.findings if row["finding"] == _UNKNOWN_END)

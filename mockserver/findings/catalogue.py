@@ -1,4 +1,5 @@
-"""The catalogue: every finding with its severity, what it means and what to do. Documentation is printed from it.
+"""The catalogue: every finding with its severity, what it means and what to do. Documentation is
+printed from it.
 
 Source: docs/findings.md, Each finding.
 """
@@ -53,26 +54,33 @@ def _kind(section: str) -> FindingKind:
 
 
 _PAGE = Path(__file__).with_suffix(".md").read_text("utf-8")
-CATALOGUE: Mapping[str, FindingKind] = {kind.name: kind for kind in map(_kind, _PAGE.split("\n## ")[1:])}
+CATALOGUE: Mapping[str, FindingKind] = {
+    kind.name: kind for kind in map(_kind, _PAGE.split("\n## ")[1:])
+}
 """Every finding by its name."""
 
 
 def kind_of(name: str) -> FindingKind:
     """The row of a name. Raises ``ValueError`` with the nearest known name."""
     if name not in CATALOGUE:
-        raise ValueError(f"got '{name[:40]}', wanted the name of a finding{nearest(name[:40], CATALOGUE)}")
+        raise ValueError(
+            f"got '{name[:40]}', wanted the name of a finding{nearest(name[:40], CATALOGUE)}"
+        )
     return CATALOGUE[name]
 
 
 def severity_of(word: str) -> Severity:
     """The severity of a name. Raises ``ValueError`` with those that are allowed."""
     if word not in SEVERITIES:
-        raise ValueError(f"got '{word[:40]}'{nearest(word[:40], SEVERITIES)}, allowed: {', '.join(SEVERITIES)}")
+        raise ValueError(
+            f"got '{word[:40]}'{nearest(word[:40], SEVERITIES)}, allowed: {', '.join(SEVERITIES)}"
+        )
     return SEVERITIES[word]
 
 
 def reaches(row: Mapping[str, Any], least: str) -> bool:
-    """Whether a finding, as the control API shows it, is of at least a severity. Raises as ``severity_of``."""
+    """Whether a finding, as the control API shows it, is of at least a severity. Raises as
+    ``severity_of``."""
     return severity_of(row["severity"]) >= severity_of(least)
 
 

@@ -1,8 +1,9 @@
 """Cards that were declined, and clients that retry them.
 
-What a batch or a subscription charges is charged by the service, at a time of its own. Its declines count for the limit
-of the card schemes, but the client is accused only of what it decided: that it sent a batch, or began or resumed a
-subscription, while it knew of the declines before. Tries that the service makes by itself count against no client.
+What a batch or a subscription charges is charged by the service, at a time of its own. Its declines
+count for the limit of the card schemes, but the client is accused only of what it decided: that it
+sent a batch, or began or resumed a subscription, while it knew of the declines before. Tries that
+the service makes by itself count against no client.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,14 @@ from mockserver.domain.facts import Call
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
-from mockserver.findings.intents import NO_CCV, ccv_of, evidence_of, evidence_of_payment, instrument_of, wallet_of
+from mockserver.findings.intents import (
+    NO_CCV,
+    ccv_of,
+    evidence_of,
+    evidence_of_payment,
+    instrument_of,
+    wallet_of,
+)
 from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 1_000
@@ -36,7 +44,12 @@ _OF_THE_PAYMENT = frozenset(
 """Refusals of one payment: they say nothing against the next one with the same card."""
 
 _TECHNICAL = frozenset(
-    {Code.PROVIDER_SERVICE_ERROR, Code.GATEWAY_TIMEOUT, Code.RATE_LIMITING_APPLIED, Code.RETRY_LATER}
+    {
+        Code.PROVIDER_SERVICE_ERROR,
+        Code.GATEWAY_TIMEOUT,
+        Code.RATE_LIMITING_APPLIED,
+        Code.RETRY_LATER,
+    }
 )
 """Refusals that no issuer has made."""
 
@@ -54,8 +67,8 @@ _GOES_ON = b"Active"
 
 @record
 class _Final:
-    """A decline that no retry helps, known to the client since a journal entry; ``reference`` is that of its charge,
-    ``token`` what was charged, if that was a token."""
+    """A decline that no retry helps, known to the client since a journal entry; ``reference`` is
+    that of its charge, ``token`` what was charged, if that was a token."""
 
     evidence: Evidence
     known: int
@@ -63,8 +76,8 @@ class _Final:
     token: object = None
 
     def is_of_another(self, call: Call) -> bool:
-        """Whether a call charges a card, entered anew, for another order: it may be another payer's same test card.
-        Who makes a token enters a card."""
+        """Whether a call charges a card, entered anew, for another order: it may be another payer's
+        same test card. Who makes a token enters a card."""
         card, token, reference = map(call.request.get, ("paymentInformation", "token", "reference"))
         is_new_token = isinstance(token, str) and token != self.token
         is_entered = is_new_token or (isinstance(card, Mapping) and bool(card.get("cardNumber")))
@@ -73,8 +86,9 @@ class _Final:
 
 @record
 class _Unseen:
-    """Such a decline of a charge that a batch or subscription (``asked_by``) has asked for. The client knows it when it
-    reads one of the two, or takes a webhook about it, and when the batch has ended: its results are complete then."""
+    """Such a decline of a charge that a batch or subscription (``asked_by``) has asked for. The
+    client knows it when it reads one of the two, or takes a webhook about it, and when the batch
+    has ended: its results are complete then."""
 
     charge_id: str
     asked_by: str
@@ -83,7 +97,8 @@ class _Unseen:
 
 @record
 class _Sent:
-    """The call that handed a batch or subscription over; ``is_known``: the client can know that it was taken."""
+    """The call that handed a batch or subscription over; ``is_known``: the client can know that it
+    was taken."""
 
     entry: int
     at: Micros
@@ -93,8 +108,9 @@ class _Sent:
 
 @mutable
 class Declines:
-    """The declined cards and accounts of one sandbox. ``_hard`` are those that no retry helps, with the ccv that was
-    wrong where another one may; ``_unseen`` those of them that the client does not know yet."""
+    """The declined cards and accounts of one sandbox. ``_hard`` are those that no retry helps, with
+    the ccv that was wrong where another one may; ``_unseen`` those of them that the client does not
+    know yet."""
 
     _ledger: Ledger
     _hard: Recent[str, _Final] = memory(_MOST)
@@ -103,9 +119,12 @@ class Declines:
     _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN)
 
     def called(self, call: Call) -> None:
-        """A call was decided: judge what it has charged, and note what its answer shows and what it hands over."""
+        """A call was decided: judge what it has charged, and note what its answer shows and what it
+        hands over."""
         charge = call.charge if call.op == "charge.create" else None
-        if charge is not None and (charge.status is ChargeState.FAILED or self._hard or self._unseen):
+        if charge is not None and (
+            charge.status is ChargeState.FAILED or self._hard or self._unseen
+        ):
             self._charged(call, charge)
         if self._unseen:
             self._answered(call)
@@ -127,27 +146,39 @@ class Declines:
             self._forget(names)
         elif (said := _said(charge)) is not None:
             evidence, declined = evidence_of(call, _words(said)), _declined(said, names)
-            if call.doubt is None and call.is_ours and declined is not None and (is_new or declined not in self._hard):
+            if (
+                call.doubt is None
+                and call.is_ours
+                and declined is not None
+                and (is_new or declined not in self._hard)
+            ):
                 final = _Final(evidence, call.entry, charge.reference, call.request.get("token"))
                 self._hard.put(declined, final)
             self._tried(instrument, charge, call.at, evidence, call)
 
     def _handed_over(self, call: Call) -> None:
         """A call was decided that may hand something over to the service, or let it go on."""
-        is_sent = call.op in _SENT or any(event.what == SubscriptionEvent.RESUMED for event in call.events)
+        is_sent = call.op in _SENT or any(
+            event.what == SubscriptionEvent.RESUMED for event in call.events
+        )
         if is_sent and call.subject is not None and call.code is None:
             is_known = call.doubt is None and call.is_ours
             self._sent.put(call.subject, _Sent(call.entry, call.at, evidence_of(call), is_known))
 
     def charged(self, charge: Charge, at: Micros, entry: int) -> None:
-        """The service has charged for a batch or a subscription; ``entry`` is the newest of the journal."""
+        """The service has charged for a batch or a subscription; ``entry`` is the newest of the
+        journal."""
         is_failed = charge.status is ChargeState.FAILED
         asked_by = charge.batch_id or charge.subscription_id
         if asked_by is None:
             return
         # Whatever comes after the first payment of a subscription comes by its plan.
-        sent = self._sent.pop(asked_by, None) if charge.batch_id is None else self._sent.get(asked_by)
-        instrument = instrument_of(charge.instrument) if is_failed or self._hard or self._unseen else None
+        sent = (
+            self._sent.pop(asked_by, None) if charge.batch_id is None else self._sent.get(asked_by)
+        )
+        instrument = (
+            instrument_of(charge.instrument) if is_failed or self._hard or self._unseen else None
+        )
         if instrument is None:
             return
         said = _said(charge) if is_failed else None
@@ -167,7 +198,14 @@ class Declines:
 
     def seen(self, subject: str | None, entry: int) -> None:
         """The client has learnt of a charge, batch or subscription, at a journal entry."""
-        self._note((name for name, one in self._unseen.items() if subject in (one.charge_id, one.asked_by)), entry)
+        self._note(
+            (
+                name
+                for name, one in self._unseen.items()
+                if subject in (one.charge_id, one.asked_by)
+            ),
+            entry,
+        )
 
     def _answered(self, call: Call) -> None:
         """The client learns what the whole answer of a call shows."""
@@ -217,17 +255,30 @@ class Declines:
                 self._hard.put(name, _Final(one.evidence, entry))
 
     def _tried(
-        self, instrument: str, charge: Charge, at: Micros, evidence: Evidence, call: Call | _Sent | None
+        self,
+        instrument: str,
+        charge: Charge,
+        at: Micros,
+        evidence: Evidence,
+        call: Call | _Sent | None,
     ) -> None:
-        """Count a declined try; ``call`` is that by which the client decided on it, None when the service did. It is
-        one too many if the client could know of the others then."""
+        """Count a declined try; ``call`` is that by which the client decided on it, None when the
+        service did. It is one too many if the client could know of the others then."""
         limit = self._ledger.policy.retry_limit
         tries = (*self._tries.get(instrument, ()), (at, evidence))[-limit - 1 :]
         self._tries.put(instrument, tries)
-        if call is None or len(tries) <= limit or at - tries[0][0] > self._ledger.policy.retry_window:
+        if (
+            call is None
+            or len(tries) <= limit
+            or at - tries[0][0] > self._ledger.policy.retry_window
+        ):
             return
-        if all(before <= call.at and (line.entry or 0) < call.entry for before, line in tries[-2:-1]):
-            self._ledger.add("too-many-retries", at, (tries[0][1], evidence), **_about(charge.instrument))
+        if all(
+            before <= call.at and (line.entry or 0) < call.entry for before, line in tries[-2:-1]
+        ):
+            self._ledger.add(
+                "too-many-retries", at, (tries[0][1], evidence), **_about(charge.instrument)
+            )
 
 
 def _said(charge: Charge) -> FailedAttempt | None:
@@ -243,7 +294,8 @@ def _words(said: FailedAttempt | None) -> str:
 
 
 def _declined(said: FailedAttempt, names: tuple[str, str]) -> str | None:
-    """What a decline is final for: a card, or a card with its ccv; None when another try may help."""
+    """What a decline is final for: a card, or a card with its ccv; None when another try may
+    help."""
     if said.is_retryable or said.error_code in _OF_THE_PAYMENT:
         return None
     return names[said.error_code == Code.INVALID_CCV]

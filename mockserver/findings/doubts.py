@@ -1,4 +1,5 @@
-"""Calls whose end the client cannot know, and what comes next: double charges and refunds, batches sent twice."""
+"""Calls whose end the client cannot know, and what comes next: double charges and refunds, batches
+sent twice."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from mockserver.domain.states import ChargeState, Event
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 
-HOLDING = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS, ChargeState.PENDING, ChargeState.PARTIAL_REFUND})
+HOLDING = frozenset(
+    {ChargeState.AUTHORISED, ChargeState.SUCCESS, ChargeState.PENDING, ChargeState.PARTIAL_REFUND}
+)
 """States in which a charge holds money of the customer."""
 
 _SEARCHES = {
@@ -34,9 +37,9 @@ _ALL = ""
 
 @record
 class _Doubtful:
-    """A call in doubt, without its body and answer, which may be long. ``has_acted`` says that it changed something;
-    ``root`` is the first object of a chain of retries; ``is_settled`` is False while its answer is still on the way;
-    ``retries`` came meanwhile, as they were then."""
+    """A call in doubt, without its body and answer, which may be long. ``has_acted`` says that it
+    changed something; ``root`` is the first object of a chain of retries; ``is_settled`` is False
+    while its answer is still on the way; ``retries`` came meanwhile, as they were then."""
 
     entry: int
     at: Micros
@@ -73,7 +76,8 @@ def _doubtful(call: Call) -> _Doubtful:
 
 @mutable
 class Doubts:
-    """The calls in doubt of a sandbox. ``charge_of`` gives a charge as it now is, ``payments_of`` a subscription's."""
+    """The calls in doubt of a sandbox. ``charge_of`` gives a charge as it now is, ``payments_of`` a
+    subscription's."""
 
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]
@@ -84,8 +88,13 @@ class Doubts:
     _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST)
 
     def open(self) -> list[tuple[str | None, Evidence]]:
-        """The calls whose end the client does not know yet, each with the id of what it is about or has made."""
-        return [(one.subject, one.evidence) for one in self._calls.values() if one.is_settled and not one.looked]
+        """The calls whose end the client does not know yet, each with the id of what it is about or
+        has made."""
+        return [
+            (one.subject, one.evidence)
+            for one in self._calls.values()
+            if one.is_settled and not one.looked
+        ]
 
     @property
     def under_way(self) -> int:
@@ -151,11 +160,14 @@ class Doubts:
         """Whether the client is in doubt about a charge, or saw an earlier state."""
         if charge_id in self._misled or _ALL in self._misled:
             return True
-        return any(doubtful.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())
+        return any(
+            doubtful.subject == charge_id and not doubtful.looked
+            for doubtful in self._calls.values()
+        )
 
     def finish(self, at: Micros) -> None:
-        """The story has ended: calls of the next one are not retries. Answers on their way are still waited for,
-        unless the client has asked again meanwhile."""
+        """The story has ended: calls of the next one are not retries. Answers on their way are
+        still waited for, unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
             if doubtful.retries:
                 self.ended(entry, UncertainResult.TIMED_OUT)
@@ -167,11 +179,18 @@ class Doubts:
 
     def _left_open(self, doubtful: _Doubtful, at: Micros) -> None:
         """Judge a call of which the client never learnt how it ended: one that has taken money."""
-        if doubtful.looked or not doubtful.has_acted or doubtful.intent.op not in _TAKES or doubtful.subject is None:
+        if (
+            doubtful.looked
+            or not doubtful.has_acted
+            or doubtful.intent.op not in _TAKES
+            or doubtful.subject is None
+        ):
             return
         if any(charge.status in TAKEN for charge in self._payments(doubtful.subject)):
             kind = doubtful.intent.op.partition(".")[0]
-            self._ledger.add("doubt-left-open", at, (doubtful.evidence,), **{kind: doubtful.subject})
+            self._ledger.add(
+                "doubt-left-open", at, (doubtful.evidence,), **{kind: doubtful.subject}
+            )
 
     def _mislead(self, call: Call) -> None:
         """An answer has shown an earlier state: what the client does now is not its mistake."""
@@ -205,21 +224,35 @@ class Doubts:
 
     def _paid_at_once(self, first: _Doubtful) -> None:
         """Judge what came for the same order while a call was under way that then ended well."""
-        if first.intent.op != "charge.create" or first.intent.reference is None or first.subject is None:
+        if (
+            first.intent.op != "charge.create"
+            or first.intent.reference is None
+            or first.subject is None
+        ):
             return
         for later in self._retries(first):
-            is_same_order = later.intent.reference == first.intent.reference and later.subject != first.subject
-            if not is_same_order or later.subject is None or self._pay_parts(first.subject, later.subject):
+            is_same_order = (
+                later.intent.reference == first.intent.reference and later.subject != first.subject
+            )
+            if (
+                not is_same_order
+                or later.subject is None
+                or self._pay_parts(first.subject, later.subject)
+            ):
                 continue
             if self._hold_money(first.subject, later.subject):
                 both = first.evidence, later.evidence
-                self._ledger.add("paid-at-once-twice", later.at, both, reference=first.intent.reference)
+                self._ledger.add(
+                    "paid-at-once-twice", later.at, both, reference=first.intent.reference
+                )
 
     def _pay_parts(self, *ids: str) -> bool:
-        """Whether two charges name different payers, or say of different things what they are for: the customers of
-        one table, with one test card. Two clicks are alike in all."""
+        """Whether two charges name different payers, or say of different things what they are for:
+        the customers of one table, with one test card. Two clicks are alike in all."""
         charges = [charge for one in ids if (charge := self._charge_of(one)) is not None]
-        return len({(one.email, one.customer_id, one.payer, str(one.metadata)) for one in charges}) > 1
+        return (
+            len({(one.email, one.customer_id, one.payer, str(one.metadata)) for one in charges}) > 1
+        )
 
     def _was_retried(self, doubtful: _Doubtful) -> bool:
         for later in self._retries(doubtful):
@@ -240,7 +273,9 @@ class Doubts:
         if not first.looked and not later.is_repeat and not first.may_retry:
             self._ledger.add("blind-retry", later.at, both, operation=op, **{kind: subject})
 
-    def _charged_again(self, first: _Doubtful, again: _Doubtful, both: tuple[Evidence, ...]) -> None:
+    def _charged_again(
+        self, first: _Doubtful, again: _Doubtful, both: tuple[Evidence, ...]
+    ) -> None:
         earlier, later = first.subject, again.subject
         if earlier is None or later is None or earlier == later:
             return
@@ -271,7 +306,9 @@ class Doubts:
         return self._payments_of(one) if charge is None else (charge,)
 
     def _look(self, call: Call) -> None:
-        shown = tuple(entry for entry, doubtful in self._calls.items() if self._shows(call, doubtful))
+        shown = tuple(
+            entry for entry, doubtful in self._calls.items() if self._shows(call, doubtful)
+        )
         if call.is_open:
             self._looks.put(call.entry, shown)
         else:

@@ -19,7 +19,8 @@ from mockserver.domain.sources import Instrument
 from mockserver.findings.ledger import Evidence
 
 WINDOW: Micros = DAY
-"""Two calls are of the same intent within less than this, in sandbox time: what is paid daily is paid again."""
+"""Two calls are of the same intent within less than this, in sandbox time: what is paid daily is
+paid again."""
 
 MONEY = MOVES | {"charge.create", "batch.create", "subscription.create", "transfer.create"}
 """Operations that move money, or promise to."""
@@ -31,7 +32,8 @@ _SOURCE_FIELDS = ("paymentMethodId", "customerId", "token", "networkTokenId")
 
 @record
 class Intent:
-    """``sources`` are the names of the source of the money, as given and as found; ``plan`` that of a subscription."""
+    """``sources`` are the names of the source of the money, as given and as found; ``plan`` that of
+    a subscription."""
 
     op: str
     sources: frozenset[str]
@@ -41,35 +43,54 @@ class Intent:
     plan: str | None = None
 
     def is_same(self, other: Intent) -> bool:
-        """Whether both want the same: operation, source, amount, currency, plan, and no two different references."""
+        """Whether both want the same: operation, source, amount, currency, plan, and no two
+        different references."""
         return (
             self.op == other.op
             and self.amount == other.amount
             and self.plan == other.plan
             and not self.sources.isdisjoint(other.sources)
             and (self.currency is None or other.currency is None or self.currency == other.currency)
-            and (self.reference is None or other.reference is None or self.reference == other.reference)
+            and (
+                self.reference is None
+                or other.reference is None
+                or self.reference == other.reference
+            )
         )
 
 
 def intent_of(call: Call) -> Intent:
     request = call.request
     if call.op in MOVES:
-        return Intent(call.op, frozenset((call.path["charge_id"],)), number_of(request.get("amount")), None, None)
+        return Intent(
+            call.op,
+            frozenset((call.path["charge_id"],)),
+            number_of(request.get("amount")),
+            None,
+            None,
+        )
     if call.op == "batch.create":
         # A batch that never arrived is known by its text alone.
         text = digest("rows", str(request.get("batch")).strip()).hex()
         return Intent(call.op, frozenset((text, call.rows or text)), None, None, None)
     if call.op == "transfer.create":
         rows, group = repr(request.get("transfers")), request.get("groupReference")
-        return Intent(call.op, frozenset((digest("transfers", rows).hex(),)), None, None, str(group) if group else None)
+        return Intent(
+            call.op,
+            frozenset((digest("transfers", rows).hex(),)),
+            None,
+            None,
+            str(group) if group else None,
+        )
     charge = call.charge
     subscribes = call.op == "subscription.create"
     reference = _mark_of(request) if subscribes else request.get("reference")
     currency = charge.currency if charge is not None else request.get("currency")
     return Intent(
         call.op,
-        frozenset(_sources_of(request, charge.instrument if charge is not None else call.instrument)),
+        frozenset(
+            _sources_of(request, charge.instrument if charge is not None else call.instrument)
+        ),
         number_of(request.get("amount")),
         str(currency).upper() if currency else None,
         str(reference) if reference else None,
@@ -79,13 +100,17 @@ def intent_of(call: Call) -> Intent:
 
 def _plan_of(request: Mapping[str, object]) -> str:
     end = request.get("endAfter")
-    ends = (number_of(end.get("count")), number_of(end.get("amount"))) if isinstance(end, Mapping) else ()
+    ends = (
+        (number_of(end.get("count")), number_of(end.get("amount")))
+        if isinstance(end, Mapping)
+        else ()
+    )
     return f"{number_of(request.get('frequency') or 1)} {request.get('interval')} {ends}".lower()
 
 
 def _mark_of(request: Mapping[str, object]) -> str | None:
-    """What distinguishes a subscription, which has no reference, from others of its customer: the day on which it
-    starts, as many clients send the instant of each try, and its metadata."""
+    """What distinguishes a subscription, which has no reference, from others of its customer: the
+    day on which it starts, as many clients send the instant of each try, and its metadata."""
     day, metadata = _day_of(request.get("startDate")), request.get("metadata")
     named = sorted(metadata.items()) if isinstance(metadata, Mapping) else ()
     return digest("subscription", f"{day}", repr(named)).hex() if day or named else None
@@ -103,7 +128,9 @@ def _day_of(moment: object) -> object:
 
 
 def _sources_of(request: Mapping[str, object], instrument: Instrument | None) -> list[str]:
-    found = [f"{name}:{request[name]}" for name in _SOURCE_FIELDS if isinstance(request.get(name), str)]
+    found = [
+        f"{name}:{request[name]}" for name in _SOURCE_FIELDS if isinstance(request.get(name), str)
+    ]
     card = request.get("paymentInformation")
     if isinstance(card, Mapping) and card.get("cardNumber"):
         digits = "".join(char for char in str(card["cardNumber"]) if char.isdigit())
@@ -127,8 +154,8 @@ def _sources_of(request: Mapping[str, object], instrument: Instrument | None) ->
 
 
 def wallet_of(request: Mapping[str, object]) -> str | None:
-    """Whose wallet it is: known by the payment data in its token, else by the payer and the name of the card; None when
-    nothing says so, as the token alone is the same for every payer."""
+    """Whose wallet it is: known by the payment data in its token, else by the payer and the name of
+    the card; None when nothing says so, as the token alone is the same for every payer."""
     wallet = request.get("token")
     if not isinstance(wallet, Mapping):
         return None
@@ -139,8 +166,8 @@ def wallet_of(request: Mapping[str, object]) -> str | None:
 
 
 def instrument_of(instrument: Instrument) -> str | None:
-    """The card or account behind a charge, the same for each way to it; another one after an update of the card. None
-    when it is not known, as of wallets and checkouts."""
+    """The card or account behind a charge, the same for each way to it; another one after an update
+    of the card. None when it is not known, as of wallets and checkouts."""
     if instrument.card is not None:
         return f"fingerprint:{instrument.card.number.fingerprint}:{instrument.card.expiry}"
     if instrument.bank is not None:

@@ -19,7 +19,8 @@ MOST_EVIDENCE = 10
 
 @record
 class Evidence:
-    """One line: a journal entry or a webhook, and what it was. Carries no card number, ccv or key."""
+    """One line: a journal entry or a webhook, and what it was. Carries no card number, ccv or
+    key."""
 
     line: str
     entry: int | None = None
@@ -28,8 +29,8 @@ class Evidence:
 
 @mutable
 class Finding:
-    """Something that the client did wrong. ``when``, ``first`` and ``last`` are sandbox time; ``newest`` is the number
-    of the last raise among all of the sandbox."""
+    """Something that the client did wrong. ``when``, ``first`` and ``last`` are sandbox time;
+    ``newest`` is the number of the last raise among all of the sandbox."""
 
     id: str
     name: str
@@ -62,15 +63,17 @@ class Finding:
 
 @mutable
 class Ledger:
-    """What was raised, oldest first, but kinds that the ``policy`` allows, by which all judge from now on; ``raised``
-    and ``cleared`` count raises and clearings."""
+    """What was raised, oldest first, but kinds that the ``policy`` allows, by which all judge from
+    now on; ``raised`` and ``cleared`` count raises and clearings."""
 
     policy: Policy
     raised: int = 0
     dropped: int = 0
     cleared: int = 0
     unreported: list[Finding] = field(default_factory=list)
-    _by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding] = field(default_factory=dict)
+    _by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding] = field(
+        default_factory=dict
+    )
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._by_subject.values())
@@ -78,13 +81,17 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._by_subject)
 
-    def add(self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str | None) -> None:
+    def add(
+        self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str | None
+    ) -> None:
         """Raise a finding about something, or count it once more."""
         if name in self.policy.allow:
             return
         known = {key: value for key, value in about.items() if value is not None}
         self.raised += 1
-        finding = self._by_subject.get((name, tuple(known.items()))) or self._opened(name, known, at)
+        finding = self._by_subject.get((name, tuple(known.items()))) or self._opened(
+            name, known, at
+        )
         if finding is not None:
             self._count(finding, at)
             finding.show(evidence)
@@ -95,7 +102,9 @@ class Ledger:
             self.dropped += 1
             return None
         number = len(self._by_subject) + self.dropped + 1
-        finding = Finding(f"finding-{number}", name, about, first=at, last=at, newest=self.raised, count=0)
+        finding = Finding(
+            f"finding-{number}", name, about, first=at, last=at, newest=self.raised, count=0
+        )
         self._by_subject[name, tuple(about.items())] = finding
         self.unreported.append(finding)
         return finding
@@ -115,7 +124,8 @@ class Ledger:
         self.cleared += self._forget(lambda finding: finding.kind.name in names)
 
     def again(self, name: str, at: Micros, **about: str) -> bool:
-        """Count a finding once more when its evidence is complete; False when it is to be raised."""
+        """Count a finding once more when its evidence is complete; False when it is to be
+        raised."""
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is None or len(finding.evidence) < MOST_EVIDENCE:
             return False
@@ -127,19 +137,30 @@ class Ledger:
         finding.count, finding.last, finding.newest = finding.count + 1, at, self.raised
 
     def select(
-        self, *, least: Severity = Severity.NOTE, name: str | None = None, after: int = 0, raised: int = 0
+        self,
+        *,
+        least: Severity = Severity.NOTE,
+        name: str | None = None,
+        after: int = 0,
+        raised: int = 0,
     ) -> list[Finding]:
-        """Findings of at least a severity, of one kind or all, after a journal entry and so many raises, in order."""
-        found = (one for one in self if one.kind.severity >= least and name in (None, one.kind.name))
+        """Findings of at least a severity, of one kind or all, after a journal entry and so many
+        raises, in order."""
+        found = (
+            one for one in self if one.kind.severity >= least and name in (None, one.kind.name)
+        )
         new = (one for one in found if one.newest > raised)
-        return [one for one in new if not after or max(line.entry or 0 for line in one.evidence) > after]
+        return [
+            one for one in new if not after or max(line.entry or 0 for line in one.evidence) > after
+        ]
 
     def news(self) -> list[Finding]:
         new, self.unreported = self.unreported, []
         return new
 
     def lines(self, since: object) -> FoundLines:
-        """The findings that have changed since a store asked; all of them when any was taken back since."""
+        """The findings that have changed since a store asked; all of them when any was taken back
+        since."""
         mark = self.raised, self.cleared
         if since == mark:
             return FoundLines(mark, {}, is_all=False)
@@ -167,7 +188,8 @@ class Ledger:
 
 
 def _by_age(lines: Iterable[Evidence]) -> list[Evidence]:
-    """FoundLines in the order of the journal; one without an entry stays behind that which it followed."""
+    """FoundLines in the order of the journal; one without an entry stays behind that which it
+    followed."""
     age = 0
     ages = [(age := line.entry or age, line) for line in lines]
     return [line for _, line in sorted(ages, key=itemgetter(0))]

@@ -39,16 +39,23 @@ class Pace:
         if pause is not None and call.real < pause[0]:
             short = (pause[0] - call.real) / SECOND
             evidence = evidence_of(call, f"sent {short:.1f} s before Retry-After had passed")
-            self._ledger.add("retry-after-ignored", call.at, (pause[1], evidence), operation=call.op)
+            self._ledger.add(
+                "retry-after-ignored", call.at, (pause[1], evidence), operation=call.op
+            )
         if call.retry_after is not None:
             evidence = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
             self._pauses.put(what, (call.real + call.retry_after, evidence))
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
-        reads = (*self._reads.get(subject, ()), (real, entry))[-self._ledger.policy.poll_limit - 1 :]
+        reads = (*self._reads.get(subject, ()), (real, entry))[
+            -self._ledger.policy.poll_limit - 1 :
+        ]
         self._reads.put(subject, reads)
         if len(reads) > self._ledger.policy.poll_limit and real - reads[0][0] < SECOND:
-            lines = (Evidence(f"{op} {subject}", entry=reads[0][1]), Evidence(f"{op} {subject}", entry=entry))
+            lines = (
+                Evidence(f"{op} {subject}", entry=reads[0][1]),
+                Evidence(f"{op} {subject}", entry=entry),
+            )
             self._ledger.add("polled-hard", at, lines, **{op.partition(".")[0]: subject})
             self._reads[subject] = ()
 

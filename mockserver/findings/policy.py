@@ -8,10 +8,10 @@ from mockserver.domain.record import record, updated
 
 @record
 class Policy:
-    """``allow`` are kinds that are not raised. More than ``retry_limit`` declined tries of a card within
-    ``retry_window`` (sandbox time) are too many. ``timeout`` is the longest wait for an answer and ``slow_receiver``
-    the longest time of a receiver, both real; ``poll_limit`` are the reads of one object in a second. As they are
-    published, unless given."""
+    """``allow`` are kinds that are not raised. More than ``retry_limit`` declined tries of a card
+    within ``retry_window`` (sandbox time) are too many. ``timeout`` is the longest wait for an
+    answer and ``slow_receiver`` the longest time of a receiver, both real; ``poll_limit`` are the
+    reads of one object in a second. As they are published, unless given."""
 
     allow: frozenset[str] = frozenset()
     retry_limit: int = 15

@@ -1,5 +1,5 @@
-"""Wrong or missing fields of a request, and amounts with more digits after the point than their currency has: those of
-binary floats, and sums that were not rounded."""
+"""Wrong or missing fields of a request, and amounts with more digits after the point than their
+currency has: those of binary floats, and sums that were not rounded."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,16 @@ _SHORTEST = 13
 """Digits of the shortest run that is looked at: fewer are not a card number."""
 
 _LONG_RUN = b"0" * _SHORTEST
-_DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
+_DIGITS_AS_ZEROS = bytes(
+    ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256)
+)
 _PARTING = PARTS.encode() + b"\\"
 _ESCAPED_DIGIT_OR_GAP = re.compile(
     rb"(?<!\\[nrtf])(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
     rb"|\\u[0-9A-Fa-f]{4}|%(?:25)*+[0-9A-Fa-f]{2}|[\xc2-\xf4][\x80-\xbf]++"
 )
-"""What parts digits, or is one, and takes more than a byte of a body. A line belongs to no number before it when it
-begins with more than digits, as rows do with an id."""
+"""What parts digits, or is one, and takes more than a byte of a body. A line belongs to no number
+before it when it begins with more than digits, as rows do with an id."""
 
 _BACKSLASH, _PERCENT = b"\\%"
 _MOST_ESCAPED = 80_000
@@ -38,13 +40,37 @@ _MOST_ESCAPED = 80_000
 
 _AROUND_VALUE = PARTS.encode() + b':"'
 _UNREAD = frozenset(
-    {"x-secretkey", "x-publickey", "authorization", "cookie", "x-admin-token", "host", "accept", "accept-encoding"}
+    {
+        "x-secretkey",
+        "x-publickey",
+        "authorization",
+        "cookie",
+        "x-admin-token",
+        "host",
+        "accept",
+        "accept-encoding",
+    }
     | {"connection", "content-type", "content-length"}
-    | {"traceparent", "tracestate", "baggage", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid"}
-    | {"x-datadog-trace-id", "x-datadog-parent-id", "x-datadog-tags", "x-cloud-trace-context", "x-amzn-trace-id"}
+    | {
+        "traceparent",
+        "tracestate",
+        "baggage",
+        "b3",
+        "x-b3-traceid",
+        "x-b3-spanid",
+        "x-b3-parentspanid",
+    }
+    | {
+        "x-datadog-trace-id",
+        "x-datadog-parent-id",
+        "x-datadog-tags",
+        "x-cloud-trace-context",
+        "x-amzn-trace-id",
+    }
     | {"sentry-trace", "uber-trace-id"}
 )
-"""Headers that carry keys, that HTTP itself reads, or that tracers add, whose ids may look like card numbers."""
+"""Headers that carry keys, that HTTP itself reads, or that tracers add, whose ids may look like
+card numbers."""
 
 _MOST_OF_HEADER = 500
 _OWN = frozenset({"cardnumber", "card_number"})
@@ -75,18 +101,38 @@ class RequestChecks:
             self._raise("secret-key-in-browser", call, "sent by a browser with the secret key")
         if not is_clean(call.text, call.where, call.headers):
             for place in _places(call):
-                self._raise("card-number-outside-its-field", call, f"a card number in {place}", field=place)
+                self._raise(
+                    "card-number-outside-its-field", call, f"a card number in {place}", field=place
+                )
         charge = call.charge
-        if call.op == "charge.create" and charge is not None and not charge.reference and call.code is None:
+        if (
+            call.op == "charge.create"
+            and charge is not None
+            and not charge.reference
+            and call.code is None
+        ):
             # With a public key it is the client script's, which has no reference to give.
-            if call.is_repeat or call.is_public or self._ledger.again("no-reference", call.at, operation=call.op):
+            if (
+                call.is_repeat
+                or call.is_public
+                or self._ledger.again("no-reference", call.at, operation=call.op)
+            ):
                 return
-            line = f"charge.create {charge.amount} {charge.currency} {charge.charge_id}: no reference"
-            self._ledger.add("no-reference", call.at, (Evidence(line, entry=call.entry),), operation=call.op)
+            line = (
+                f"charge.create {charge.amount} {charge.currency} {charge.charge_id}: no reference"
+            )
+            self._ledger.add(
+                "no-reference", call.at, (Evidence(line, entry=call.entry),), operation=call.op
+            )
 
     def _unknown(self, call: Call, hints: Mapping[str, str]) -> None:
         for name, hint in hints.items():
-            self._raise("unknown-field", call, f"unknown field {name}" + (f", {hint}" if hint else ""), field=name)
+            self._raise(
+                "unknown-field",
+                call,
+                f"unknown field {name}" + (f", {hint}" if hint else ""),
+                field=name,
+            )
 
     def lost(self, entry: int, at: int, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist."""
@@ -103,7 +149,11 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
         return False
     if not _UNREAD.issuperset(headers):
         for name, value in headers.items():
-            if len(value) >= _SHORTEST and name not in _UNREAD and not _is_clean_header(value[:_MOST_OF_HEADER]):
+            if (
+                len(value) >= _SHORTEST
+                and name not in _UNREAD
+                and not _is_clean_header(value[:_MOST_OF_HEADER])
+            ):
                 return False
     return len(where) < _SHORTEST or _is_clean_place(where[:_MOST_READ])
 
@@ -172,12 +222,14 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "token.create": ("amount",),
     "transfer.create": ("transfers.amount",),
 }
-"""Where a client sends amounts. Those of an order's items are prices of one piece, which may be finer."""
+"""Where a client sends amounts. Those of an order's items are prices of one piece, which may be
+finer."""
 
 _BATCH = "batch.create"
 _LONGEST_BATCH = 1_000_000
 _ROW = re.compile(
-    r'(?:\A|[\r\n])[^,\r\n]*,[ \t"]*-?(?P<amount>[0-9]{1,99}\.[0-9]{1,99})[ \t"]*,[ \t"]*(?P<currency>[A-Za-z]{0,3})'
+    r'(?:\A|[\r\n])[^,\r\n]*,[ \t"]*-?(?P<amount>[0-9]{1,99}\.[0-9]{1,99})[ \t"]*,[ '
+    r'\t"]*(?P<currency>[A-Za-z]{0,3})'
 )
 _FINEST = max(currency.digits for currency in CURRENCIES.values())
 
@@ -193,9 +245,13 @@ def _found(call: Call) -> Iterator[str]:
         holders: list[object] = [call.request]
         for step in outer:
             inner = [holder.get(step) for holder in holders if isinstance(holder, Mapping)]
-            holders = [one for held in inner for one in (held if isinstance(held, list) else [held])]
+            holders = [
+                one for held in inner for one in (held if isinstance(held, list) else [held])
+            ]
         for holder in holders:
-            if isinstance(holder, Mapping) and _is_inexact(holder.get(name), _currency(holder, call), call.code):
+            if isinstance(holder, Mapping) and _is_inexact(
+                holder.get(name), _currency(holder, call), call.code
+            ):
                 yield place if outer else f"the {name}"
 
 
@@ -211,7 +267,8 @@ def _is_inexact(value: object, currency: str | None, code: int | None) -> bool:
     known = CURRENCIES.get(currency.strip().upper()) if currency else None
     if known is not None:
         return places(number) > known.digits
-    # The service knew the currency where it refused the amount, which is then too long or not exact.
+    # The service knew the currency where it refused the amount, which is then too long or not
+    # exact.
     is_refused = code == Code.INVALID_AMOUNT and number.adjusted() < MAX_INTEGER_DIGITS
     return places(number) > (0 if is_refused else _FINEST)
 

@@ -1,4 +1,5 @@
-"""Charges that the client left alone, whose state it had wrong, or that it wanted to cancel, could not, and took."""
+"""Charges that the client left alone, whose state it had wrong, or that it wanted to cancel, could
+not, and took."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -32,8 +33,9 @@ class _Short:
 
 @mutable
 class UnfinishedPayments:
-    """Open authorisations, waiting challenges, partial approvals, and the voids and whole refunds that were asked for
-    and did not happen, of one sandbox. ``charge_of`` gives a charge as it is now."""
+    """Open authorisations, waiting challenges, partial approvals, and the voids and whole refunds
+    that were asked for and did not happen, of one sandbox. ``charge_of`` gives a charge as it is
+    now."""
 
     _ledger: Ledger
     _doubts: Doubts
@@ -45,10 +47,21 @@ class UnfinishedPayments:
     _to_cancel: Recent[str, Evidence] = memory(_MOST_SHORT)
 
     def called(self, call: Call) -> None:
-        """A call was decided: judge what it did to charges that were left open, and note what it leaves open."""
+        """A call was decided: judge what it did to charges that were left open, and note what it
+        leaves open."""
         charge = call.charge
-        if call.op == "charge.create" and charge is not None and charge.status is ChargeState.SUCCESS:
-            is_anything_open = self._authorised or self._challenged or self._visited or self._short or self._to_cancel
+        if (
+            call.op == "charge.create"
+            and charge is not None
+            and charge.status is ChargeState.SUCCESS
+        ):
+            is_anything_open = (
+                self._authorised
+                or self._challenged
+                or self._visited
+                or self._short
+                or self._to_cancel
+            )
             # A new charge that is paid in full leaves nothing open.
             if not (is_anything_open or call.is_partial):
                 return
@@ -56,7 +69,12 @@ class UnfinishedPayments:
             self._changed(call, charge)
         if call.op in ("charge.void", "charge.refund"):
             self._cancelled(call, call.path.get("charge_id", ""))
-        elif self._to_cancel and call.events and call.charge is not None and call.charge.status in HOLDING:
+        elif (
+            self._to_cancel
+            and call.events
+            and call.charge is not None
+            and call.charge.status in HOLDING
+        ):
             if call.op == "charge.capture":
                 self._taken(call, call.charge.charge_id)
             elif call.op == "charge.create":
@@ -80,12 +98,16 @@ class UnfinishedPayments:
             self.visited(event.subject_id)
             made = self._visited.pop(event.subject_id, None)
             who = "its provider" if event.before == ChargeState.PENDING else "the payer"
-            self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by {who}"))
+            self._authorised.put(
+                event.subject_id, made or Evidence(f"{event.subject_id}: authorised by {who}")
+            )
             return
         evidence = self._authorised.get(event.subject_id)
         if event.what == ChargeEvent.EXPIRED and evidence is not None:
             expired = Evidence(f"{event.subject_id}: the authorisation expired")
-            self._ledger.add("authorisation-forgotten", event.at, (evidence, expired), charge=event.subject_id)
+            self._ledger.add(
+                "authorisation-forgotten", event.at, (evidence, expired), charge=event.subject_id
+            )
         self._forget(event.subject_id)
         if event.after not in HOLDING:
             self._short.pop(event.subject_id, None)
@@ -112,8 +134,12 @@ class UnfinishedPayments:
             return
         waiting = self._challenged.get(charge_id)
         if waiting is not None and call.op != "charge.void":
-            self._ledger.add("challenge-ignored", call.at, (waiting, evidence_of(call)), charge=charge_id)
-        self._ledger.add("wrong-state", call.at, (evidence_of(call),), charge=charge_id, operation=call.op)
+            self._ledger.add(
+                "challenge-ignored", call.at, (waiting, evidence_of(call)), charge=charge_id
+            )
+        self._ledger.add(
+            "wrong-state", call.at, (evidence_of(call),), charge=charge_id, operation=call.op
+        )
 
     def _moved(self, event: Event, call: Call) -> None:
         charge_id = event.subject_id
@@ -143,11 +169,18 @@ class UnfinishedPayments:
             self._short.put(charge.charge_id, short)
 
     def _complete(self, charge: Charge, wanted: Decimal) -> bool:
-        """Whether a charge was asked for what another one lacks: the whole of it, or a part of it for its order."""
+        """Whether a charge was asked for what another one lacks: the whole of it, or a part of it
+        for its order."""
         for charge_id, short in self._short.items():
-            is_part = wanted < short.missing and short.reference is not None and short.reference == charge.reference
+            is_part = (
+                wanted < short.missing
+                and short.reference is not None
+                and short.reference == charge.reference
+            )
             if charge.currency == short.currency and (wanted == short.missing or is_part):
-                left = self._short[charge_id] = replace(short, missing=short.missing - charge.amount)
+                left = self._short[charge_id] = replace(
+                    short, missing=short.missing - charge.amount
+                )
                 if left.missing <= 0:
                     del self._short[charge_id]
                 return True
@@ -156,10 +189,19 @@ class UnfinishedPayments:
     def _cancelled(self, call: Call, charge_id: str) -> None:
         charge = self._charge_of(charge_id)
         self._to_cancel.pop(charge_id, None)
-        if charge is None or charge.status not in HOLDING or call.code == Code.INVALID_CHARGE_STATUS:
+        if (
+            charge is None
+            or charge.status not in HOLDING
+            or call.code == Code.INVALID_CHARGE_STATUS
+        ):
             return
-        is_whole = call.op == "charge.void" or number_of(call.request.get("amount")) in (None, charge.amount)
-        has_begun = bool(call.events) or any(refund.added == call.at for refund in charge.reserved or ())
+        is_whole = call.op == "charge.void" or number_of(call.request.get("amount")) in (
+            None,
+            charge.amount,
+        )
+        has_begun = bool(call.events) or any(
+            refund.added == call.at for refund in charge.reserved or ()
+        )
         if is_whole and not has_begun:
             self._to_cancel.put(charge_id, evidence_of(call))
 
@@ -168,7 +210,9 @@ class UnfinishedPayments:
         evidence = self._to_cancel.pop(charge_id, None)
         charge = self._charge_of(charge_id)
         if evidence is not None and charge is not None and charge.status in HOLDING:
-            self._ledger.add("charged-after-cancel", call.at, (evidence, evidence_of(call)), charge=charge_id)
+            self._ledger.add(
+                "charged-after-cancel", call.at, (evidence, evidence_of(call)), charge=charge_id
+            )
 
 
 def _is_same_order(new: Charge, known: Charge | None) -> bool:
@@ -176,5 +220,6 @@ def _is_same_order(new: Charge, known: Charge | None) -> bool:
         known is not None
         and known.charge_id != new.charge_id
         and new.reference is not None
-        and (new.reference, new.currency, new.amount) == (known.reference, known.currency, known.amount)
+        and (new.reference, new.currency, new.amount)
+        == (known.reference, known.currency, known.amount)
     )

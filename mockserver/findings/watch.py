@@ -1,7 +1,7 @@
 """The facts of one sandbox in, its findings out: each fact goes to the judges that it concerns.
 
-What concerns one judge alone is told to that judge. The memory is bounded. The same facts give the same findings in the
-same order. Source: docs/findings.md.
+What concerns one judge alone is told to that judge. The memory is bounded. The same facts give the
+same findings in the same order. Source: docs/findings.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,8 +48,8 @@ class _Slot(NamedTuple):
 
 
 class Watch(Observer):
-    """The judges of one sandbox's client. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
-    subscription."""
+    """The judges of one sandbox's client. ``charge_of`` gives a charge as it is now,
+    ``payments_of`` those of a subscription."""
 
     lines_are = "findings", Finding
 
@@ -147,7 +147,8 @@ class Watch(Observer):
             self.declines.seen(subject, tried.entry)
 
     def finished(self, at: Micros, real: Micros) -> None:
-        """The story has ended: judge what was left open. Nothing of it counts against the next story."""
+        """The story has ended: judge what was left open. Nothing of it counts against the next
+        story."""
         self.pace.look(at, real)
         self.loose_ends.finish(at)
         self.doubts.finish(at)
@@ -170,12 +171,16 @@ class Watch(Observer):
             if get_origin(slot.hint) is Recent:
                 # A name is one text for all sandboxes.
                 name = intern(f"findings.{slot.name}{slot.field}")
-                found.append(Memory(name, getattr(slot.judge, slot.field), pair[get_args(slot.hint)]))
+                found.append(
+                    Memory(name, getattr(slot.judge, slot.field), pair[get_args(slot.hint)])
+                )
         return found
 
     def counters(self) -> Mapping[str, int]:
         """What the judges count."""
-        return {f"{slot.name}.{slot.field}": getattr(slot.judge, slot.field) for slot in self._counted}
+        return {
+            f"{slot.name}.{slot.field}": getattr(slot.judge, slot.field) for slot in self._counted
+        }
 
     def take_counters(self, counters: Mapping[str, int]) -> None:
         """Go on counting from here."""

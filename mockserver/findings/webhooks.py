@@ -25,7 +25,8 @@ _EVENTS = {
 
 @record
 class _Copies:
-    """An event that was taken: the journal entries before which its first and its newest copy were sent."""
+    """An event that was taken: the journal entries before which its first and its newest copy were
+    sent."""
 
     first_at: int
     evidence: Evidence
@@ -46,8 +47,8 @@ class _Move:
 
 @record
 class _Refusal:
-    """A call that the charge's state forbade. ``seen``: the entry of the client's last reading of the charge before it,
-    as far as a webhook was under way then."""
+    """A call that the charge's state forbade. ``seen``: the entry of the client's last reading of
+    the charge before it, as far as a webhook was under way then."""
 
     entry: int
     seen: int
@@ -75,20 +76,28 @@ class Webhooks:
             return
         subject, is_refused = call.subject or "", call.code == Code.INVALID_CHARGE_STATUS
         if is_refused and call.op in _EVENTS and not self._doubts.is_about(subject):
-            self._refused.put(subject, _Refusal(call.entry, self._seen.get(subject, 0), call.op, evidence_of(call)))
+            self._refused.put(
+                subject,
+                _Refusal(call.entry, self._seen.get(subject, 0), call.op, evidence_of(call)),
+            )
             self._judge_belief(subject, call.at)
         if (self._sent or self._taken) and call.op in MONEY:
             is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
-            has_gone_well = call.is_ours and call.code is None and call.doubt is None and not is_declined
+            has_gone_well = (
+                call.is_ours and call.code is None and call.doubt is None and not is_declined
+            )
             move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
             repeated = self._repeated
-            while repeated and call.at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT:
+            while (
+                repeated and call.at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT
+            ):
                 del repeated[oldest]
             self._judge_repeat(repeated, move, call.at)
             self._moves.put(move.entry, move)
 
     def sent(self, delivery_id: str, entry: int) -> None:
-        """A webhook goes out, after a journal entry: what the client does while it takes it comes after that."""
+        """A webhook goes out, after a journal entry: what the client does while it takes it comes
+        after that."""
         self._sent.put(delivery_id, entry)
 
     def tried(self, tried: WebhookTry, state: str | None) -> None:
@@ -96,21 +105,35 @@ class Webhooks:
         delivery, made = tried.delivery, tried.delivery.tries[-1]
         began = self._sent.pop(delivery.delivery_id, 0)
         about, message = {"webhook": delivery.delivery_id}, delivery.message
-        what = message.event_type if message.subject_id is None else f"{message.event_type} {message.subject_id}"
+        what = (
+            message.event_type
+            if message.subject_id is None
+            else f"{message.event_type} {message.subject_id}"
+        )
         result = made.status if made.status is not None else made.error or "no answer"
         line = f"{what} try {len(delivery.tries)}: {result}"
         evidence = Evidence(line, entry=delivery.entry, webhook=delivery.delivery_id)
         if tried.is_taken:
             if not tried.is_genuine:
-                fault = "did not fit its body" if delivery.content.signature is not None else "was missing"
-                forged = replace(evidence, line=f"{line}, though its header X-Payfurl-Signature {fault}")
+                fault = (
+                    "did not fit its body"
+                    if delivery.content.signature is not None
+                    else "was missing"
+                )
+                forged = replace(
+                    evidence, line=f"{line}, though its header X-Payfurl-Signature {fault}"
+                )
                 self._ledger.add("forged-webhook-accepted", tried.at, (forged,), **about)
             self._took(delivery.message_id, evidence, began, tried.at)
             if state is not None:
                 self._reports(delivery, state, began, tried.at)
         if tried.is_scripted:
             return
-        if delivery.state is DeliveryState.GIVEN_UP and delivery.content.is_ordinary and tried.is_genuine:
+        if (
+            delivery.state is DeliveryState.GIVEN_UP
+            and delivery.content.is_ordinary
+            and tried.is_genuine
+        ):
             self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
         if made.latency > self._ledger.policy.slow_receiver:
             slow = replace(evidence, line=f"{line} after {made.latency / SECOND:.1f} s")
@@ -123,8 +146,13 @@ class Webhooks:
         if reported == state:
             self._reported.pop(charge_id, None)
             return
-        line = f"{delivery.message.event_type} {charge_id}: reported {reported}, the charge was {state}"
-        self._reported.put(charge_id, (reported, Evidence(line, delivery.entry, delivery.delivery_id)))
+        line = (
+            f"{delivery.message.event_type} {charge_id}: reported {reported}, the charge was "
+            f"{state}"
+        )
+        self._reported.put(
+            charge_id, (reported, Evidence(line, delivery.entry, delivery.delivery_id))
+        )
         refused = self._refused.get(charge_id)
         if refused is not None and refused.seen <= began < refused.entry:
             self._judge_belief(charge_id, at)
@@ -152,20 +180,31 @@ class Webhooks:
                     self._explained(again.entry)
 
     def _explained(self, entry: int) -> None:
-        """That a call was refused, or that it was made at all, is a mistake which was raised already."""
+        """That a call was refused, or that it was made at all, is a mistake which was raised
+        already."""
         self._ledger.withdraw(entry, "wrong-state", "stale-webhook-believed")
-        for subject in [subject for subject, refusal in self._refused.items() if refusal.entry == entry]:
+        for subject in [
+            subject for subject, refusal in self._refused.items() if refusal.entry == entry
+        ]:
             del self._refused[subject]
 
     def read(self, subject: str, entry: int) -> None:
-        """The client has read an object: what it does now rests on that, not on a webhook before it or meanwhile."""
+        """The client has read an object: what it does now rests on that, not on a webhook before it
+        or meanwhile."""
         self._reported.pop(subject, None)
         if self._sent:
             self._seen.put(subject, entry)
 
     def finish(self) -> None:
         """The story has ended: calls of the next one are not reactions to its webhooks."""
-        for one in (self._taken, self._repeated, self._moves, self._reported, self._seen, self._refused):
+        for one in (
+            self._taken,
+            self._repeated,
+            self._moves,
+            self._reported,
+            self._seen,
+            self._refused,
+        ):
             one.clear()
 
     def _judge_belief(self, charge_id: str, at: Micros) -> None:
@@ -178,4 +217,6 @@ class Webhooks:
             CHARGE.advance(ChargeState(state), _EVENTS[refused.op])
         except (WrongState, ValueError):
             return
-        self._ledger.add("stale-webhook-believed", at, (evidence, refused.evidence), charge=charge_id)
+        self._ledger.add(
+            "stale-webhook-believed", at, (evidence, refused.evidence), charge=charge_id
+        )

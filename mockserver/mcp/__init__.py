@@ -1,7 +1,8 @@
 """The product for coding agents: tools and resources of the Model Context Protocol (docs/mcp.md).
 
-Two doors: ``mockserver mcp`` (``stdio.py``) over standard input and output, and ``/mcp`` of a server (``http.py``).
-Only they import the package ``mcp``, which the extra of that name installs, and only when they are asked for.
+Two doors: ``mockserver mcp`` (``stdio.py``) over standard input and output, and ``/mcp`` of a
+server (``http.py``). Only they import the package ``mcp``, which the extra of that name installs,
+and only when they are asked for.
 """
 
 from importlib.util import find_spec

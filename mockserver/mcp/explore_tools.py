@@ -1,7 +1,9 @@
-"""The tools that run a command: ``mockserver explore`` in a folder that ``--allow`` names (docs/mcp.md).
+"""The tools that run a command: ``mockserver explore`` in a folder that ``--allow`` names
+(docs/mcp.md).
 
-What the tools are given must stay inside those folders: where a command runs, its program unless it is one of the PATH,
-every file that its words name, and what is written. The program itself may do whatever the user of this command may.
+What the tools are given must stay inside those folders: where a command runs, its program unless it
+is one of the PATH, every file that its words name, and what is written. The program itself may do
+whatever the user of this command may.
 """
 
 import asyncio
@@ -46,8 +48,8 @@ _CELL = re.compile(r"seed-\d{1,10}|[\w.]+#\d+[\w.#+]*/\w[\w.+]*")
 class Folders:
     """The folders of ``--allow``, resolved: no tool reads, writes or runs anything elsewhere.
 
-    Every text that a tool is given goes through ``check_text``, whatever its argument means: one that names no file
-    today may name one tomorrow."""
+    Every text that a tool is given goes through ``check_text``, whatever its argument means: one
+    that names no file today may name one tomorrow."""
 
     allowed: Sequence[Path]
 
@@ -59,33 +61,44 @@ class Folders:
             raise self._outside("folder", given)
         out = folder / OUT
         if out.is_symlink() or (out.is_dir() and any(path.is_symlink() for path in out.iterdir())):
-            raise ToolRefused(f"folder: {out} is or holds a symbolic link; remove it: reports are written there")
+            raise ToolRefused(
+                f"folder: {out} is or holds a symbolic link; remove it: reports are written there"
+            )
         return folder
 
     def check_text(self, text: str, folder: Path, name: str) -> None:
-        """Raise ``ToolRefused`` for a text that names a file elsewhere, read from ``folder`` on; ``name`` is that of
-        its argument."""
+        """Raise ``ToolRefused`` for a text that names a file elsewhere, read from ``folder`` on;
+        ``name`` is that of its argument."""
         if not _is_encodable(text):
-            raise ToolRefused(f"{name}: got a text with a character that no path and no command may have")
+            raise ToolRefused(
+                f"{name}: got a text with a character that no path and no command may have"
+            )
         if any(self._leaves(reading, folder) for reading in _readings(text)):
             raise self._outside(name, text)
 
     def check_command(self, words: Sequence[str], folder: Path, name: str) -> None:
         """Raise ``ToolRefused`` for a command whose program or files are elsewhere."""
         if not words or not all(map(_is_encodable, words)):
-            raise ToolRefused(f"{name}: wanted the words of a command, such as ['python', 'pay.py']")
+            raise ToolRefused(
+                f"{name}: wanted the words of a command, such as ['python', 'pay.py']"
+            )
         program, *others = words
         is_of_path = os.path.basename(program) == program
         found = shutil.which(program) if is_of_path else str(folder / program)
-        if found is None or not os.path.isfile(found) or not (is_of_path or self._may_run(Path(found))):
+        if (
+            found is None
+            or not os.path.isfile(found)
+            or not (is_of_path or self._may_run(Path(found)))
+        ):
             raise self._outside(name, program, "a program of the PATH, or ")
         for word in others:
             self.check_text(word, folder, name)
 
     def check_argument(self, text: str, folder: Path, name: str) -> None:
-        """Raise ``ToolRefused`` for an argument that names a file elsewhere, or a folder in which the reader of
-        scenarios would find one. The name of a shipped scenario names nothing elsewhere. A text may be a list, which
-        the server parts at its commas and strips of blanks."""
+        """Raise ``ToolRefused`` for an argument that names a file elsewhere, or a folder in which
+        the reader of scenarios would find one. The name of a shipped scenario names nothing
+        elsewhere. A text may be a list, which the server parts at its commas and strips of
+        blanks."""
         for one in dict.fromkeys([text, *(part.strip() for part in text.split(","))]):
             self._check_name(one, folder, name)
 
@@ -104,7 +117,8 @@ class Folders:
             self.check_text(str(file), folder, name)
 
     def _may_run(self, program: Path) -> bool:
-        """Whether a program is inside, or inside a link to one of the PATH, as the Python of a virtual environment."""
+        """Whether a program is inside, or inside a link to one of the PATH, as the Python of a
+        virtual environment."""
         target = _real(program)
         is_known = target.parent in (_real(Path(one)) for one in os.get_exec_path())
         return self._holds(target) or (self._holds(_real(program.parent)) and is_known)
@@ -119,12 +133,14 @@ class Folders:
     def _outside(self, name: str, word: str, also: str = "") -> ToolRefused:
         inside = ", ".join(map(str, self.allowed))
         return ToolRefused(
-            f"{name}: got '{mask_start(word, 200)}', wanted {also}what is there and inside of --allow: {inside}"
+            f"{name}: got '{mask_start(word, 200)}', wanted {also}what is there and inside of "
+            f"--allow: {inside}"
         )
 
 
 def _readings(text: str) -> Iterator[str]:
-    """The paths that a text may mean: itself, and what stands behind an option (--in=FILE, -iFILE, -i=FILE)."""
+    """The paths that a text may mean: itself, and what stands behind an option (--in=FILE, -iFILE,
+    -i=FILE)."""
     yield text
     yield text.partition("=")[2]
     if text.startswith("-"):
@@ -146,8 +162,11 @@ def _real(path: Path) -> Path:
 
 
 def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Sequence[Tool]:
-    """The tools that run a command, against a server of their own, or ``joined``: an address and its admin token."""
-    offered = {name: _schema(one) for name, one in _OPTIONS.items() if isinstance(one, click.Option)}
+    """The tools that run a command, against a server of their own, or ``joined``: an address and
+    its admin token."""
+    offered = {
+        name: _schema(one) for name, one in _OPTIONS.items() if isinstance(one, click.Option)
+    }
 
     def made(name: str) -> Tool:
         async def run(given: Arguments) -> str:
@@ -162,8 +181,9 @@ def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Se
 
 
 def _explored_before(folder: Path) -> Arguments:
-    """The command of the last exploration of a folder, with the options on which it depends what a cell does, as a tool
-    is given them: they are checked as if the agent had given them. Raises ``ToolRefused``."""
+    """The command of the last exploration of a folder, with the options on which it depends what a
+    cell does, as a tool is given them: they are checked as if the agent had given them. Raises
+    ``ToolRefused``."""
     try:
         report = Before.read(folder / OUT / "report.json")
     except (OSError, NoReport):
@@ -172,7 +192,8 @@ def _explored_before(folder: Path) -> Arguments:
         ) from None
     if any(_MASKED in word for word in [*report.command, *report.options]):
         raise ToolRefused(
-            "command is missing: the report masks a card number or a key in it, so give the command again"
+            "command is missing: the report masks a card number or a key in it, so give the "
+            "command again"
         )
     found: dict[str, Any] = {"command": report.command}
     for option, value in zip(report.options[::2], report.options[1::2], strict=False):
@@ -190,17 +211,22 @@ def _asked(name: str, given: Arguments, folder: Path, folders: Folders) -> list[
     if "cell" in given:
         cell = str(given["cell"])
         if not _CELL.fullmatch(cell):
-            raise ToolRefused(f"cell: got '{mask_start(cell, 100)}', wanted such as charge.create#1/lost_answer")
+            raise ToolRefused(
+                f"cell: got '{mask_start(cell, 100)}', wanted such as charge.create#1/lost_answer"
+            )
         asked.append(f"{_OF_A_CELL[name]}={cell}")
     for one in [one for one in _OPTIONS if one in given]:
         asked += [
-            f"--{one}" if value is True else f"--{one}={value}" for value in _values(given[one]) if value is not False
+            f"--{one}" if value is True else f"--{one}={value}"
+            for value in _values(given[one])
+            if value is not False
         ]
     return [*asked, "--", *map(str, given["command"])]
 
 
 def _check(given: Arguments, folder: Path, folders: Folders) -> None:
-    """The one check of all that a tool is given. Raises ``ToolRefused`` for the first that leads out of the folders."""
+    """The one check of all that a tool is given. Raises ``ToolRefused`` for the first that leads
+    out of the folders."""
     for name, value in given.items():
         if name == "command":
             folders.check_command([str(word) for word in value], folder, name)
@@ -217,7 +243,13 @@ def _values(value: Any) -> Sequence[Any]:
 
 
 def _schema(option: click.Option) -> Schema:
-    kind = "boolean" if option.is_flag else "integer" if isinstance(option.type, click.IntRange) else "string"
+    kind = (
+        "boolean"
+        if option.is_flag
+        else "integer"
+        if isinstance(option.type, click.IntRange)
+        else "string"
+    )
     return argument("array" if option.multiple else kind, option.help or "")
 
 
@@ -228,11 +260,22 @@ def _words(given: str, name: str) -> Sequence[str]:
         raise ToolRefused(f"{name}: got '{mask_start(given, 100)}': {fault}") from None
 
 
-async def _explored(words: Sequence[str], folder: Path, joined: tuple[str, str | None] | None) -> str:
-    """What the command printed. It ends when nobody waits any more. Raises ``ToolRefused`` when it did not explore."""
+async def _explored(
+    words: Sequence[str], folder: Path, joined: tuple[str, str | None] | None
+) -> str:
+    """What the command printed. It ends when nobody waits any more. Raises ``ToolRefused`` when it
+    did not explore."""
     url, token = joined or (None, None)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "mockserver", "explore", *(["--url", url] if url else []), *words),
+        *(
+            sys.executable,
+            "-P",
+            "-m",
+            "mockserver",
+            "explore",
+            *(["--url", url] if url else []),
+            *words,
+        ),
         cwd=folder,
         env=child_environment() | ({"MOCKSERVER_ADMIN_TOKEN": token} if token else {}),
         stdin=asyncio.subprocess.DEVNULL,

@@ -1,5 +1,5 @@
-"""``/mcp`` of a server: each request stands alone, is guarded as the control API is, and asks the application in this
-process, by the ways of the control API too. No tool there runs a command."""
+"""``/mcp`` of a server: each request stands alone, is guarded as the control API is, and asks the
+application in this process, by the ways of the control API too. No tool there runs a command."""
 
 import asyncio
 

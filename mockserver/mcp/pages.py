@@ -15,7 +15,10 @@ _FOLDERS = (_PACKAGE / "_docs", _PACKAGE.parent / "docs")
 def pages() -> Mapping[str, Path]:
     """The file of every page by its name, such as ``spec/service``."""
     folder = next(filter(Path.is_dir, _FOLDERS))
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))}
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for path in sorted(folder.rglob("*.md"))
+    }
 
 
 def title_of(page: str) -> str:
@@ -24,11 +27,17 @@ def title_of(page: str) -> str:
 
 
 def page_text(name: str | None) -> str:
-    """The text of a page, or without a name the list of all. Raises ``LookupError`` with the nearest name."""
+    """The text of a page, or without a name the list of all. Raises ``LookupError`` with the
+    nearest name."""
     known = pages()
     if name is None:
-        return "\n".join(f"{one}: {title_of(path.read_text('utf-8'))}" for one, path in known.items())
+        return "\n".join(
+            f"{one}: {title_of(path.read_text('utf-8'))}" for one, path in known.items()
+        )
     bare = name.removesuffix(".md").removeprefix("docs/")
     if bare not in known:
-        raise LookupError(f"got '{name[:60]}', which is not a page{nearest(name, known)}; without name all are listed")
+        raise LookupError(
+            f"got '{name[:60]}', which is not a page{nearest(name, known)}; without name all are "
+            f"listed"
+        )
     return known[bare].read_text("utf-8")

@@ -25,7 +25,8 @@ _PAGES = "mockserver://docs/"
 
 
 def protocol_server(tools: Sequence[Tool], url: str, *, explores: bool) -> Server[Any]:
-    """The server; ``url`` is where the sandbox is, ``explores`` says that there are tools that run a command."""
+    """The server; ``url`` is where the sandbox is, ``explores`` says that there are tools that run
+    a command."""
     # Its log would tell what agents send.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
@@ -53,18 +54,27 @@ class _Offered:
     tools: Mapping[str, Tool]
 
     async def list_tools(self, context: object, params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(name, tool) for name, tool in self.tools.items()])
+        return types.ListToolsResult(
+            tools=[_described(name, tool) for name, tool in self.tools.items()]
+        )
 
-    async def call_tool(self, context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: object, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = self.tools.get(params.name)
         if tool is None:
-            words = f"got '{mask_start(params.name, 60)}', which is not a tool{nearest(params.name, self.tools)}"
+            words = (
+                f"got '{mask_start(params.name, 60)}', which is not a "
+                f"tool{nearest(params.name, self.tools)}"
+            )
             raise MCPError(types.INVALID_PARAMS, f"{words}, allowed: {', '.join(self.tools)}")
         try:
             said, is_error = await tool(params.arguments or {}), False
         except ToolRefused as refused:
             said, is_error = str(refused), True
-        return types.CallToolResult(content=[types.TextContent(text=_bounded(said))], is_error=is_error)
+        return types.CallToolResult(
+            content=[types.TextContent(text=_bounded(said))], is_error=is_error
+        )
 
 
 def _described(name: str, tool: Tool) -> types.Tool:
@@ -85,19 +95,27 @@ def _bounded(said: str) -> str:
 
 
 async def _list_resources(context: object, params: object) -> types.ListResourcesResult:
-    titles = {f"{_PAGES}{name}": title_of(path.read_text("utf-8")) for name, path in pages().items()}
+    titles = {
+        f"{_PAGES}{name}": title_of(path.read_text("utf-8")) for name, path in pages().items()
+    }
     titles[SCHEMA] = "JSON Schema of scenario files"
-    found = [types.Resource(name=title, uri=uri, mime_type=_kind(uri)) for uri, title in titles.items()]
+    found = [
+        types.Resource(name=title, uri=uri, mime_type=_kind(uri)) for uri, title in titles.items()
+    ]
     return types.ListResourcesResult(resources=found)
 
 
-async def _read_resource(context: object, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+async def _read_resource(
+    context: object, params: types.ReadResourceRequestParams
+) -> types.ReadResourceResult:
     uri = str(params.uri)
     try:
         body = schema_text() if uri == SCHEMA else page_text(uri.removeprefix(_PAGES))
     except LookupError as unknown:
         raise MCPError(types.INVALID_PARAMS, f"uri: {mask_text(unknown.args[0])}") from None
-    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=body, mime_type=_kind(uri))])
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, text=body, mime_type=_kind(uri))]
+    )
 
 
 def _kind(uri: str) -> str:

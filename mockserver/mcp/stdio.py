@@ -1,4 +1,5 @@
-"""``mockserver mcp``: a coding agent starts it and speaks to it over standard input and output (docs/mcp.md)."""
+"""``mockserver mcp``: a coding agent starts it and speaks to it over standard input and output
+(docs/mcp.md)."""
 
 import asyncio
 import os
@@ -18,9 +19,11 @@ from mockserver.mcp import require
 @click.command()
 @options("mcp")
 def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> None:
-    """Serve a coding agent over standard input and output (Model Context Protocol), with a sandbox server of its own.
+    """Serve a coding agent over standard input and output (Model Context Protocol), with a sandbox
+    server of its own.
 
-    Needs the extra mcp, and says how to add it where it is missing. Exit codes: 2 without it, 5 when no server starts.
+    Needs the extra mcp, and says how to add it where it is missing. Exit codes: 2 without it, 5
+    when no server starts.
     """
     require()
     from mockserver.mcp.explore_tools import Folders, explore_tools

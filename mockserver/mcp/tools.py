@@ -1,7 +1,7 @@
 """The tools as rows of ``tools.csv``: what each is for, what it takes, and how that is checked.
 
-A tool answers with text. What comes from traffic is masked, card numbers and keys; what the product prints for anybody,
-such as its documentation with the published test cards, is not.
+A tool answers with text. What comes from traffic is masked, card numbers and keys; what the product
+prints for anybody, such as its documentation with the published test cards, is not.
 """
 
 import json
@@ -34,18 +34,20 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 class ToolRefused(Exception):
-    """A tool was not used rightly, or what it asks was refused; the text is what a person would get."""
+    """A tool was not used rightly, or what it asks was refused; the text is what a person would
+    get."""
 
 
 def masked(text: str) -> str:
-    """What came from traffic, or a program printed, without card numbers, ccv behind their names and keys."""
+    """What came from traffic, or a program printed, without card numbers, ccv behind their names
+    and keys."""
     return "\n".join(map(mask_printed, text.splitlines()))
 
 
 @record
 class Row:
-    """One tool. One that is a call of the control API names that, the arguments that it offers of those that the call
-    has, all when none is named, and the parameters that it gives itself."""
+    """One tool. One that is a call of the control API names that, the arguments that it offers of
+    those that the call has, all when none is named, and the parameters that it gives itself."""
 
     name: str
     call: str
@@ -77,7 +79,8 @@ def _arguments() -> Mapping[str, Sequence[_Argument]]:
 
 @record
 class Tool:
-    """One tool: its row, the schemas of its arguments, those it needs, what does it; ``reads``: it changes nothing."""
+    """One tool: its row, the schemas of its arguments, those it needs, what does it; ``reads``: it
+    changes nothing."""
 
     row: Row
     properties: Mapping[str, Schema]
@@ -94,19 +97,27 @@ class Tool:
                 raise ToolRefused(f"{got}, allowed: {', '.join(known)}")
         for name in self.required:
             if name not in given:
-                raise ToolRefused(f"{name} is missing: wanted {known[name].get('description', 'a text')}")
+                raise ToolRefused(
+                    f"{name} is missing: wanted {known[name].get('description', 'a text')}"
+                )
         for name, value in given.items():
             kind = known[name].get("type", "")
             # A flag is a whole number to Python alone.
             if kind in _TYPES and (
-                not isinstance(value, _TYPES[kind]) or isinstance(value, bool) is not (kind == "boolean")
+                not isinstance(value, _TYPES[kind])
+                or isinstance(value, bool) is not (kind == "boolean")
             ):
-                got, about = mask_printed(json.dumps(value))[:100], known[name].get("description", "")
+                got, about = (
+                    mask_printed(json.dumps(value))[:100],
+                    known[name].get("description", ""),
+                )
                 raise ToolRefused(f"{name}: got {got}, wanted {kind}: {about}")
         return await self.run(given)
 
 
-def listed(name: str, run: Run, more: Mapping[str, Schema] | None = None, *, reads: bool = True) -> Tool:
+def listed(
+    name: str, run: Run, more: Mapping[str, Schema] | None = None, *, reads: bool = True
+) -> Tool:
     """A tool with the arguments of its table, and ``more``."""
     known = _arguments()[name]
     properties = {one.name: argument(one.kind, one.about) for one in known} | dict(more or {})
@@ -115,4 +126,8 @@ def listed(name: str, run: Run, more: Mapping[str, Schema] | None = None, *, rea
 
 def argument(kind: str, about: str) -> Schema:
     """The schema of one argument; a list holds texts."""
-    return {"type": kind, "description": about, **({"items": {"type": "string"}} if kind == "array" else {})}
+    return {
+        "type": kind,
+        "description": about,
+        **({"items": {"type": "string"}} if kind == "array" else {}),
+    }

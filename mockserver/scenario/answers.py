@@ -1,4 +1,5 @@
-"""Calls of a set-up or an example: checked, made ready with earlier answers, and judged by what is expected of them.
+"""Calls of a set-up or an example: checked, made ready with earlier answers, and judged by what is
+expected of them.
 
 A placeholder ``{ann.customerId}`` in a call stands for a member of an earlier call's answer.
 """
@@ -12,18 +13,29 @@ from mockserver.domain.record import replace
 from mockserver.scenario.matching import OPERATORS, as_text, canonical, compile_test, shown
 from mockserver.scenario.paths import walked
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, ReplyMap, TogetherMap, WaitMap
+from mockserver.scenario.scenario import (
+    AdvanceMap,
+    CallMap,
+    ExampleMap,
+    ReplyMap,
+    TogetherMap,
+    WaitMap,
+)
 
 _FIRST_BAD = 400
 
 
-def check_calls(setup: Sequence[CallMap], examples: Sequence[ExampleMap], problems: Problems) -> None:
+def check_calls(
+    setup: Sequence[CallMap], examples: Sequence[ExampleMap], problems: Problems
+) -> None:
     """Find calls that name an answer which none before them has, and ids that are used twice."""
     known: set[str] = set()
     for index, call in enumerate(setup):
         here = problems.below("setup", index)
         if call.expect is not None and call.expect.fault:
-            here.add(("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
+            here.add(
+                ("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives"
+            )
         _check_call(call, known, here)
     for index, example in enumerate(examples):
         ids = set(known)
@@ -38,10 +50,18 @@ def check_calls(setup: Sequence[CallMap], examples: Sequence[ExampleMap], proble
 
 def _check_call(call: CallMap, known: set[str], problems: Problems) -> None:
     expect = call.expect.body if call.expect is not None else None
-    for key, value in (("call", call.path), ("body", call.body), ("headers", call.headers), ("expect", expect)):
+    for key, value in (
+        ("call", call.path),
+        ("body", call.body),
+        ("headers", call.headers),
+        ("expect", expect),
+    ):
         for name, text in placeholders(value):
             if name not in known:
-                problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{nearest(name, known)}")
+                problems.add(
+                    (key,),
+                    f"got {text}, but no earlier call has the id '{name}'{nearest(name, known)}",
+                )
     if call.id in known:
         problems.add(("id",), f"got '{call.id}' a second time; the id of a call must be unique")
     if call.id is not None:
@@ -49,8 +69,8 @@ def _check_call(call: CallMap, known: set[str], problems: Problems) -> None:
 
 
 def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
-    """The call with the members of earlier answers in its texts, and the names of its headers in lower case. Raises
-    ``LookupError`` naming one that is not there."""
+    """The call with the members of earlier answers in its texts, and the names of its headers in
+    lower case. Raises ``LookupError`` naming one that is not there."""
     expect = call.expect
     if expect is not None:
         expect = replace(expect, body=filled(expect.body, answers))
@@ -58,13 +78,19 @@ def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
         call,
         call=filled(call.call, answers).rstrip(),
         body=filled(call.body, answers),
-        headers={name.lower(): str(filled(value, answers)) for name, value in (call.headers or {}).items()},
+        headers={
+            name.lower(): str(filled(value, answers))
+            for name, value in (call.headers or {}).items()
+        },
         expect=expect,
     )
 
 
-def unexpected(expect: ReplyMap, status: int, headers: Mapping[str, str], answer: object) -> list[str]:
-    """Where a whole answer differs from what is expected, in words. Without a status or a body any success will do."""
+def unexpected(
+    expect: ReplyMap, status: int, headers: Mapping[str, str], answer: object
+) -> list[str]:
+    """Where a whole answer differs from what is expected, in words. Without a status or a body any
+    success will do."""
     if expect.fault:
         return [f"wanted no whole answer, got status {status}"]
     found = []
@@ -87,8 +113,9 @@ def _brief(answer: object) -> str:
 
 
 def differences(wanted: object, got: object, path: str = "body") -> list[str]:
-    """Where an answer differs from what is wanted, in words; members that are not named are not looked at. A map of
-    test operators (``{gt: 5}``, ``{exists: true}``) tests the member; null also means absent."""
+    """Where an answer differs from what is wanted, in words; members that are not named are not
+    looked at. A map of test operators (``{gt: 5}``, ``{exists: true}``) tests the member; null also
+    means absent."""
     match wanted:
         case Mapping() if wanted and wanted.keys() <= OPERATORS.keys():
             difference = compile_test(path, dict(wanted)).difference_of(got)
@@ -105,14 +132,22 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
             members = [(one, got[index], f"{path}[{index}]") for index, one in enumerate(wanted)]
         case _:
             # A text or a flag is equal to none but its like.
-            is_alike = type(wanted) is type(got) or not any(isinstance(one, (bool, str)) for one in (wanted, got))
+            is_alike = type(wanted) is type(got) or not any(
+                isinstance(one, (bool, str)) for one in (wanted, got)
+            )
             is_same = is_alike and canonical(wanted) == canonical(got)
             return [] if is_same else [f"{path}: wanted {shown(wanted)}, got {_kind(got)}"]
     return [found for member in members for found in differences(*member)]
 
 
 def _kind(value: object) -> str:
-    return "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else shown(value)
+    return (
+        "an object"
+        if isinstance(value, Mapping)
+        else "a list"
+        if isinstance(value, list)
+        else shown(value)
+    )
 
 
 _PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
@@ -122,14 +157,20 @@ def placeholders(value: object) -> Iterator[tuple[str, str]]:
     """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
     if isinstance(value, str):
         yield from ((found[1], found[0]) for found in re.finditer(_PLACEHOLDER, value))
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    parts = (
+        value.values()
+        if isinstance(value, Mapping)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
     for one in parts:
         yield from placeholders(one)
 
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:
-    """The value with every placeholder replaced. A text that is one placeholder becomes the member itself, of any type.
-    Raises ``LookupError`` naming a placeholder whose member no answer has."""
+    """The value with every placeholder replaced. A text that is one placeholder becomes the member
+    itself, of any type. Raises ``LookupError`` naming a placeholder whose member no answer has."""
     if isinstance(value, str):
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:

@@ -11,8 +11,23 @@ from pydantic import BeforeValidator, Field, PlainValidator
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, only_one
-from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, Patterns, compile_test, known_operators, shown
-from mockserver.scenario.provider_outcome import Approve, DeclineWord, Down, Pending, ProviderOutcome, TimedOut
+from mockserver.scenario.matching import (
+    NUMBER,
+    TEXT,
+    FieldTest,
+    Patterns,
+    compile_test,
+    known_operators,
+    shown,
+)
+from mockserver.scenario.provider_outcome import (
+    Approve,
+    DeclineWord,
+    Down,
+    Pending,
+    ProviderOutcome,
+    TimedOut,
+)
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
 ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
@@ -65,8 +80,8 @@ class Stall:
 
 @file_model
 class RowRule:
-    """Rows of a batch and their outcome; rows count from 1. ``where`` reads paymentMethodId, amount, currency
-    and reference."""
+    """Rows of a batch and their outcome; rows count from 1. ``where`` reads paymentMethodId,
+    amount, currency and reference."""
 
     at: Annotated[Numbers, Field(min_length=1)] | None = None
     every: Count | None = None
@@ -86,13 +101,16 @@ class RowRule:
     @property
     def outcome(self) -> ProviderOutcome | Stall:
         """What the provider says to these rows, or that it never says anything."""
-        found: ProviderOutcome | Stall = next(one for word in _WHAT if (one := getattr(self, word)) is not None)
+        found: ProviderOutcome | Stall = next(
+            one for word in _WHAT if (one := getattr(self, word)) is not None
+        )
         return found
 
 
 @file_model
 class Progress:
-    """A point of the progress curve: reach this share of the rows this long after the batch began."""
+    """A point of the progress curve: reach this share of the rows this long after the batch
+    began."""
 
     reach: Share
     after: Duration
@@ -125,7 +143,10 @@ class BatchScript:
     def __post_init__(self) -> None:
         stalls = any(row.stall is not None for row in self.rows)
         if stalls and self.end is BatchEnd.FAILED and not self.progress and self.stall_at is None:
-            raise ValueError("got stall and end: FAILED, so no row is ever reached: say with progress how far it gets")
+            raise ValueError(
+                "got stall and end: FAILED, so no row is ever reached: say with progress how far "
+                "it gets"
+            )
         for before, after in pairwise(self.progress):
             if after.reach < before.reach or after.after < before.after:
                 raise ValueError("progress: wanted steps in order of reach and time")

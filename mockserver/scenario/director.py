@@ -1,9 +1,9 @@
-"""All rules in force, in the order in which they are asked, indexed by what most of them test; and the director of one
-sandbox, which asks them, counts, and says what happens and why.
+"""All rules in force, in the order in which they are asked, indexed by what most of them test; and
+the director of one sandbox, which asks them, counts, and says what happens and why.
 
-Everything is computed from the rules, the attempt, the counters and draws, which are hashes of (seed, sandbox, rule,
-key, n), without the sandbox where a scenario says ``draws: seed``: the same whatever order parallel clients of other
-keys arrive in.
+Everything is computed from the rules, the attempt, the counters and draws, which are hashes of
+(seed, sandbox, rule, key, n), without the sandbox where a scenario says ``draws: seed``: the same
+whatever order parallel clients of other keys arrive in.
 """
 
 from __future__ import annotations
@@ -19,17 +19,45 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record, replace
-from mockserver.scenario.matching import Attempt, Difference, FieldTest, Reader, Stage, Value, canonical, shown
+from mockserver.scenario.matching import (
+    Attempt,
+    Difference,
+    FieldTest,
+    Reader,
+    Stage,
+    Value,
+    canonical,
+    shown,
+)
 from mockserver.scenario.outcome import NOTHING, Outcome, applicability
 from mockserver.scenario.provider_outcome import Decline, draw_latency
-from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
+from mockserver.scenario.rule import (
+    DRAW_BITS,
+    Always,
+    AtEnd,
+    Chance,
+    Named,
+    RandomScope,
+    Rule,
+    Sequence,
+)
 from mockserver.scenario.scalars import LAST_MOVE
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.tally import UNSEEN, CountedCall, CountedRule, Tallies, Tally
 from mockserver.scenario.transport import At, ErrorBody, Transport
 
-_SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
-"""Fields by which rules are indexed, the most selective first. None of them changes once an attempt is made."""
+_SELECTIVE = (
+    "request.",
+    "header.",
+    "bank_account.",
+    "card.test",
+    "card.last4",
+    "provider",
+    "source",
+    "card.",
+)
+"""Fields by which rules are indexed, the most selective first. None of them changes once an attempt
+is made."""
 
 
 class Bucket:
@@ -63,19 +91,24 @@ class Bucket:
 
 
 def indexed_test(rule: Rule) -> FieldTest | None:
-    """The test by which a rule is found, when it has one: a plain equality, else that a field is there at all when
-    that is what it asks first."""
+    """The test by which a rule is found, when it has one: a plain equality, else that a field is
+    there at all when that is what it asks first."""
     plain = [test for test in rule.when.tests if test.equals is not None]
     for prefix in _SELECTIVE:
         for test in plain:
             if test.path.startswith(prefix):
                 return test
     first = next(iter(rule.when.tests), None)
-    return first if first is not None and first.wants_presence and first.path.startswith(_SELECTIVE) else None
+    return (
+        first
+        if first is not None and first.wants_presence and first.path.startswith(_SELECTIVE)
+        else None
+    )
 
 
 class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
-    """The rules of a stage that name an operation, or the second name of the step: None when there are none."""
+    """The rules of a stage that name an operation, or the second name of the step: None when there
+    are none."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self._rules = rules
@@ -92,28 +125,35 @@ class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
 
 
 class Ruleset:
-    """The rules of scenarios in the order in which they were given: later files before earlier ones, built-in test
-    values last, each file in its order. A rule id used twice is distinguished by its file's name; rules of a built-in
-    scenario are built in.
+    """The rules of scenarios in the order in which they were given: later files before earlier
+    ones, built-in test values last, each file in its order. A rule id used twice is distinguished
+    by its file's name; rules of a built-in scenario are built in.
 
-    ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
-    ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again,
-    ``overlaps`` whether a rule looks at the calls that are under way, ``connections`` whether at the connection.
+    ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be
+    described. ``longest_lag`` is how far back a read may have to see, ``replays`` says whether
+    answers may be given again, ``overlaps`` whether a rule looks at the calls that are under way,
+    ``connections`` whether at the connection.
     """
 
     def __init__(self, scenarios: Reversible[Scenario]) -> None:
-        asked = [one for one in reversed(scenarios) if not one.builtin] + [one for one in scenarios if one.builtin]
+        asked = [one for one in reversed(scenarios) if not one.builtin] + [
+            one for one in scenarios if one.builtin
+        ]
         self.by_id: dict[str, Rule] = {}
         for scenario in asked:
             for rule in scenario.rules:
                 name = next(name for name in _names_of(rule, scenario) if name not in self.by_id)
                 is_same = name == rule.id and rule.builtin is scenario.builtin
-                self.by_id[name] = rule if is_same else replace(rule, id=name, builtin=scenario.builtin)
+                self.by_id[name] = (
+                    rule if is_same else replace(rule, id=name, builtin=scenario.builtin)
+                )
         self.rules = list(self.by_id.values())
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         self.stages = {rule.stage for rule in self.rules}
         outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
-        self.longest_lag = max((DAY if one.lag == LAST_MOVE else one.lag for one in outcomes), default=0)
+        self.longest_lag = max(
+            (DAY if one.lag == LAST_MOVE else one.lag for one in outcomes), default=0
+        )
         tested = {test.path for rule in self.rules for test in rule.when.tests}
         self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
         self.connections = any(rule.by_connection for rule in self.rules)
@@ -135,12 +175,13 @@ def _names_of(rule: Rule, scenario: Scenario) -> Iterator[str]:
 
 @record
 class Decision:
-    """What happens in one stage of an operation: the outcome, the rule that fired (None: no rule did), and the
-    evidence.
+    """What happens in one stage of an operation: the outcome, the rule that fired (None: no rule
+    did), and the evidence.
 
-    ``salt`` parts draws that belong to this decision (rows of a batch) from all others'. ``attempt`` is what was asked
-    of the rules of ``bucket``; ``passed`` names those that did not fire, with the first test that failed; ``fired`` is
-    the rule that did, ``passing`` are the decisions before it that left the outcome to later rules.
+    ``salt`` parts draws that belong to this decision (rows of a batch) from all others'.
+    ``attempt`` is what was asked of the rules of ``bucket``; ``passed`` names those that did not
+    fire, with the first test that failed; ``fired`` is the rule that did, ``passing`` are the
+    decisions before it that left the outcome to later rules.
     """
 
     outcome: Outcome
@@ -156,7 +197,8 @@ class Decision:
 
     @property
     def choice(self) -> int | None:
-        """Which outcome of the sequence or chance of the rule that fired it was, from 1; None when it was none."""
+        """Which outcome of the sequence or chance of the rule that fired it was, from 1; None when
+        it was none."""
         return self.fired.choice_of(self.outcome) if self.fired is not None else None
 
     @property
@@ -170,7 +212,8 @@ class Decision:
         return self.attempt.attempt if self.attempt is not None else 1
 
     def lost(self) -> list[tuple[str, str]]:
-        """Rules of this operation that came before the one that fired, each with the first test it failed, in words."""
+        """Rules of this operation that came before the one that fired, each with the first test it
+        failed, in words."""
         if self.bucket is None or self.attempt is None:
             return []
         passed, lost = dict(self.passed), []
@@ -194,8 +237,9 @@ _MOST_WAITED = 5
 
 
 class Director:
-    """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and of each rule
-    whose keys begin anew (None). ``is_setting_up`` says that what is asked belongs to a set-up."""
+    """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and
+    of each rule whose keys begin anew (None). ``is_setting_up`` says that what is asked belongs to
+    a set-up."""
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
@@ -206,8 +250,8 @@ class Director:
 
     @contextmanager
     def during_set_up(self) -> Iterator[None]:
-        """Inside of it a sandbox is set up: the built-in test values alone hear what is asked, and calls have no
-        number."""
+        """Inside of it a sandbox is set up: the built-in test values alone hear what is asked, and
+        calls have no number."""
         self.is_setting_up = True
         try:
             yield
@@ -215,8 +259,8 @@ class Director:
             self.is_setting_up = False
 
     def count(self, op: str) -> int | None:
-        """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests. None
-        for one of a set-up."""
+        """The number of a request that has come in, among those of its operation: what ``call`` in
+        ``when`` tests. None for one of a set-up."""
         if self.is_setting_up:
             return None
         calls = self.tallies.calls
@@ -224,7 +268,8 @@ class Director:
         return number
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
-        """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
+        """The outcome of the first rule of this stage that matches, which is counted; nothing when
+        none does."""
         bucket = self._rules.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
             return SILENCE[stage]
@@ -242,7 +287,11 @@ class Director:
             if not decision.outcome.passes:
                 return decision
             passing += (decision,)
-        return passing[-1] if passing else Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
+        return (
+            passing[-1]
+            if passing
+            else Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
+        )
 
     def _unheard(self, rule: Rule) -> Difference | None:
         """Why a rule is not asked during a set-up."""
@@ -260,8 +309,8 @@ class Director:
         return replace(silent, outcome=outcome, rule=rule.id, delay=delay, salt=salt, fired=rule)
 
     def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:
-        """What a rule makes happen, with what its draws go by; else why it does not fire. A call is counted that meets
-        the tests of a rule which is not used up, whatever comes of it."""
+        """What a rule makes happen, with what its draws go by; else why it does not fire. A call is
+        counted that meets the tests of a rule which is not used up, whatever comes of it."""
         unlike = next(rule.when.differences(attempt, self.tallies.first), None)
         if unlike is not None:
             return unlike
@@ -278,14 +327,17 @@ class Director:
         return outcome, call.salt
 
     def _met(self, rule: Rule, attempt: Attempt) -> CountedCall:
-        """A call that meets the tests of a rule, beside the counters of the period that it comes in."""
+        """A call that meets the tests of a rule, beside the counters of the period that it comes
+        in."""
         tally = self.tallies.rules.get(rule.id)
         if tally is None:
             tally = self.tallies.rules[rule.id] = Tally.of(rule)
         if tally.period_begins(rule, attempt.now) and self.on_count is not None:
             self.on_count(rule.id, None)
         key = rule.key_of(attempt) if rule.counts_by_key else None
-        return CountedCall(rule, tally, attempt.now, attempt, key, before=tally.keys.get(key or "", UNSEEN))
+        return CountedCall(
+            rule, tally, attempt.now, attempt, key, before=tally.keys.get(key or "", UNSEEN)
+        )
 
     def _outcome(self, call: CountedCall) -> Outcome | Difference:
         rule = call.rule
@@ -295,9 +347,13 @@ class Director:
             case Sequence() as sequence:
                 return sequence.step(call.before.fired) or _at_end(sequence, call)
             case Chance() as chance:
-                draw = _draw("chance", rule.id, call.drawn_by, call.times.seen, *self._worlds[rule.draws])
+                draw = _draw(
+                    "chance", rule.id, call.drawn_by, call.times.seen, *self._worlds[rule.draws]
+                )
                 struck = chance.pick(draw)
-                return struck or Difference("chance", "a draw that strikes", f"draw {draw / (1 << DRAW_BITS):.4f}")
+                return struck or Difference(
+                    "chance", "a draw that strikes", f"draw {draw / (1 << DRAW_BITS):.4f}"
+                )
             case Named() as named:
                 return named_outcome(named, call.attempt)
 
@@ -309,22 +365,33 @@ class Director:
     def take_over(self, tallies: Tallies) -> None:
         """Count on from ``tallies``, for rules that are in force with the same text."""
         by_id = self._rules.by_id
-        same = {name: one for name, one in tallies.rules.items() if name in by_id and one.text == by_id[name].text}
+        same = {
+            name: one
+            for name, one in tallies.rules.items()
+            if name in by_id and one.text == by_id[name].text
+        }
         self.tallies = Tallies(tallies.first, same, tallies.calls)
 
     def rules(self, now: Micros | None = None) -> list[CountedRule]:
         """How every rule stands, in the order of asking, at ``now``, or as it first fired."""
-        tallies = [(rule, self.tallies.rules.get(rule.id) or Tally.of(rule)) for rule in self._rules.rules]
-        return [CountedRule(rule, tally, tally.first or 0 if now is None else now) for rule, tally in tallies]
+        tallies = [
+            (rule, self.tallies.rules.get(rule.id) or Tally.of(rule)) for rule in self._rules.rules
+        ]
+        return [
+            CountedRule(rule, tally, tally.first or 0 if now is None else now)
+            for rule, tally in tallies
+        ]
 
     def unmet(self) -> list[str]:
-        """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""
+        """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that
+        had to suffice."""
         found = [one for one in self.rules() if one.unmet is not None]
         return [f"rule '{one.rule.id}' ({one.rule.file}): {one.unmet}" for one in found]
 
     def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
-        """A sentence on each of some scenarios of which no rule has fired: what its rules wait for. Not on the built-in
-        test values, nor on rules of connections, which are counted for all sandboxes."""
+        """A sentence on each of some scenarios of which no rule has fired: what its rules wait for.
+        Not on the built-in test values, nor on rules of connections, which are counted for all
+        sandboxes."""
         fired = {rule_id for rule_id, count in self.tallies.rules.items() if count.hits}
         found = []
         for scenario in scenarios:
@@ -338,13 +405,17 @@ class Director:
 
 
 def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
-    """Why a rule is not asked after others that left the outcome to later rules: one says how slow the provider is, and
-    what is as usual is left to the built-in test values."""
+    """Why a rule is not asked after others that left the outcome to later rules: one says how slow
+    the provider is, and what is as usual is left to the built-in test values."""
     for decision in passing:
         if decision.outcome.latency is None and not rule.builtin:
-            return Difference("as_usual", "a call that no earlier rule leaves as usual", f"one of {decision.rule}")
+            return Difference(
+                "as_usual", "a call that no earlier rule leaves as usual", f"one of {decision.rule}"
+            )
         if decision.outcome.latency is not None and rule.only_slows:
-            return Difference("latency", "a call that no earlier rule slows", f"one of {decision.rule}")
+            return Difference(
+                "latency", "a call that no earlier rule slows", f"one of {decision.rule}"
+            )
     return None
 
 
@@ -364,8 +435,12 @@ def exhausted(rule: Rule) -> Outcome:
     """The refusal of a call that comes after the end of a sequence with ``at_end: fail``."""
     message = f"The sequence of rule '{rule.id}' is used up and says at_end: fail"
     if rule.stage is Stage.PROVIDER:
-        return Outcome(provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False))
-    return Outcome(transport=Transport(At.RECEIVE, status=400, body=ErrorBody(Code.UNKNOWN_ERROR, message)))
+        return Outcome(
+            provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False)
+        )
+    return Outcome(
+        transport=Transport(At.RECEIVE, status=400, body=ErrorBody(Code.UNKNOWN_ERROR, message))
+    )
 
 
 def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
@@ -377,6 +452,10 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
     found = named.by_name.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
     if found is not None and all(attempt.op in fit for _, fit in applicability(found)):
         return found
-    why = f"names no outcome{nearest(name, named.by_name)}" if found is None else f"means nothing in {attempt.op}"
+    why = (
+        f"names no outcome{nearest(name, named.by_name)}"
+        if found is None
+        else f"means nothing in {attempt.op}"
+    )
     message = f"{named.path}: got {shown(name)}, which {why}"
     return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))

@@ -1,4 +1,5 @@
-"""Explains which rules a request would meet, without a server, or has met, and why the others do not fire."""
+"""Explains which rules a request would meet, without a server, or has met, and why the others do
+not fire."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,7 +11,13 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import snake
 from mockserver.scenario.director import Decision, Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage, shown
-from mockserver.scenario.operations import NOTIFYING, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
+from mockserver.scenario.operations import (
+    NOTIFYING,
+    OPERATIONS,
+    PROVIDER_OPERATIONS,
+    SOURCES,
+    UNREQUESTED,
+)
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.paths import ALIASES, known_path
 from mockserver.scenario.provider_outcome import REFUSALS, Decline
@@ -21,7 +28,18 @@ from mockserver.scenario.transport import At
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
 
-_REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt", "call", "state")
+_REQUEST_KEYS = (
+    "op",
+    "method",
+    "path",
+    "headers",
+    "body",
+    "source",
+    "provider",
+    "attempt",
+    "call",
+    "state",
+)
 _ASKED = {
     Stage.UPLOAD: "as the body is sent",
     Stage.ARRIVAL: "as the request arrives",
@@ -43,16 +61,22 @@ def explain(
 ) -> list[str]:
     """Which rule fires on a request, and the first test that every other rule fails, line by line.
 
-    ``request`` has ``method`` and ``path`` (or ``op``), and may have headers, body, source, provider, attempt, call and
-    state. Rules see it as the first request of a fresh sandbox at ``now``, and of stored objects what ``state`` says,
-    value by path: ``{"charge.status": "Authorised"}``. Raises ``ValueError`` in words.
+    ``request`` has ``method`` and ``path`` (or ``op``), and may have headers, body, source,
+    provider, attempt, call and state. Rules see it as the first request of a fresh sandbox at
+    ``now``, and of stored objects what ``state`` says, value by path: ``{"charge.status":
+    "Authorised"}``. Raises ``ValueError`` in words.
     """
     op = _operation(request, op_of)
-    start = next((one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None)
+    start = next(
+        (one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None
+    )
     attempt = _attempt(op, request, now if start is None else start)
     rules = Ruleset(scenarios)
     director = Director(rules, 1, "explain")
-    lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides", *_at_connect(rules)]
+    lines = [
+        f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides",
+        *_at_connect(rules),
+    ]
     fired: list[Decision] = []
     for stage in _stages(rules, op):
         decision = director.decide(stage, attempt)
@@ -60,12 +84,16 @@ def explain(
         lines += _asked(rules, stage, op, decision, is_verbose=is_verbose)
         fired += [decision] if decision.rule is not None else []
         if _ends(decision.outcome):
-            return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
+            return [
+                *lines,
+                "  nothing more is asked: this ends the call before anything has happened",
+            ]
     return [*lines, *_as_answered(op, fired), *_as_notified(op, fired, rules)]
 
 
 def told(rules: Ruleset, op: str, decisions: Sequence[Decision]) -> list[str]:
-    """The same of a step that has happened, by its decisions: stage by stage, once for each provider that was asked."""
+    """The same of a step that has happened, by its decisions: stage by stage, once for each
+    provider that was asked."""
     passing = {id(passed) for decision in decisions for passed in decision.passing}
     lines: list[str] = []
     for stage in _stages(rules, op):
@@ -96,13 +124,22 @@ def _stages(rules: Ruleset, op: str) -> Iterator[Stage]:
 def _ends(outcome: Outcome) -> bool:
     """Whether the call ends before anything has happened."""
     fault = outcome.transport
-    return fault is not None and fault.at is not At.ANSWER and not fault.is_reading and not fault.goes_on
+    return (
+        fault is not None
+        and fault.at is not At.ANSWER
+        and not fault.is_reading
+        and not fault.goes_on
+    )
 
 
 def _as_answered(op: str, fired: Sequence[Decision]) -> list[str]:
     if op in UNREQUESTED:
         return []
-    spoils = _first(fired, "spoils the answer", lambda one: one.transport is not None and one.transport.at is At.ANSWER)
+    spoils = _first(
+        fired,
+        "spoils the answer",
+        lambda one: one.transport is not None and one.transport.at is At.ANSWER,
+    )
     return ["as it is answered:", spoils]
 
 
@@ -110,7 +147,9 @@ def _as_notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str
     if op not in NOTIFYING or op in _DELIVERY:
         return []
     webhooks = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
-    asked = [rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL]
+    asked = [
+        rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL
+    ]
     return [f"{_NOTIFY}:", webhooks, *(_of_each(asked) if webhooks == _AS_USUAL else ())]
 
 
@@ -118,9 +157,11 @@ def _of_each(rules: Sequence[Rule]) -> list[str]:
     return [f"  asked of each: {_place(rule)}" for rule in rules]
 
 
-def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verbose: bool) -> Iterator[str]:
-    """What became of every rule of one stage, line by line; of built-in test values that do not fire, how many, or
-    each."""
+def _asked(
+    rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verbose: bool
+) -> Iterator[str]:
+    """What became of every rule of one stage, line by line; of built-in test values that do not
+    fire, how many, or each."""
     lost = dict(decision.lost())
     passing = {one.rule: one for one in decision.passing}
     fired, silent = False, 0
@@ -129,13 +170,18 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
             continue
         if rule.id == decision.rule:
             fired = True
-            yield f"  fires: {_place(rule)}: {decision.outcome.words}{_answered(op, decision.outcome)}"
+            yield (
+                f"  fires: {_place(rule)}: "
+                f"{decision.outcome.words}{_answered(op, decision.outcome)}"
+            )
         elif rule.id in passing:
             yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
         elif rule.builtin and not is_verbose:
             silent += 1
         elif op not in rule.operations:
-            wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")
+            wanted = " or ".join(sorted(rule.operations)[:4]) + (
+                " ..." if len(rule.operations) > 4 else ""
+            )
             yield f"  not:   {_place(rule)}: op: wanted {wanted}, got {op}"
         elif rule.id in lost:
             yield f"  not:   {_place(rule)}: {lost[rule.id]}"
@@ -150,7 +196,11 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verb
 def _answered(op: str, outcome: Outcome) -> str:
     """The code of the answer, where that is not the decline's."""
     said, code = outcome.provider, REFUSALS.get(op)
-    return f", answered with code {code:d}" if code and isinstance(said, Decline) and said.own_code is None else ""
+    return (
+        f", answered with code {code:d}"
+        if code and isinstance(said, Decline) and said.own_code is None
+        else ""
+    )
 
 
 def _place(rule: Rule) -> str:
@@ -166,7 +216,8 @@ def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
     for key in request:
         if key not in _REQUEST_KEYS:
             raise ValueError(
-                f"unknown key '{key[:60]}'{nearest(key, _REQUEST_KEYS)}, allowed: {', '.join(_REQUEST_KEYS)}"
+                f"unknown key '{key[:60]}'{nearest(key, _REQUEST_KEYS)}, allowed: "
+                f"{', '.join(_REQUEST_KEYS)}"
             )
     op = request.get("op")
     if op is None:
@@ -175,7 +226,10 @@ def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
             raise ValueError("wanted method and path, or op")
         op = op_of(method.upper(), path.partition("?")[0]) if op_of is not None else None
         if op is None:
-            raise ValueError(f"got {method} {path}, which is not an operation of the service; give op to name one")
+            raise ValueError(
+                f"got {method} {path}, which is not an operation of the service; give op to name "
+                f"one"
+            )
     if op not in OPERATIONS:
         raise ValueError(f"got op '{op}', which is not an operation{nearest(str(op), OPERATIONS)}")
     return str(op)
@@ -190,14 +244,18 @@ def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
         raise ValueError("headers: wanted an object")
     number, call = (request.get(name, 1) for name in ("attempt", "call"))
     if not isinstance(number, int) or not isinstance(call, int):
-        raise ValueError(f"{'call' if isinstance(number, int) else 'attempt'}: wanted a whole number")
+        raise ValueError(
+            f"{'call' if isinstance(number, int) else 'attempt'}: wanted a whole number"
+        )
     card = _card(body)
     bank = body.get("bankPaymentInformation")
     return Attempt(
         op=op,
         now=now,
         source=_text(request.get("source")) or _source(op, _text(request.get("path")) or ""),
-        provider=_text(request.get("provider")) or _text(body.get("providerId")) or DEFAULT_PROVIDER_ID,
+        provider=_text(request.get("provider"))
+        or _text(body.get("providerId"))
+        or DEFAULT_PROVIDER_ID,
         attempt=number,
         card=card,
         request=body,
@@ -219,17 +277,21 @@ def _state(given: object) -> dict[str, object]:
 
 
 def stored_values(given: Mapping[str, object]) -> dict[str, object]:
-    """What stored objects hold, as rules read it. Raises ``ValueError`` for a path that no rule could test, and for a
-    value that is never there."""
+    """What stored objects hold, as rules read it. Raises ``ValueError`` for a path that no rule
+    could test, and for a value that is never there."""
     values = dict[str, object]()
     for path, value in given.items():
         bare = path.removeprefix("state.")
         if "." not in bare:
-            raise ValueError(f"got {shown(bare)}, wanted the path of a stored value, such as charge.status")
+            raise ValueError(
+                f"got {shown(bare)}, wanted the path of a stored value, such as charge.status"
+            )
         kind, plain = known_path(f"state.{bare}").kind, _plain(bare)
         try:
             # Rules count the age of an object from here.
-            values[plain] = parse_instant(str(value)) if plain.endswith(".added") else kind.wanted(value)
+            values[plain] = (
+                parse_instant(str(value)) if plain.endswith(".added") else kind.wanted(value)
+            )
         except ValueError as fault:
             raise ValueError(f"{bare}: {fault}") from None
     return values
@@ -243,7 +305,8 @@ def _stored(values: Mapping[str, object], path: str) -> object:
 
 
 def _plain(path: str) -> str:
-    """A path by one of the names that a field may have: rules and the reader of an explanation may use another."""
+    """A path by one of the names that a field may have: rules and the reader of an explanation may
+    use another."""
     return ".".join(ALIASES.get(snake(part), snake(part)) for part in path.split("."))
 
 
@@ -259,7 +322,11 @@ def _card(body: Mapping[str, object]) -> CardNumber | None:
     details = body.get("paymentInformation")
     given = details.get("cardNumber") if isinstance(details, Mapping) else None
     number = clean(given) if isinstance(given, str) else None
-    return read_number(number, "explain") if number and len(number) >= 12 and passes_luhn(number) else None
+    return (
+        read_number(number, "explain")
+        if number and len(number) >= 12 and passes_luhn(number)
+        else None
+    )
 
 
 def _source(op: str, path: str) -> str | None:

@@ -1,7 +1,7 @@
 """The models of the parts of a scenario file: what all of them share.
 
-A model is a record that pydantic checks as it reads a file: the value that was read is the value that runs. What
-pydantic needs for that is made when the first file comes.
+A model is a record that pydantic checks as it reads a file: the value that was read is the value
+that runs. What pydantic needs for that is made when the first file comes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -27,13 +27,15 @@ T = TypeVar("T")
 def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
     """The one of some keys that is given. Raises ``ValueError`` for none and for several."""
     if len(given) != 1:
-        raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(keys)}")
+        raise ValueError(
+            f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(keys)}"
+        )
     return given[0]
 
 
 def _wanted(model: Any, got: object) -> str:
-    """What a part of a model may be, where something is no map. A model says with ``bare`` which of its keys a number
-    may stand for, and with ``others`` what else the part may be."""
+    """What a part of a model may be, where something is no map. A model says with ``bare`` which of
+    its keys a number may stand for, and with ``others`` what else the part may be."""
     keys, bare = keys_of(model), getattr(model, "bare", None)
     if not keys:
         return "{}: there is nothing more to say"
@@ -70,7 +72,9 @@ class _Reading:
     faults: int = 0
 
 
-def _read(cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[_Reading]) -> T:
+def _read(
+    cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[_Reading]
+) -> T:
     reading = info.context
     before = reading.faults
     if before > MOST_FAULTS:
@@ -150,17 +154,24 @@ def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
             return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
         case "too_short" | "string_too_short":
             least, actual = context.get("min_length", 1), context.get("actual_length")
-            return path, f"got {actual or 'nothing'}, wanted at least {least if least > 1 else 'one'}"
+            return (
+                path,
+                f"got {actual or 'nothing'}, wanted at least {least if least > 1 else 'one'}",
+            )
         case "too_long" | "string_too_long":
             return path, f"got more than the {context['max_length']} that are allowed"
         case kind if kind in _TYPES:
-            return path, f"got {got}, wanted {_TYPES[kind]}{_SUCH_AS if path[-1:] == ('when',) else ''}"
+            return (
+                path,
+                f"got {got}, wanted {_TYPES[kind]}{_SUCH_AS if path[-1:] == ('when',) else ''}",
+            )
         case _:
             return path, fault["msg"].removeprefix("Value error, ")
 
 
 def _inside(place: Path, data: object) -> Path:
-    """A place of the models as a place of the file: without the names of choices, and not inside a short form."""
+    """A place of the models as a place of the file: without the names of choices, and not inside a
+    short form."""
     path: Path = ()
     for part in place:
         if isinstance(part, str) and part.startswith("<"):
@@ -185,7 +196,13 @@ def _pattern_words(pattern: str) -> str:
 
 def got_of(value: object) -> str:
     """What was got, in words: of a map or a list only which it is."""
-    return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
+    return (
+        "a map"
+        if isinstance(value, dict)
+        else "a list"
+        if isinstance(value, list)
+        else shown(value)
+    )
 
 
 def read_model(cls: type[T], data: object) -> T:
@@ -210,7 +227,8 @@ def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
 
 
 def short_for(key: str, model: Any) -> BeforeValidator:
-    """Reads anything but a map as a part that has this key alone; ``model`` is what may stand there, for editors."""
+    """Reads anything but a map as a part that has this key alone; ``model`` is what may stand
+    there, for editors."""
     return BeforeValidator(lambda value: value if isinstance(value, dict) else {key: value}, model)
 
 
@@ -224,7 +242,10 @@ def adapter(cls: Any) -> TypeAdapter[Any]:
 def keys_of(cls: Any) -> list[str]:
     """The keys that a part has in a file."""
     hints = get_type_hints(cls, include_extras=True)
-    said = {name: [one.alias for one in get_args(hint) if isinstance(one, FieldInfo)] for name, hint in hints.items()}
+    said = {
+        name: [one.alias for one in get_args(hint) if isinstance(one, FieldInfo)]
+        for name, hint in hints.items()
+    }
     return [next(filter(None, said[one.name]), one.name) for one in fields(cls) if one.init]
 
 

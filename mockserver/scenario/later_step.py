@@ -49,7 +49,11 @@ SETTABLE = tuple(keys_of(SetMap))
 _EVENT = r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+"
 _LONGEST_EVENT = 100
 
-_PAYER = {PayerAnswer.PASSES: "SUCCESS", PayerAnswer.FAILS: "FAILED", PayerAnswer.ABANDONS: "ABANDONED"}
+_PAYER = {
+    PayerAnswer.PASSES: "SUCCESS",
+    PayerAnswer.FAILS: "FAILED",
+    PayerAnswer.ABANDONS: "ABANDONED",
+}
 """How a payer ends a challenge."""
 
 
@@ -71,7 +75,9 @@ class LaterAmount:
 def read_event(value: object) -> str:
     """The name of an event: words joined by dots."""
     if not isinstance(value, str) or len(value) > _LONGEST_EVENT or not re.fullmatch(_EVENT, value):
-        raise ValueError(f"got {shown(value)}, wanted words joined by dots, such as charge.dispute.created")
+        raise ValueError(
+            f"got {shown(value)}, wanted words joined by dots, such as charge.dispute.created"
+        )
     return value
 
 
@@ -88,26 +94,32 @@ def _check_set(changes: Mapping[str, object]) -> None:
         raise ValueError(f"set: wanted at least one of {', '.join(SETTABLE)}")
     for path, value in changes.items():
         if path not in SETTABLE:
-            raise ValueError(f"set: got '{path[:60]}', allowed: {', '.join(SETTABLE)}{nearest(path, SETTABLE)}")
+            raise ValueError(
+                f"set: got '{path[:60]}', allowed: {', '.join(SETTABLE)}{nearest(path, SETTABLE)}"
+            )
         if path == _EXPIRY:
             if not isinstance(value, str) or not re.fullmatch(_EXPIRY_DATE, value):
                 raise ValueError(f"set: {path}: got {shown(value)}, wanted MM/YY, such as 12/40")
         elif value not in _STATES[path]:
             hint = nearest(str(value), _STATES[path])
-            raise ValueError(f"set: {path}: got '{str(value)[:60]}', allowed: {', '.join(_STATES[path])}{hint}")
+            raise ValueError(
+                f"set: {path}: got '{str(value)[:60]}', allowed: {', '.join(_STATES[path])}{hint}"
+            )
 
 
 def _ending(value: object) -> str:
     word = read_text(value)
     if word not in tuple(Settlement):
-        raise ValueError(f"got '{word[:60]}', allowed: {', '.join(Settlement)}{nearest(word, Settlement)}")
+        raise ValueError(
+            f"got '{word[:60]}', allowed: {', '.join(Settlement)}{nearest(word, Settlement)}"
+        )
     return word
 
 
 @file_model
 class Later:
-    """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
-    delete, expire."""
+    """Something that happens later without a call: exactly one of set, capture, void, refund,
+    settle, emit, delete, expire."""
 
     after: Duration
     set: Annotated[dict[str, Any], BeforeValidator(lambda value: value, SetMap)] | None = None
@@ -121,7 +133,9 @@ class Later:
     move: Move = field(init=False)
 
     def __post_init__(self) -> None:
-        move = Move(only_one([move for move in Move if getattr(self, move.value) is not None], Move))
+        move = Move(
+            only_one([move for move in Move if getattr(self, move.value) is not None], Move)
+        )
         object.__setattr__(self, "move", move)
         if self.set is not None:
             _check_set(self.set)
@@ -132,14 +146,26 @@ class Later:
         if (part := self.capture or self.refund or self.emit) is not None:
             said = {one.name: getattr(part, one.name) for one in fields(part)}
         given = {name: value for name, value in said.items() if value not in (None, {})}
-        texts = {name: value if isinstance(value, str) else json_text(value) for name, value in given.items()}
+        texts = {
+            name: value if isinstance(value, str) else json_text(value)
+            for name, value in given.items()
+        }
         details = ", ".join(f"{name} {mask_text(text)}" for name, text in texts.items())
-        return f"{duration_text(self.after)} later: {self.move}" + (f" {details}" if details else "")
+        return f"{duration_text(self.after)} later: {self.move}" + (
+            f" {details}" if details else ""
+        )
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     """What the payer of a challenge does on its own, when the file says so."""
-    if challenge.payer is None or (challenge.payer is PayerAnswer.ABANDONS and challenge.after is None):
+    if challenge.payer is None or (
+        challenge.payer is PayerAnswer.ABANDONS and challenge.after is None
+    ):
         # A payer who leaves the page lets the challenge expire.
         return ()
-    return (Later(30 * SECOND if challenge.after is None else challenge.after, settle=_PAYER[challenge.payer]),)
+    return (
+        Later(
+            30 * SECOND if challenge.after is None else challenge.after,
+            settle=_PAYER[challenge.payer],
+        ),
+    )

@@ -1,10 +1,11 @@
-"""What a rule may test, and the tests of ``when``: each is compiled once and then says why an attempt differs from what
-it wants, or nothing.
+"""What a rule may test, and the tests of ``when``: each is compiled once and then says why an
+attempt differs from what it wants, or nothing.
 
-Equality is that of canonical values: amounts as exact decimals, numeric text included (``"1.50"`` is 1.5, ``"015"``
-is a text); ``true`` and ``false`` equal the words; an absent field and null are the same. Everything else is compared
-as text, exactly; a word that is spelt in several ways is itself in each of them.
-A ``Kind`` says how the values of a field are read, and what a test may want of them.
+Equality is that of canonical values: amounts as exact decimals, numeric text included (``"1.50"``
+is 1.5, ``"015"`` is a text); ``true`` and ``false`` equal the words; an absent field and null are
+the same. Everything else is compared as text, exactly; a word that is spelt in several ways is
+itself in each of them. A ``Kind`` says how the values of a field are read, and what a test may want
+of them.
 """
 
 import json
@@ -25,8 +26,8 @@ from mockserver.domain.record import mutable, record
 from mockserver.scenario.operations import meaning_of
 
 Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
-"""When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
-provider is asked to act."""
+"""When a rule is asked: as a connection is made, as the body of a request is sent, as the request
+has arrived, as a provider is asked to act."""
 
 
 UnderWay: TypeAlias = tuple[str, Callable[[str], object]]
@@ -37,13 +38,14 @@ UnderWay: TypeAlias = tuple[str, Callable[[str], object]]
 class Attempt:
     """The facts that ``when`` and ``key`` may name.
 
-    ``op`` is the operation; ``also`` a second name of the same step (a batch row is a ``charge.create`` and a
-    ``batch.row``). ``request`` has camelCase keys and exact decimals; ``headers`` lower-case names. ``state``
-    resolves a dotted path such as ``charge.status`` to a stored value, or None. ``subject`` is the default counting
-    key: the card, method or object in question; ``row`` the number of a batch's row, from 1;
-    ``bank_account`` the account number that is finally charged, whatever the source; ``call`` the number of the
-    request among those of its operation in the sandbox, from 1, None where no request came in; ``connection`` the one
-    on which it came; ``under_way`` gives the other calls that are not answered yet.
+    ``op`` is the operation; ``also`` a second name of the same step (a batch row is a
+    ``charge.create`` and a ``batch.row``). ``request`` has camelCase keys and exact decimals;
+    ``headers`` lower-case names. ``state`` resolves a dotted path such as ``charge.status`` to a
+    stored value, or None. ``subject`` is the default counting key: the card, method or object in
+    question; ``row`` the number of a batch's row, from 1; ``bank_account`` the account number that
+    is finally charged, whatever the source; ``call`` the number of the request among those of its
+    operation in the sandbox, from 1, None where no request came in; ``connection`` the one on which
+    it came; ``under_way`` gives the other calls that are not answered yet.
     """
 
     op: str
@@ -74,7 +76,8 @@ _LONGEST_SEARCHED = 1_000
 
 _LONGEST_PATTERN = 200
 MOST_OF_PATTERNS = 500_000
-"""Instructions of RE2 to which the patterns of one file or call may compile: a second's work. ``\\p{L}`` takes 500."""
+"""Instructions of RE2 to which the patterns of one file or call may compile: a second's work.
+``\\p{L}`` takes 500."""
 
 _MOST_OF_PATTERN = 1 << 20
 """Bytes that one may take: some 60,000 instructions."""
@@ -82,7 +85,9 @@ _MOST_OF_PATTERN = 1 << 20
 _OF_REFUSED = MOST_OF_PATTERNS // 10
 """Instructions that count for a pattern that is refused: it may have been nearly as much work."""
 
-_BEYOND = " of RE2 (no look-around, back-references, atomic groups, or repetition of more than 1000)"
+_BEYOND = (
+    " of RE2 (no look-around, back-references, atomic groups, or repetition of more than 1000)"
+)
 
 
 def canonical(value: object) -> Value:
@@ -108,7 +113,11 @@ def json_text(value: object) -> str:
         case Decimal():
             return format(value, "f")
         case Mapping():
-            return "{" + ",".join(f"{json.dumps(str(key))}:{json_text(one)}" for key, one in value.items()) + "}"
+            return (
+                "{"
+                + ",".join(f"{json.dumps(str(key))}:{json_text(one)}" for key, one in value.items())
+                + "}"
+            )
         case list() | tuple():
             return "[" + ",".join(json_text(one) for one in value) + "]"
         case _:
@@ -119,7 +128,11 @@ def shown(value: object) -> str:
     """A value for an explanation: short, and with anything that looks like a card number masked."""
     if value is None:
         return "nothing"
-    plain = json_text(value) if isinstance(value, Mapping | list | tuple | Decimal | bool) else str(value)
+    plain = (
+        json_text(value)
+        if isinstance(value, Mapping | list | tuple | Decimal | bool)
+        else str(value)
+    )
     text = mask_start(plain, _LONGEST_SHOWN + 1)
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 3] + "..."
@@ -146,10 +159,15 @@ def _bound(wanted: object) -> Decimal:
 
 def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
     if not isinstance(wanted, list) or len(wanted) != 2:
-        raise ValueError(f"got {shown(wanted)}, wanted a list of the lowest and the highest number, both included")
+        raise ValueError(
+            f"got {shown(wanted)}, wanted a list of the lowest and the highest number, both "
+            f"included"
+        )
     low, high = _bound(wanted[0]), _bound(wanted[1])
     if high < low:
-        raise ValueError(f"got [{shown(wanted[0])}, {shown(wanted[1])}], wanted the lower one first")
+        raise ValueError(
+            f"got [{shown(wanted[0])}, {shown(wanted[1])}], wanted the lower one first"
+        )
     return low, high
 
 
@@ -187,8 +205,8 @@ def _contains(got: object, wanted: tuple[str, Value]) -> bool:
 
 @mutable
 class Patterns:
-    """Compiles the patterns of one file or call, as many as may be: others wait meanwhile. ``size`` counts their
-    instructions."""
+    """Compiles the patterns of one file or call, as many as may be: others wait meanwhile. ``size``
+    counts their instructions."""
 
     size: int = 0
 
@@ -196,7 +214,8 @@ class Patterns:
         """What matches a pattern. Raises ``ValueError``."""
         if self.size >= MOST_OF_PATTERNS:
             raise ValueError(
-                f"the patterns before this one are as large as all together may be ({MOST_OF_PATTERNS:,} instructions "
+                f"the patterns before this one are as large as all together may be "
+                f"({MOST_OF_PATTERNS:,} instructions "
                 "of RE2): write fewer classes such as \\p{L} and fewer repetitions such as {1,200}"
             )
         self.size += _OF_REFUSED
@@ -208,7 +227,9 @@ class Patterns:
 def _pattern(wanted: object) -> Any:
     text = _text(wanted)
     if len(text) > _LONGEST_PATTERN:
-        raise ValueError(f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed")
+        raise ValueError(
+            f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed"
+        )
     # No pattern keeps RE2 busy: its time is in proportion to the text.
     import re2
 
@@ -221,8 +242,12 @@ def _pattern(wanted: object) -> Any:
     except re2.error as problem:
         why = problem.args[0].decode(errors="replace")
         if "too large" in why:
-            raise ValueError(f"got {shown(text)}, which is too large a regular expression: repeat less in it") from None
-        raise ValueError(f"got {shown(text)}, which is not a regular expression{_BEYOND}: {why}") from None
+            raise ValueError(
+                f"got {shown(text)}, which is too large a regular expression: repeat less in it"
+            ) from None
+        raise ValueError(
+            f"got {shown(text)}, which is not a regular expression{_BEYOND}: {why}"
+        ) from None
 
 
 def _presence(wanted: object) -> bool:
@@ -233,9 +258,9 @@ def _presence(wanted: object) -> bool:
 
 @record
 class Operator:
-    """One word of a test: how an explanation puts it, what is made of its operand (``ValueError`` for a senseless one),
-    and when a value passes; ``sign`` is a shorter way to put it, ``searches`` says that it goes through a text or a
-    list."""
+    """One word of a test: how an explanation puts it, what is made of its operand (``ValueError``
+    for a senseless one), and when a value passes; ``sign`` is a shorter way to put it, ``searches``
+    says that it goes through a text or a list."""
 
     words: str
     operand: Callable[[object], Any]
@@ -259,16 +284,27 @@ OPERATORS: Mapping[str, Operator] = {
     "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
     "every": Operator("a multiple of ", _step, _counts(lambda got, wanted: got % wanted == 0)),
-    "between": Operator("between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])),
-    "starts_with": Operator("a text beginning with ", _text, lambda got, wanted: as_text(got).startswith(wanted)),
-    "ends_with": Operator("a text ending with ", _text, lambda got, wanted: as_text(got).endswith(wanted)),
+    "between": Operator(
+        "between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])
+    ),
+    "starts_with": Operator(
+        "a text beginning with ", _text, lambda got, wanted: as_text(got).startswith(wanted)
+    ),
+    "ends_with": Operator(
+        "a text ending with ", _text, lambda got, wanted: as_text(got).endswith(wanted)
+    ),
     "contains": Operator(
-        "something containing ", lambda wanted: (_text(wanted), canonical(wanted)), _contains, searches=True
+        "something containing ",
+        lambda wanted: (_text(wanted), canonical(wanted)),
+        _contains,
+        searches=True,
     ),
     "matches": Operator(
         "a text wholly matching ",
         _pattern,
-        lambda got, wanted: got is not None and wanted.fullmatch(as_text(got)[:_LONGEST_SEARCHED]) is not None,
+        lambda got, wanted: (
+            got is not None and wanted.fullmatch(as_text(got)[:_LONGEST_SEARCHED]) is not None
+        ),
         searches=True,
     ),
     "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
@@ -289,8 +325,9 @@ class Difference:
 
 @record
 class FieldTest:
-    """All that a rule wants of one field: operators, each with its operand as explanations show it. ``equals`` are the
-    canonical values when it wants plain equality, else None; ``operands`` are those of the operators, as compared."""
+    """All that a rule wants of one field: operators, each with its operand as explanations show it.
+    ``equals`` are the canonical values when it wants plain equality, else None; ``operands`` are
+    those of the operators, as compared."""
 
     path: str
     read: Reader = field(compare=False)
@@ -333,12 +370,15 @@ class FieldTest:
 def compile_test(
     name: str, wanted: object, read: Reader = lambda attempt: None, patterns: Patterns | None = None
 ) -> FieldTest:
-    """A test from the file: a plain value, or a map of operators; ``read`` is of those that are asked about attempts,
-    ``patterns`` compiles those of all tests of the file or call. Raises ``ValueError`` when it makes no sense."""
+    """A test from the file: a plain value, or a map of operators; ``read`` is of those that are
+    asked about attempts, ``patterns`` compiles those of all tests of the file or call. Raises
+    ``ValueError`` when it makes no sense."""
     operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
-    made = {word: OPERATORS[word].operand for word in operators} | {"matches": (patterns or Patterns()).compile}
+    made = {word: OPERATORS[word].operand for word in operators} | {
+        "matches": (patterns or Patterns()).compile
+    }
     operands = {word: made[word](operand) for word, operand in operators.items()}
     checks = tuple(OPERATORS[word].check(operand) for word, operand in operands.items())
     said = tuple((word, _operand(operand)) for word, operand in operators.items())
@@ -352,23 +392,40 @@ def compile_test(
 
 def _operand(operand: object) -> str:
     if isinstance(operand, list):
-        return "[" + ", ".join(shown(one) for one in operand[:10]) + (", ..." if len(operand) > 10 else "") + "]"
+        return (
+            "["
+            + ", ".join(shown(one) for one in operand[:10])
+            + (", ..." if len(operand) > 10 else "")
+            + "]"
+        )
     return shown(operand)
 
 
 def known_operators(wanted: object) -> None:
-    """Raise ``ValueError`` for an operator that does not exist, or an operand that no test can have."""
+    """Raise ``ValueError`` for an operator that does not exist, or an operand that no test can
+    have."""
     if isinstance(wanted, list):
         raise ValueError("got a list, wanted a value or a map such as {in: [...]}")
     for word, operand in wanted.items() if isinstance(wanted, dict) else ():
         if word not in OPERATORS:
-            parted = " - a comma ends the number before it: write it without" if word[:1].isdigit() else ""
+            parted = (
+                " - a comma ends the number before it: write it without"
+                if word[:1].isdigit()
+                else ""
+            )
             hint = parted or f"{meaning_of(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}"
             raise ValueError(f"unknown test '{word[:60]}'{hint}")
-        operands = operand if word == "in" and isinstance(operand, list) else [operand] if word in _PLAIN else []
+        operands = (
+            operand
+            if word == "in" and isinstance(operand, list)
+            else [operand]
+            if word in _PLAIN
+            else []
+        )
         if any(isinstance(one, (list, dict)) for one in operands):
             raise ValueError(
-                f"{word}: got {shown(operand)}, wanted {'plain values' if word == 'in' else 'a plain value'}"
+                f"{word}: got {shown(operand)}, wanted "
+                f"{'plain values' if word == 'in' else 'a plain value'}"
             )
 
 
@@ -378,8 +435,9 @@ ORDER = ("above", "gt", "gte", "below", "lt", "lte", "between")
 
 @record
 class Kind:
-    """One way to read values. ``reading`` gives None for a value that it cannot read; ``words`` says what is wanted,
-    ``allowed`` the words that are, when they are few. ``is_ordered`` says that values can be more and less."""
+    """One way to read values. ``reading`` gives None for a value that it cannot read; ``words``
+    says what is wanted, ``allowed`` the words that are, when they are few. ``is_ordered`` says that
+    values can be more and less."""
 
     reading: Callable[[object], object]
     words: str
@@ -392,14 +450,20 @@ class Kind:
         return value if read is None else read
 
     def wanted(self, wanted: object) -> object:
-        """A test, its operands read in the same way. Raises ``ValueError`` for one that no value can ever meet."""
+        """A test, its operands read in the same way. Raises ``ValueError`` for one that no value
+        can ever meet."""
         if not isinstance(wanted, dict):
             return self._operand(wanted)
         for word in ORDER:
             if word in wanted and not self.is_ordered:
-                raise ValueError(f"got {word}, and {self.words} is neither more nor less than another")
+                raise ValueError(
+                    f"got {word}, and {self.words} is neither more nor less than another"
+                )
         known = _PLAIN + ORDER
-        return {word: self._operand(operand) if word in known else operand for word, operand in wanted.items()}
+        return {
+            word: self._operand(operand) if word in known else operand
+            for word, operand in wanted.items()
+        }
 
     def _operand(self, value: object) -> object:
         if isinstance(value, list):
@@ -407,7 +471,10 @@ class Kind:
         read = self.reading(value)
         if read is None and value is not None:
             allowed = f", allowed: {', '.join(self.allowed)}" if self.allowed else ""
-            raise ValueError(f"got {shown(value)}, wanted {self.words}{allowed}{nearest(str(value), self.allowed)}")
+            raise ValueError(
+                f"got {shown(value)}, wanted "
+                f"{self.words}{allowed}{nearest(str(value), self.allowed)}"
+            )
         return read
 
 
@@ -441,7 +508,11 @@ def choice(choices: type[Enum]) -> Kind:
         found = read(value)
         if found is None:
             return None
-        return SpelledWord(value, found.value) if isinstance(value, str) and value.lower() in others else found.value
+        return (
+            SpelledWord(value, found.value)
+            if isinstance(value, str) and value.lower() in others
+            else found.value
+        )
 
     return Kind(
         reading,

@@ -1,8 +1,10 @@
-"""Every operation that a rule can name, in one table, ``operations.csv``; the routes and the engine use the same names.
+"""Every operation that a rule can name, in one table, ``operations.csv``; the routes and the engine
+use the same names.
 
-``asks_provider`` says whether a provider is asked to act in it, and so whether provider-level outcomes (approve,
-decline, latency ...) can strike there. ``foreign_words.csv`` has words that people bring along from other tools and
-services, and what they are called here. Source: docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
+``asks_provider`` says whether a provider is asked to act in it, and so whether provider-level
+outcomes (approve, decline, latency ...) can strike there. ``foreign_words.csv`` has words that
+people bring along from other tools and services, and what they are called here. Source:
+docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +15,9 @@ from mockserver.domain.errors import nearest, nearest_of
 from mockserver.domain.record import read_table, record
 from mockserver.domain.sources import SOURCE_WORDS
 
-_FOREIGN = read_table("foreign_words", lambda among, word, here: (among, word, here), Path(__file__).parent)
+_FOREIGN = read_table(
+    "foreign_words", lambda among, word, here: (among, word, here), Path(__file__).parent
+)
 
 
 def _words(among: str) -> Mapping[str, str]:
@@ -25,13 +29,17 @@ FOREIGN_DECLINES, FOREIGN_OPERATIONS, VERBS = map(_words, ("decline", "operation
 
 _OWN_WORDS = ("sequence", "transport", "before_answer", "emit", "gt", "answer")
 _FOREIGN_WORDS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in _OWN_WORDS}
-"""Keys of a rule, an outcome, a webhook and a later step, operators of a test and places of a transport fault, as other
-tools and people name them; by a word that only these have."""
+"""Keys of a rule, an outcome, a webhook and a later step, operators of a test and places of a
+transport fault, as other tools and people name them; by a word that only these have."""
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What is said of a key that no part has."""
-    allowed = f", allowed: {', '.join(known)}" if known else "; there is nothing more to say here: write {}"
+    allowed = (
+        f", allowed: {', '.join(known)}"
+        if known
+        else "; there is nothing more to say here: write {}"
+    )
     return f"unknown key '{key[:60]}'{unspaced(key, known) or meaning_of(key, known) or allowed}"
 
 
@@ -42,13 +50,15 @@ def meaning_of(word: str, known: Collection[str]) -> str:
 
 
 def unspaced(key: str, known: Sequence[str]) -> str:
-    """The end of a message about a key that has its value in it, as YAML reads ``{op:charge.get}``; else empty."""
+    """The end of a message about a key that has its value in it, as YAML reads ``{op:charge.get}``;
+    else empty."""
     name = key.partition(":")[0]
     return f" - a space is missing after '{name}:'" if name != key and name in known else ""
 
 
 def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
-    """What a word that is not known may mean, as the end of a message: its name here, else the nearest known one."""
+    """What a word that is not known may mean, as the end of a message: its name here, else the
+    nearest known one."""
     ours = foreign.get(word)
     if ours is None:
         return nearest(word, known)
@@ -63,12 +73,13 @@ _LONGEST_CALL = 200
 class Operation:
     """One operation: its name, a description, and its properties: each ``yes``, or empty.
 
-    One that only ``reads`` changes nothing; a page has no members; what is not requested has no headers and no answer.
-    One ``about_one`` object, which a path names or a webhook reports, is counted by it. One that ``takes_money`` makes
-    a charge; a client asks for one that ``moves_money``, or promises to. One that ``notifies`` causes webhooks.
-    ``deletable`` and ``expirable`` are the kind of object that can be removed, or ended, after it.
-    ``state`` are the kinds of stored objects that it is about, that its request names, or that it
-    makes: no other is there for a rule, or for an expectation of it.
+    One that only ``reads`` changes nothing; a page has no members; what is not requested has no
+    headers and no answer. One ``about_one`` object, which a path names or a webhook reports, is
+    counted by it. One that ``takes_money`` makes a charge; a client asks for one that
+    ``moves_money``, or promises to. One that ``notifies`` causes webhooks. ``deletable`` and
+    ``expirable`` are the kind of object that can be removed, or ended, after it. ``state`` are the
+    kinds of stored objects that it is about, that its request names, or that it makes: no other is
+    there for a rule, or for an expectation of it.
     """
 
     name: str
@@ -93,7 +104,8 @@ _ROWS = read_table("operations", Operation, Path(__file__).parent)
 OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
 
 SOURCES = (*SOURCE_WORDS, "payment_link", "batch", "subscription")
-"""Where the money of a charge can come from (service document, What the service does, 3; scenario key ``source``)."""
+"""Where the money of a charge can come from (service document, What the service does, 3; scenario
+key ``source``)."""
 
 CONNECTION = "connection"
 """What rules for ``at: connect`` are asked about: a connection, which is not an operation."""
@@ -116,28 +128,42 @@ EXPIRABLE = {row.name: row.expirable for row in _ROWS if row.expirable}
 
 
 def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> frozenset[str]:
-    """The operations, of some that are known, that a name or a glob (``charge.*``) means. Raises ``ValueError`` when it
-    means none."""
+    """The operations, of some that are known, that a name or a glob (``charge.*``) means. Raises
+    ``ValueError`` when it means none."""
     if pattern in known:
         return frozenset((pattern,))
-    found = frozenset(name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
+    found = frozenset(
+        name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern)
+    )
     if not found and "/" in pattern:
         called = _operations_called(pattern[:_LONGEST_CALL])
-        meant = f" - here it is {called}" if called else "; `mockserver routes` prints that of each path"
-        raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', and rules name operations, not paths{meant}")
+        meant = (
+            f" - here it is {called}"
+            if called
+            else "; `mockserver routes` prints that of each path"
+        )
+        raise ValueError(
+            f"got '{pattern[:_LONGEST_GLOB]}', and rules name operations, not paths{meant}"
+        )
     if not found:
         subject, _, verb = pattern[:_LONGEST_GLOB].partition(".")
         meant = f"{subject}.{VERBS.get(verb, '')}"
         if meant in known:
-            raise ValueError(f"got '{pattern}', wanted the name of an operation or a glob - here it is '{meant}'")
+            raise ValueError(
+                f"got '{pattern}', wanted the name of an operation or a glob - here it is '{meant}'"
+            )
         verbs = sorted(name[len(subject) + 1 :] for name in known if name.startswith(f"{subject}."))
         if verbs and pattern not in FOREIGN_OPERATIONS and not nearest_of(verb, verbs):
             meant = f"; those of {subject} are {', '.join(verbs)}"
         else:
-            names = sorted({f"{name.partition('.')[0]}.*" for name in known} if verb == "*" else known)
+            names = sorted(
+                {f"{name.partition('.')[0]}.*" for name in known} if verb == "*" else known
+            )
             meant = hint(pattern[:_LONGEST_GLOB], FOREIGN_OPERATIONS, names)
             meant = meant or "; `mockserver operations` prints all"
-        raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}")
+        raise ValueError(
+            f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}"
+        )
     return found
 
 

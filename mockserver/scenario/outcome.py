@@ -1,7 +1,9 @@
-"""What a rule can make happen: closed sets of outcomes, one module for each level of an operation's life.
+"""What a rule can make happen: closed sets of outcomes, one module for each level of an operation's
+life.
 
-Each is a part of a file and the value that runs, with the words that explanations say. ``OutcomeMap`` has the keys
-under which a file says what happens, in ``then``, in a step, in a chance.
+Each is a part of a file and the value that runs, with the words that explanations say.
+``OutcomeMap`` has the keys under which a file says what happens, in ``then``, in a step, in a
+chance.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,8 +39,8 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 class Outcome:
     """Everything that one rule makes happen, level by level; None or empty where it says nothing.
 
-    With ``lag`` a read sees things as they stood so long ago, or before the last change; with ``replay`` a call is
-    given the first answer of its key.
+    With ``lag`` a read sees things as they stood so long ago, or before the last change; with
+    ``replay`` a call is given the first answer of its key.
     """
 
     provider: ProviderOutcome | None = None
@@ -52,15 +54,24 @@ class Outcome:
 
     @property
     def passes(self) -> bool:
-        """Whether it leaves the outcome to later rules: it says how slow the provider is and nothing else, or that all
-        is as usual."""
+        """Whether it leaves the outcome to later rules: it says how slow the provider is and
+        nothing else, or that all is as usual."""
         return self == Outcome(latency=self.latency)
 
     @property
     def words(self) -> str:
-        levels = (self.provider, self.latency, self.transport, self.webhook, self.batch, *self.later)
+        levels = (
+            self.provider,
+            self.latency,
+            self.transport,
+            self.webhook,
+            self.batch,
+            *self.later,
+        )
         said = [level.words for level in levels if level is not None]
-        ago = "before the last change" if self.lag == LAST_MOVE else f"{duration_text(self.lag)} ago"
+        ago = (
+            "before the last change" if self.lag == LAST_MOVE else f"{duration_text(self.lag)} ago"
+        )
         said += [f"as things stood {ago}"] if self.lag else []
         said += ["the first answer of its key"] if self.replay else []
         return "; ".join(said) or "the usual outcome"
@@ -91,11 +102,13 @@ FITS: Mapping[str, frozenset[str]] = {
     "lag": ops.READS,
     "replay": _REQUESTED - ops.READS - ops.PAGES,
 }
-"""Operations in which the parts of an outcome can happen, the words of providers and later work apart."""
+"""Operations in which the parts of an outcome can happen, the words of providers and later work
+apart."""
 
 
 def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
-    """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
+    """Each thing that an outcome makes happen, by its word in the file, and the operations in which
+    it can."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
         if isinstance(outcome.provider, Approve) and outcome.provider.copies > 1:
@@ -112,12 +125,25 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def fits_later(move: Move, path: str = "") -> frozenset[str]:
-    """The operations after which something can happen on its own; a change of fields by the path of one."""
+    """The operations after which something can happen on its own; a change of fields by the path of
+    one."""
     ends = {Move.DELETE: ops.DELETABLE, Move.EXPIRE: ops.EXPIRABLE}
-    return _SET[path.partition(".")[0]] if move is Move.SET else frozenset(ends.get(move, ops.ABOUT_A_CHARGE))
+    return (
+        _SET[path.partition(".")[0]]
+        if move is Move.SET
+        else frozenset(ends.get(move, ops.ABOUT_A_CHARGE))
+    )
 
 
-PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
+PROVIDER_WORDS = (
+    "approve",
+    "decline",
+    "pending",
+    "challenge",
+    "provider_down",
+    "provider_timeout",
+    "partial_approve",
+)
 
 
 @file_model
@@ -132,7 +158,9 @@ class OutcomeMap:
     provider_timeout: TimedOut | None = None
     partial_approve: Annotated[
         PartialApprove | None,
-        BeforeValidator(lambda value: None if value is None else {"amount": value}, Positive | None),
+        BeforeValidator(
+            lambda value: None if value is None else {"amount": value}, Positive | None
+        ),
     ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None
@@ -146,11 +174,18 @@ class OutcomeMap:
     def __post_init__(self) -> None:
         asked = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
         if len(asked) > 1:
-            raise ValueError(f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed")
+            raise ValueError(
+                f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed"
+            )
         if self.as_usual is not None and self.outcome != NOTHING:
-            raise ValueError("as_usual is the outcome without a scenario: it cannot be combined with anything else")
+            raise ValueError(
+                "as_usual is the outcome without a scenario: it cannot be combined with anything "
+                "else"
+            )
         if self.outcome == NOTHING and self.as_usual is None:
-            raise ValueError(f"got no outcome, wanted at least one of {', '.join(keys_of(OutcomeMap))}")
+            raise ValueError(
+                f"got no outcome, wanted at least one of {', '.join(keys_of(OutcomeMap))}"
+            )
 
     @property
     def outcome(self) -> Outcome:

@@ -1,8 +1,9 @@
-"""From the plain data of a file to a compiled scenario. Reads no files: positions come with the data.
+"""From the plain data of a file to a compiled scenario. Reads no files: positions come with the
+data.
 
-First the models check the shape, then the words are given their meaning; all faults of a file are reported at once.
-The scenario that comes with the server, our own and tested with the models, is read without them:
-they are built when somebody's own scenario comes.
+First the models check the shape, then the words are given their meaning; all faults of a file are
+reported at once. The scenario that comes with the server, our own and tested with the models, is
+read without them: they are built when somebody's own scenario comes.
 """
 
 import json
@@ -28,7 +29,18 @@ from mockserver.scenario.paths import DAY_OF_CLOCK, check_there, day_reader, kno
 from mockserver.scenario.placing import Placing
 from mockserver.scenario.problems import MOST_RULES, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge, decline
-from mockserver.scenario.rule import PLANS, Always, AtEnd, Chance, ChanceOne, Named, Plan, Rule, RuleMap, Sequence
+from mockserver.scenario.rule import (
+    PLANS,
+    Always,
+    AtEnd,
+    Chance,
+    ChanceOne,
+    Named,
+    Plan,
+    Rule,
+    RuleMap,
+    Sequence,
+)
 from mockserver.scenario.scenario import ClockMap, ClockPlan, ProviderMap, Scenario, ScenarioFile
 from mockserver.scenario.when import compile_when, operations_of
 
@@ -46,15 +58,19 @@ def parse(
     is_shipped: bool = False,
     was_taken: bool = False,
 ) -> Scenario:
-    """The scenario that plain data describe. ``name`` counts when the file gives none; ``is_shipped`` says that it
-    comes with the server, and needs no models; ``was_taken``, that a sandbox has it from a version that refused less.
-    Raises ``ScenarioRefused`` with every problem, each with its line and column."""
+    """The scenario that plain data describe. ``name`` counts when the file gives none;
+    ``is_shipped`` says that it comes with the server, and needs no models; ``was_taken``, that a
+    sandbox has it from a version that refused less. Raises ``ScenarioRefused`` with every problem,
+    each with its line and column."""
     problems = Problems(file, positions)
     if not isinstance(data, dict):
         problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
-    # What the models would make of the file that comes with the server, but for its rules and examples.
-    shipped = ScenarioFile(version=1, name=name, description=data["description"]) if is_shipped else None
+    # What the models would make of the file that comes with the server, but for its rules and
+    # examples.
+    shipped = (
+        ScenarioFile(version=1, name=name, description=data["description"]) if is_shipped else None
+    )
     model = shipped or read_part(ScenarioFile, data, problems)
     begun = model or ScenarioFile(version=1)
     given = data.get("rules")
@@ -62,7 +78,9 @@ def parse(
     if isinstance(given, list) and len(given) > MOST_RULES and not was_taken:
         problems.add(("rules",), f"got {len(given)} rules, wanted at most {MOST_RULES}")
     elif isinstance(given, list):
-        rules = _rules(given, begun, problems, is_shipped=is_shipped, builtin=builtin, was_taken=was_taken)
+        rules = _rules(
+            given, begun, problems, is_shipped=is_shipped, builtin=builtin, was_taken=was_taken
+        )
     if model is not None:
         _check(model, problems)
     if model is None or problems.found:
@@ -83,7 +101,9 @@ def _clock_plan(clock: ClockMap | None, given: object) -> ClockPlan | None:
     """How the clock begins and runs; None where the file says nothing but its zone."""
     if clock is None or (isinstance(given, dict) and given.keys() == {"zone"}):
         return None
-    return ClockPlan(clock.start, clock.mode, clock.rate or (FAST if clock.mode is ClockMode.FAST else 1))
+    return ClockPlan(
+        clock.start, clock.mode, clock.rate or (FAST if clock.mode is ClockMode.FAST else 1)
+    )
 
 
 def _rules(
@@ -95,8 +115,8 @@ def _rules(
     builtin: bool,
     was_taken: bool,
 ) -> list[Rule]:
-    """The rules of a file, each read by itself: a fault of one, or of another part of the file, hides none of
-    another."""
+    """The rules of a file, each read by itself: a fault of one, or of another part of the file,
+    hides none of another."""
     rules: list[Rule | None] = []
     taken: set[str] = set()
     for index, raw in enumerate(given):
@@ -128,7 +148,8 @@ def _check_there(model: RuleMap, operations: frozenset[str], problems: Problems)
 
 
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
-    """What happens to an object, as one of ``later`` says it, and what is wrong with it by field."""
+    """What happens to an object, as one of ``later`` says it, and what is wrong with it by
+    field."""
     problems = Problems("later", {})
     read = None
     with suppress(ScenarioRefused):
@@ -137,7 +158,8 @@ def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
 
 
 def _shipped_rule(data: Mapping[str, Any]) -> RuleMap:
-    """A rule of the file that comes with the server: these make happen what is named here and nothing else."""
+    """A rule of the file that comes with the server: these make happen what is named here and
+    nothing else."""
     match data["then"]:
         case {"decline": name}:
             then = ThenMap(decline=decline(name))
@@ -159,7 +181,9 @@ def _check(model: ScenarioFile, problems: Problems) -> None:
             read_assumption(key, value)
     clock = model.clock
     if clock is not None and clock.rate is not None and clock.mode is not ClockMode.FAST:
-        problems.add(("clock", "rate"), f"got a rate in mode {clock.mode}, allowed in mode fast only")
+        problems.add(
+            ("clock", "rate"), f"got a rate in mode {clock.mode}, allowed in mode fast only"
+        )
     _check_providers(model.providers, problems)
     check_calls(model.setup, model.examples, problems)
 
@@ -169,12 +193,16 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
     for index, model in enumerate(models):
         here = problems.below("providers", index)
         if model.id in ids[:index]:
-            here.add(("id",), f"got '{model.id}' a second time; the id of a provider must be unique")
+            here.add(
+                ("id",), f"got '{model.id}' a second time; the id of a provider must be unique"
+            )
         if model.type not in CAPABILITIES:
             hint = nearest(model.type, CAPABILITIES) or ", such as dummy"
             here.add(("type",), f"got '{model.type}', wanted a known provider type{hint}")
         if model.fallback is not None and model.fallback not in {*ids, DEFAULT_PROVIDER_ID}:
-            hint = nearest(model.fallback, ids) or f", one of {', '.join([*ids, DEFAULT_PROVIDER_ID])}"
+            hint = (
+                nearest(model.fallback, ids) or f", one of {', '.join([*ids, DEFAULT_PROVIDER_ID])}"
+            )
             here.add(("fallback",), f"got '{model.fallback}', wanted a provider's id{hint}")
         if model.fallback == model.id:
             here.add(("fallback",), "a provider cannot take over from itself")
@@ -182,7 +210,9 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
             currency(model.currency)
 
 
-def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool) -> Rule | None:
+def compile_rule(
+    model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool
+) -> Rule | None:
     """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it."""
     before, clock, limit = len(problems.found), file.clock or ClockMap(), model.limit
     zone, declared = clock.zone or UTC_ZONE, frozenset(provider.id for provider in file.providers)
@@ -191,10 +221,20 @@ def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Prob
     if plan is not None and len(problems.found) == before:
         stage, operations = Placing(model, plan, operations).place(problems)
     when = compile_when(
-        model.when, problems.below("when"), operations, begins=clock.start, declared=declared, zone=zone
+        model.when,
+        problems.below("when"),
+        operations,
+        begins=clock.start,
+        declared=declared,
+        zone=zone,
     )
     key = _key(model, stage, operations, problems, zone)
-    if model.per is not None and limit is None and model.sequence is None and "nth" not in model.when:
+    if (
+        model.per is not None
+        and limit is None
+        and model.sequence is None
+        and "nth" not in model.when
+    ):
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
     if len(problems.found) > before or plan is None:
         return None
@@ -228,7 +268,9 @@ def _key(
     return None if stage is not Stage.ARRIVAL or operations <= ABOUT_ONE else ()
 
 
-def _readers(key: list[str], operations: frozenset[str], problems: Problems, zone: Zone) -> Iterator[Reader]:
+def _readers(
+    key: list[str], operations: frozenset[str], problems: Problems, zone: Zone
+) -> Iterator[Reader]:
     for index, part in enumerate(key):
         with problems.at("key", index):
             yield day_reader(zone) if part == DAY_OF_CLOCK else known_path(part, operations).read
@@ -237,7 +279,9 @@ def _readers(key: list[str], operations: frozenset[str], problems: Problems, zon
 def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Plan | None:
     found = [word for word in PLANS if getattr(model, word) is not None]
     if len(found) != 1:
-        problems.add((), f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}")
+        problems.add(
+            (), f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}"
+        )
         return None
     if model.at_end is not None and model.sequence is None:
         problems.add(("at_end",), "got at_end without a sequence")
@@ -245,7 +289,9 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
         return _outcomes_of(model.then, operations, problems.below("then"))
     if model.sequence is not None:
         ends = tuple(accumulate(step.times for step in model.sequence))
-        return Sequence(tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS)
+        return Sequence(
+            tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS
+        )
     if isinstance(model.chance, ChanceOne):
         return Chance.of([model.chance.then.outcome], [model.chance.p], Decimal(1))
     weighted = model.chance or []
@@ -259,7 +305,9 @@ def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems)
     named = None
     with problems.at("outcome_from"):
         if model != ThenMap(outcome_from=model.outcome_from):
-            raise ValueError("outcome_from names the whole outcome: it cannot be combined with anything else")
+            raise ValueError(
+                "outcome_from names the whole outcome: it cannot be combined with anything else"
+            )
         if not model.outcome_from.startswith(("request.", "header.")):
             raise ValueError(f"got '{model.outcome_from}', wanted request.<path> or header.<name>")
         named = Named(model.outcome_from, known_path(model.outcome_from, operations).read)

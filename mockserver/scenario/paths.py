@@ -1,10 +1,11 @@
-"""Paths that ``when`` and ``key`` may name: whether they lead anywhere, how each is read from an attempt, and what its
-values are.
+"""Paths that ``when`` and ``key`` may name: whether they lead anywhere, how each is read from an
+attempt, and what its values are.
 
-``requests.txt`` says what the request of each operation holds, field by field, and how the API reads it; ``python -m
-tools.docs`` prints it from the models of the routes. ``unrequested.txt`` says the same of operations that no request
-asks for (``data`` and ``meta`` are what a webhook says). Each has a paragraph of operations and one of fields that have
-fields of their own; each name is followed by its fields. What is stored is read from the entities themselves. Sources:
+``requests.txt`` says what the request of each operation holds, field by field, and how the API
+reads it; ``python -m tools.docs`` prints it from the models of the routes. ``unrequested.txt`` says
+the same of operations that no request asks for (``data`` and ``meta`` are what a webhook says).
+Each has a paragraph of operations and one of fields that have fields of their own; each name is
+followed by its fields. What is stored is read from the entities themselves. Sources:
 docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 """
 
@@ -35,7 +36,17 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.scenario.matching import FLAG, LENGTH, NUMBER, TEXT, Attempt, Kind, Length, Reader, choice
+from mockserver.scenario.matching import (
+    FLAG,
+    LENGTH,
+    NUMBER,
+    TEXT,
+    Attempt,
+    Kind,
+    Length,
+    Reader,
+    choice,
+)
 from mockserver.scenario.operations import ALL_OPERATIONS, STATE, UNREQUESTED
 
 STORED: Mapping[str, type] = {
@@ -73,7 +84,8 @@ SECRET = frozenset({"number", "ccv"})
 
 @cache
 def names_of(annotation: Any) -> Mapping[str, Any]:
-    """The names that a path may go on with from a value of a type, in camelCase, and the types that they lead to.
+    """The names that a path may go on with from a value of a type, in camelCase, and the types that
+    they lead to.
 
     ``*`` stands for any name; secrets have none.
     """
@@ -86,7 +98,9 @@ def names_of(annotation: Any) -> Mapping[str, Any]:
         return {}
     hints = get_type_hints(annotation)
     hidden = {*SECRET, "seq"}
-    known: dict[str, Any] = {one.name: hints[one.name] for one in fields(annotation) if one.name not in hidden}
+    known: dict[str, Any] = {
+        one.name: hints[one.name] for one in fields(annotation) if one.name not in hidden
+    }
     for name, member in vars(annotation).items():
         if isinstance(member, property):
             known[name] = get_type_hints(member.fget)["return"]
@@ -101,22 +115,29 @@ def names_of(annotation: Any) -> Mapping[str, Any]:
 
 
 def followed(annotation: Any, path: str) -> Any:
-    """The type to which a dotted path leads from a value of a type. Raises ``ValueError`` with the nearest name where
-    it leads nowhere."""
+    """The type to which a dotted path leads from a value of a type. Raises ``ValueError`` with the
+    nearest name where it leads nowhere."""
     for part in path.split("."):
         known = names_of(annotation)
         name = camel(snake(part))
         if name not in known and "*" not in known:
             allowed = f", allowed: {', '.join(known)}" if known else ", nothing lies below it"
             whole = f"{getattr(annotation, '__name__', '')}{part[:40]}"
-            raise ValueError(f"{path[:60]}: no such field{nearest(part[:40], known) or nearest(whole, known)}{allowed}")
+            raise ValueError(
+                f"{path[:60]}: no such "
+                f"field{nearest(part[:40], known) or nearest(whole, known)}{allowed}"
+            )
         annotation = known.get(name, known.get("*"))
     return annotation
 
 
 def kind_of(annotation: Any) -> Kind:
     """How tests read the values of a type."""
-    kinds = {one for one in get_args(annotation) if one is not NoneType} if _is_union(annotation) else {annotation}
+    kinds = (
+        {one for one in get_args(annotation) if one is not NoneType}
+        if _is_union(annotation)
+        else {annotation}
+    )
     only = kinds.pop() if len(kinds) == 1 else None
     if only is bool:
         return FLAG
@@ -136,7 +157,8 @@ _FOLDER = Path(__file__).parent
 
 @record
 class Field:
-    """One field: how its value is read, whether it is a list of such, whether it is a map of any names."""
+    """One field: how its value is read, whether it is a list of such, whether it is a map of any
+    names."""
 
     kind: Kind
     is_list: bool = False
@@ -144,7 +166,8 @@ class Field:
 
 
 def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
-    """The fields that the request of any of some operations may have. Where two read one differently, it is a text."""
+    """The fields that the request of any of some operations may have. Where two read one
+    differently, it is a text."""
     found = dict[str, Field]()
     for op in operations:
         for name, field in parts_of(op).items():
@@ -155,12 +178,14 @@ def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
 
 @cache
 def parts_of(name: str) -> Mapping[str, Field]:
-    """The fields of the request of an operation, or inside the field of a name; none where it has no such."""
+    """The fields of the request of an operation, or inside the field of a name; none where it has
+    no such."""
     return dict(map(_field, _table().get(name, "").split()))
 
 
 def testable(op: str) -> Iterator[str]:
-    """The fields of the request of an operation that rules may name: of one that holds card data those inside it."""
+    """The fields of the request of an operation that rules may name: of one that holds card data
+    those inside it."""
     for name in fields_of({op}):
         inside = [f"{name}.{part}" for part in parts_of(name)] if name == _CARD_DATA else [name]
         yield from (path for path in inside if path.rpartition(".")[2].lower() not in _SECRET)
@@ -168,14 +193,16 @@ def testable(op: str) -> Iterator[str]:
 
 @cache
 def _table() -> Mapping[str, str]:
-    text = "".join((_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested"))
+    text = "".join(
+        (_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested")
+    )
     rows = [line.partition(" ") for line in text.replace("\n  ", " ").splitlines() if line]
     return {name: words for name, _, words in rows}
 
 
 def _field(word: str) -> tuple[str, Field]:
-    """A field by its mark: ``#`` a number, ``?`` a flag, ``*`` a map, ``[]`` a list; after ``!`` the members of an
-    enumeration of the domain that it may hold."""
+    """A field by its mark: ``#`` a number, ``?`` a flag, ``*`` a map, ``[]`` a list; after ``!``
+    the members of an enumeration of the domain that it may hold."""
     word, _, chosen = word.partition("!")
     bare = word.rstrip("#?*[]")
     mark = word.removeprefix(bare)
@@ -185,7 +212,8 @@ def _field(word: str) -> tuple[str, Field]:
 
 @cache
 def _choice(name: str) -> Kind:
-    # The colon says where the module ends, so that no module of the name of the class is looked for.
+    # The colon says where the module ends, so that no module of the name of the class is looked
+    # for.
     return choice(resolve_name(f"mockserver.domain.{name.replace('.', ':', 1)}"))
 
 
@@ -222,7 +250,17 @@ _PLAIN: Mapping[str, Known] = {
 }
 
 
-_AGED = ("charge", "token", "payment_method", "vault", "customer", "subscription", "batch", "payment_link", "transfer")
+_AGED = (
+    "charge",
+    "token",
+    "payment_method",
+    "vault",
+    "customer",
+    "subscription",
+    "batch",
+    "payment_link",
+    "transfer",
+)
 """Kinds of objects that have an age: of several that a call is about the first counts."""
 
 
@@ -266,7 +304,11 @@ def overlap(kind: str) -> Reader:
 
     def read(attempt: Attempt) -> str | None:
         own = attempt.state(path)
-        return kind if own is not None and any(own == state(path) for _, state in attempt.under_way()) else None
+        return (
+            kind
+            if own is not None and any(own == state(path) for _, state in attempt.under_way())
+            else None
+        )
 
     return read
 
@@ -285,8 +327,8 @@ def day_reader(zone: Zone) -> Reader:
 
 
 def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known:
-    """What a path means in some operations. Raises ``ValueError`` with what is allowed: a path that is unknown, secret,
-    or leads nowhere in all of them."""
+    """What a path means in some operations. Raises ``ValueError`` with what is allowed: a path that
+    is unknown, secret, or leads nowhere in all of them."""
     group, dot, rest = path.partition(".")
     match group:
         case "request" if dot:
@@ -298,14 +340,17 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
         case "call" if not dot:
             return _of_call(operations)
         case "in_flight" if not dot:
-            return Known(lambda attempt: 1 + sum(op in operations for op, _ in attempt.under_way()), NUMBER)
+            return Known(
+                lambda attempt: 1 + sum(op in operations for op, _ in attempt.under_way()), NUMBER
+            )
         case _:
             pass
     if path in _PLAIN:
         return _PLAIN[path]
     known = ["request.", "header.", "state.", *NAMED]
     raise ValueError(
-        f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, call, source, provider, attempt, "
+        f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, call, "
+        f"source, provider, attempt, "
         f"{DAY_OF_CLOCK} or card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
     )
 
@@ -315,15 +360,21 @@ def _of_header(name: str, operations: Collection[str]) -> Known:
     if folded in SECRET_HEADERS:
         raise ValueError(f"header '{name}' is a secret and cannot be tested or counted by")
     if operations and UNREQUESTED.issuperset(operations):
-        raise ValueError(f"no request comes in for {' and '.join(sorted(operations))}, so there are no headers")
+        raise ValueError(
+            f"no request comes in for {' and '.join(sorted(operations))}, so there are no headers"
+        )
     return Known(lambda attempt: attempt.headers.get(folded))
 
 
 def _of_call(operations: Collection[str]) -> Known:
     if operations and UNREQUESTED.issuperset(operations):
-        raise ValueError(f"no request comes in for {' and '.join(sorted(operations))}, so no call is counted")
+        raise ValueError(
+            f"no request comes in for {' and '.join(sorted(operations))}, so no call is counted"
+        )
     # A payment on a hosted page is a charge.create by second name, but no call of that operation.
-    return Known(lambda attempt: attempt.call if (attempt.also or attempt.op) in operations else None, NUMBER)
+    return Known(
+        lambda attempt: attempt.call if (attempt.also or attempt.op) in operations else None, NUMBER
+    )
 
 
 def _of_state(path: str, rest: str) -> Known:
@@ -333,15 +384,20 @@ def _of_state(path: str, rest: str) -> Known:
     if entity is None:
         kinds = [camel(one) for one in STORED]
         raise ValueError(
-            f"got '{path[:60]}', wanted state.<kind>.<field> with one of {', '.join(kinds)}{nearest(kind, kinds)}"
+            f"got '{path[:60]}', wanted state.<kind>.<field> with one of "
+            f"{', '.join(kinds)}{nearest(kind, kinds)}"
         )
-    return Known(lambda attempt: attempt.state(rest), kind_of(followed(entity, below)) if dot else TEXT)
+    return Known(
+        lambda attempt: attempt.state(rest), kind_of(followed(entity, below)) if dot else TEXT
+    )
 
 
 def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
     parts = rest.split(".")
     if not all(parts) or len(parts) > _MOST_PARTS:
-        raise ValueError(f"got '{path[:60]}', wanted names joined by single dots, such as request.metadata.tier")
+        raise ValueError(
+            f"got '{path[:60]}', wanted names joined by single dots, such as request.metadata.tier"
+        )
     first = parts[0]
     _refuse_secret(path, "ccv" if rest.lower() == _CARD_DATA.lower() else parts[-1])
     kind = _field_at(path, parts, operations)
@@ -353,7 +409,8 @@ def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
 
 
 def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> Kind:
-    """The kind of the field that the parts of a path lead to. Raises ``ValueError`` where they lead nowhere."""
+    """The kind of the field that the parts of a path lead to. Raises ``ValueError`` where they lead
+    nowhere."""
     known = fields_of(operations)
     place: Field | None = None
     for number, part in enumerate(parts):
@@ -369,7 +426,11 @@ def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> K
 
 
 def _nowhere(
-    path: str, above: Sequence[str], part: str, known: Mapping[str, Field], operations: Collection[str]
+    path: str,
+    above: Sequence[str],
+    part: str,
+    known: Mapping[str, Field],
+    operations: Collection[str],
 ) -> str:
     got = f"got '{path[:60]}', which is not a field of a request (names are camelCase)"
     hint = nearest(part[:40], known)
@@ -379,7 +440,10 @@ def _nowhere(
         return f"{got}; in request.{'.'.join(above)} there is {', '.join(known) or 'nothing'}"
     if len(operations) > 1:
         return f"{got}, of no operation that the rule names"
-    return f"{got}; in {next(iter(operations), 'no operation')} there is {', '.join(known) or 'nothing'}"
+    return (
+        f"{got}; in {next(iter(operations), 'no operation')} there is "
+        f"{', '.join(known) or 'nothing'}"
+    )
 
 
 def _refuse_secret(path: str, name: str) -> None:
@@ -391,7 +455,8 @@ def _refuse_secret(path: str, name: str) -> None:
 
 
 def _metadata_reader(name: str) -> Reader:
-    """Metadata keys match in any letter case: a client library is known to change it (published facts, 1.2)."""
+    """Metadata keys match in any letter case: a client library is known to change it (published
+    facts, 1.2)."""
     folded = name.lower()
 
     def read(attempt: Attempt) -> object:
@@ -399,7 +464,11 @@ def _metadata_reader(name: str) -> Reader:
         if not isinstance(metadata, dict):
             return None
         found = metadata.get(name)
-        return found if found is not None else next((metadata[key] for key in metadata if key.lower() == folded), None)
+        return (
+            found
+            if found is not None
+            else next((metadata[key] for key in metadata if key.lower() == folded), None)
+        )
 
     return read
 

@@ -1,5 +1,5 @@
-"""When the rules of a file are asked, and in which operations: all that a rule looks at and makes happen must have a
-place there.
+"""When the rules of a file are asked, and in which operations: all that a rule looks at and makes
+happen must have a place there.
 
 Source: docs/scenario-language.md, When a rule is asked.
 """
@@ -8,7 +8,12 @@ from collections.abc import Iterator
 
 from mockserver.domain.record import record
 from mockserver.scenario.matching import Stage
-from mockserver.scenario.operations import ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.operations import (
+    ALL_OPERATIONS,
+    CONNECTION,
+    PROVIDER_OPERATIONS,
+    UNREQUESTED,
+)
 from mockserver.scenario.outcome import NOTHING, Outcome, applicability
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.provider_outcome import BY_NAME
@@ -28,19 +33,22 @@ _ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
 
 @record
 class Placing:
-    """A rule that is to be placed, with what it makes happen and the operations that its ``op`` means."""
+    """A rule that is to be placed, with what it makes happen and the operations that its ``op``
+    means."""
 
     model: RuleMap
     plan: Plan
     operations: frozenset[str]
 
     def place(self, problems: Problems) -> tuple[Stage, frozenset[str]]:
-        """When it is asked, and in which operations: those in which all of it has a place. A fault where none is left,
-        or one that ``op`` names in full is not among them."""
+        """When it is asked, and in which operations: those in which all of it has a place. A fault
+        where none is left, or one that ``op`` names in full is not among them."""
         if self._strikes(At.CONNECT):
             problems.add_all(self._misused_at_connect())
             return Stage.CONNECT, frozenset({CONNECTION})
-        if self._asks and any(one.transport is not None and one.transport.comes_first for one in self.plan.outcomes):
+        if self._asks and any(
+            one.transport is not None and one.transport.comes_first for one in self.plan.outcomes
+        ):
             early = "copies, hold, virtual at: receive come before a provider is asked"
             problems.add((), f"{early}: they go with no test of one")
         if any(one.replay for one in self.plan.outcomes):
@@ -60,7 +68,9 @@ class Placing:
             fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
             lost = exact - fit if left & fit else left
             if lost:
-                problems.add(("when", word if word in _UNDER_WAY else "op"), _misfit(word, lost, everywhere))
+                problems.add(
+                    ("when", word if word in _UNDER_WAY else "op"), _misfit(word, lost, everywhere)
+                )
                 return None
             left &= fit
         return left
@@ -68,7 +78,11 @@ class Placing:
     def _fits(self) -> Iterator[tuple[str, frozenset[str]]]:
         """What it looks at and makes happen, and the operations in which each has a place."""
         yield from ((key, PROVIDER_OPERATIONS) for key in self._looks)
-        yield from ((word, ALL_OPERATIONS - lost) for word, lost in _UNDER_WAY.items() if word in self.model.when)
+        yield from (
+            (word, ALL_OPERATIONS - lost)
+            for word, lost in _UNDER_WAY.items()
+            if word in self.model.when
+        )
         if isinstance(self.plan, Named):
             yield "outcome_from", PROVIDER_OPERATIONS
         else:
@@ -79,14 +93,20 @@ class Placing:
     @property
     def _looks(self) -> list[str]:
         """What it looks at that is there when a provider is asked."""
-        return [key for key in (*self.model.when, *(self.model.key or ())) if key.startswith(_NEED_PROVIDER)]
+        return [
+            key
+            for key in (*self.model.when, *(self.model.key or ()))
+            if key.startswith(_NEED_PROVIDER)
+        ]
 
     @property
     def _asks(self) -> bool:
-        """Whether it is asked when a provider is. What is as usual shields from later rules for the provider, where one
-        is asked."""
+        """Whether it is asked when a provider is. What is as usual shields from later rules for the
+        provider, where one is asked."""
         outcomes = self.plan.outcomes
-        if self._looks or any(one.provider is not None or one.latency is not None for one in outcomes):
+        if self._looks or any(
+            one.provider is not None or one.latency is not None for one in outcomes
+        ):
             return True
         return all(one == NOTHING for one in outcomes) and self.operations <= PROVIDER_OPERATIONS
 
@@ -95,34 +115,56 @@ class Placing:
 
     def _strikes_alone(self, at: At) -> bool:
         """Whether it does nothing besides faults at one place."""
-        return all(_strikes(at, one) and one == Outcome(transport=one.transport) for one in self.plan.outcomes)
+        return all(
+            _strikes(at, one) and one == Outcome(transport=one.transport)
+            for one in self.plan.outcomes
+        )
 
     def _misused_at_connect(self) -> Iterator[tuple[Path, str]]:
         """When a connection is made, neither its sandbox nor the request is known."""
         model, unknown = self.model, "no request and no sandbox is known when a connection is made"
         keys = [key for key in model.when if key != "nth"]
-        yield from ((("when",), f"got {key}, and {unknown}: only nth can be tested") for key in keys)
+        yield from (
+            (("when",), f"got {key}, and {unknown}: only nth can be tested") for key in keys
+        )
         for word in ("key", "per", "for_", "expect"):
             if getattr(model, word) is not None:
                 name = word.rstrip("_")
-                yield (), f"{name} has no meaning at: connect: no request and no sandbox time is known"
+                yield (
+                    (),
+                    f"{name} has no meaning at: connect: no request and no sandbox time is known",
+                )
         if model.limit is None or model.limit.per is not None:
-            yield (), "at: connect needs a limit, a number: without one no client of any API could ever connect"
+            yield (
+                (),
+                "at: connect needs a limit, a number: without one no client of any API could ever "
+                "connect",
+            )
         if not self._strikes_alone(At.CONNECT):
-            yield (), "a fault at: connect comes before any request: it cannot be combined with anything else"
+            yield (
+                (),
+                "a fault at: connect comes before any request: it cannot be combined with "
+                "anything else",
+            )
 
     def _misused_at_upload(self) -> Iterator[tuple[Path, str]]:
         """While a body is sent only the head of the request is known."""
-        known = f"at: upload only the head has come: it knows {', '.join(_KNOWN_EARLY)}, header.<name>"
+        known = (
+            f"at: upload only the head has come: it knows {', '.join(_KNOWN_EARLY)}, header.<name>"
+        )
         for part, keys in (("when", list(self.model.when)), ("key", self.model.key or [])):
             early = (*_KNOWN_EARLY, *(key for key in keys if key.startswith("header.")))
             yield from (((part,), f"got {key}, and {known}") for key in keys if key not in early)
         if not self._strikes_alone(At.UPLOAD):
-            yield (), "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
+            yield (
+                (),
+                "a fault at: upload ends or slows the request itself: it cannot be combined with "
+                "anything else",
+            )
 
     def _misused_replay(self) -> Iterator[tuple[Path, str]]:
-        """The first answer is looked for as a request arrives, by a key that it has then; it is that of the first
-        firing, so there must be one and more after it."""
+        """The first answer is looked for as a request arrives, by a key that it has then; it is
+        that of the first firing, so there must be one and more after it."""
         model, nth = self.model, self.model.when.get("nth")
         fires_once = [
             *(["limit: 1"] if model.limit is not None and model.limit.times == 1 else []),
@@ -130,16 +172,31 @@ class Placing:
             *(["a sequence with one step of it"] if _replays_once(self.plan) else []),
         ]
         if fires_once:
-            yield (), f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and fires once"
-        faults = [one.transport for one in self.plan.outcomes if one.replay and one.transport is not None]
+            yield (
+                (),
+                f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and "
+                f"fires once",
+            )
+        faults = [
+            one.transport for one in self.plan.outcomes if one.replay and one.transport is not None
+        ]
         if any(fault.at is At.RECEIVE and not fault.goes_on for fault in faults):
-            yield (), "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
+            yield (
+                (),
+                "got replay with a fault at: receive: nothing happens, so there is no first "
+                "answer to repeat",
+            )
         if model.key is None:
-            yield (), "replay needs a key that says which calls are the same, such as key: [request.reference]"
+            yield (
+                (),
+                "replay needs a key that says which calls are the same, such as key: "
+                "[request.reference]",
+            )
         if self._asks:
             yield (
                 (),
-                "replay answers before a provider is asked: tests and outcomes of a provider cannot be used with it",
+                "replay answers before a provider is asked: tests and outcomes of a provider "
+                "cannot be used with it",
             )
 
 
@@ -165,5 +222,8 @@ def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
         allowed = f"; a rule for it may test {_TESTED_OF_DELIVERIES}" if lost == _DELIVERY else ""
         return f"no request comes in for {named}, so {word} cannot be used there{allowed}"
     if fit == PROVIDER_OPERATIONS:
-        return f"no provider is asked in {named}, so {word} cannot be used there; it fits {', '.join(sorted(fit))}"
+        return (
+            f"no provider is asked in {named}, so {word} cannot be used there; it fits "
+            f"{', '.join(sorted(fit))}"
+        )
     return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"

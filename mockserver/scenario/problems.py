@@ -36,7 +36,8 @@ def path_text(path: Sequence[str | int]) -> str:
 
 @record
 class ScenarioProblem:
-    """One fault of a file. Lines and columns count from 1; ``path`` is the place in words, empty for the whole file."""
+    """One fault of a file. Lines and columns count from 1; ``path`` is the place in words, empty
+    for the whole file."""
 
     file: str
     line: int
@@ -46,11 +47,14 @@ class ScenarioProblem:
 
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
-        return printable(f"{self.file}:{self.line}:{self.column}: {mask_text(place + self.message)}")
+        return printable(
+            f"{self.file}:{self.line}:{self.column}: {mask_text(place + self.message)}"
+        )
 
 
 class ScenarioRefused(MockserverError):
-    """A scenario file that cannot be used. ``problems`` holds every fault, in the order of the file."""
+    """A scenario file that cannot be used. ``problems`` holds every fault, in the order of the
+    file."""
 
     def __init__(self, problems: Sequence[ScenarioProblem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda one: (one.file, one.line, one.column)))
@@ -61,7 +65,8 @@ class ScenarioRefused(MockserverError):
 
 
 def more_follow(file: str, line: int, column: int) -> ScenarioProblem:
-    """What stands in the place of faults beyond the first ``MOST_FAULTS``, where the next one was."""
+    """What stands in the place of faults beyond the first ``MOST_FAULTS``, where the next one
+    was."""
     words = f"more faults follow, of which at most {MOST_FAULTS} are told"
     return ScenarioProblem(file, line, column, "", words)
 
@@ -81,12 +86,15 @@ class Problems:
         return replace(self, base=(*self.base, *path))
 
     def add(self, path: Path, message: str) -> None:
-        """Remember a fault at the place of ``path``, or of the nearest part around it that has a place. Raises
-        ``ScenarioRefused`` where enough are known: the rest of the file is not looked at."""
+        """Remember a fault at the place of ``path``, or of the nearest part around it that has a
+        place. Raises ``ScenarioRefused`` where enough are known: the rest of the file is not looked
+        at."""
         line, column = self.place(path)
         if len(self.found) >= MOST_FAULTS:
             raise ScenarioRefused([*self.found, more_follow(self.file, line, column)])
-        self.found.append(ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message))
+        self.found.append(
+            ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message)
+        )
 
     def add_all(self, faults: Iterable[tuple[Path, str]]) -> None:
         for path, message in faults:
@@ -101,7 +109,8 @@ class Problems:
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
-        """Turn a ``ValueError`` or a refusal of what is done inside ``with`` into a fault at ``path``."""
+        """Turn a ``ValueError`` or a refusal of what is done inside ``with`` into a fault at
+        ``path``."""
         try:
             yield
         except ValueError as problem:

@@ -1,10 +1,11 @@
-"""What a provider can say to a step: each is a part of a file and the value that runs, and says where it fits and what
-a charge becomes.
+"""What a provider can say to a step: each is a part of a file and the value that runs, and says
+where it fits and what a charge becomes.
 
-``outcomes.csv`` has a name for all of it, with the codes. Those above ``refer_to_card_issuer`` are test values under
-the names that payment developers know. From there on it holds every issuer code of published facts, 3.1 that means a
-refusal (908, 910, 911, 916 and 932 are approvals of a kind), named as published: ``gateway_code`` is the two-digit
-response code of ISO 8583, ``error_code`` 900 + that code. Source: docs/scenario-language.md, outcome.
+``outcomes.csv`` has a name for all of it, with the codes. Those above ``refer_to_card_issuer`` are
+test values under the names that payment developers know. From there on it holds every issuer code
+of published facts, 3.1 that means a refusal (908, 910, 911, 916 and 932 are approvals of a kind),
+named as published: ``gateway_code`` is the two-digit response code of ISO 8583, ``error_code`` 900
++ that code. Source: docs/scenario-language.md, outcome.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,9 +34,10 @@ _LN_99 = 4.59511985013459
 class OutcomeTraits:
     """What each outcome says of itself besides its ``words`` for explanations.
 
-    ``word`` is its key in a file, ``fits`` the operations in which it can happen, ``by_name`` those of them in which it
-    happens only to a rule that names them in full: one that means all payments of a card does not mean their refunds.
-    ``event`` is how a charge that is answered so begins; None takes or authorises it, as the request asks.
+    ``word`` is its key in a file, ``fits`` the operations in which it can happen, ``by_name`` those
+    of them in which it happens only to a rule that names them in full: one that means all payments
+    of a card does not mean their refunds. ``event`` is how a charge that is answered so begins;
+    None takes or authorises it, as the request asks.
     """
 
     word: ClassVar[str]
@@ -64,10 +66,11 @@ class Approve(OutcomeTraits):
 
 @record
 class Decline(OutcomeTraits):
-    """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
+    """The provider refuses, in the words of one row of the catalogue (or of the file); also outages
+    and time-outs.
 
-    ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an operation answers a
-    refusal with a code of its own (``REFUSALS``).
+    ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an
+    operation answers a refusal with a code of its own (``REFUSALS``).
     """
 
     word = "decline"
@@ -158,7 +161,9 @@ class PartialApprove(OutcomeTraits):
 
 
 ProviderOutcome = Approve | Decline | Pending | Challenge | PartialApprove
-BY_NAME: Mapping[str, frozenset[str]] = {kind.word: kind.by_name for kind in get_args(ProviderOutcome)}
+BY_NAME: Mapping[str, frozenset[str]] = {
+    kind.word: kind.by_name for kind in get_args(ProviderOutcome)
+}
 
 
 @file_model
@@ -183,7 +188,9 @@ class Latency:
             self.p50 is None or self.p99 is None or self.p50 > self.p99
         ):
             said = {"p50": self.p50, "p99": self.p99}
-            got = " and ".join(f"{name} {duration_text(at)}" for name, at in said.items() if at is not None)
+            got = " and ".join(
+                f"{name} {duration_text(at)}" for name, at in said.items() if at is not None
+            )
             raise ValueError(f"got {got}, wanted both p50 and p99, the shorter first")
         if self.high < self.low:
             low, high = duration_text(self.low), duration_text(self.high)
@@ -203,8 +210,8 @@ LatencyWord = Annotated[Latency, short_for("min", Duration | Latency)]
 def draw_latency(latency: Latency, draw: int) -> Micros:
     """The time that a draw (any integer of 0 or more) picks, in microseconds.
 
-    Uniform from ``low`` to ``high``; with ``p50`` and ``p99`` log-logistic, so that half of the draws lie under the
-    one and 99 of 100 under the other, and none above ten times ``p99``.
+    Uniform from ``low`` to ``high``; with ``p50`` and ``p99`` log-logistic, so that half of the
+    draws lie under the one and 99 of 100 under the other, and none above ten times ``p99``.
     """
     if latency.p50 is None or latency.p99 is None:
         return latency.low + draw % (latency.high - latency.low + 1)
@@ -221,7 +228,8 @@ T = TypeVar("T")
 
 @record
 class DeclineRow:
-    """One named outcome. ``meaning`` explains the code in plain words; codes are None where nothing is refused."""
+    """One named outcome. ``meaning`` explains the code in plain words; codes are None where nothing
+    is refused."""
 
     name: str
     meaning: str
@@ -242,7 +250,9 @@ _TAKEN: Mapping[str, ProviderOutcome] = {
 """The outcomes that refuse nothing."""
 
 
-def _row(name: str, code: str, gateway_code: str, gateway_message: str, retry: str, meaning: str) -> DeclineRow:
+def _row(
+    name: str, code: str, gateway_code: str, gateway_message: str, retry: str, meaning: str
+) -> DeclineRow:
     error = Code[code] if code else None
     said = (int(error), error.message) if error is not None else (None, None)
     if name in _TAKEN:
@@ -251,7 +261,9 @@ def _row(name: str, code: str, gateway_code: str, gateway_message: str, retry: s
     return DeclineRow(name, meaning, Decline(name, *refused), *refused)
 
 
-CATALOGUE: Mapping[str, DeclineRow] = {row.name: row for row in read_table("outcomes", _row, Path(__file__).parent)}
+CATALOGUE: Mapping[str, DeclineRow] = {
+    row.name: row for row in read_table("outcomes", _row, Path(__file__).parent)
+}
 """Every outcome by its name, in the order in which it is printed."""
 
 DECLINES: Mapping[str, Decline] = {
@@ -263,7 +275,8 @@ REFUSALS: Mapping[str, Code] = {
     "charge.void": Code.UNABLE_TO_VOID,
     "charge.refund": Code.UNABLE_TO_REFUND,
 }
-"""The codes of operations that answer a decline with one of their own, its words as details; others give its own."""
+"""The codes of operations that answer a decline with one of their own, its words as details; others
+give its own."""
 
 PROVIDER_DOWN = DECLINES["provider_down"]
 PROVIDER_TIMEOUT = DECLINES["provider_timeout"]
@@ -280,7 +293,8 @@ def decline(name: str) -> Decline:
 
 @file_model
 class DeclineMap:
-    """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
+    """A refusal: a row of the catalogue with single fields replaced, or all one's own (then
+    errorCode is required)."""
 
     bare = "errorCode"
     others = "the name of a decline (`mockserver outcomes`), or "
@@ -293,7 +307,8 @@ class DeclineMap:
     is_retryable: Annotated[Flag | None, Field(alias="isRetryable")] = None
 
     def decline(self) -> Decline:
-        """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says what it means."""
+        """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says
+        what it means."""
         base = DECLINES.get(self.name) if self.name is not None else None
         code = self.error_code
         if base is None and code is None:
@@ -301,9 +316,15 @@ class DeclineMap:
                 raise ValueError("wanted the name of a refusal, or an errorCode of your own")
             base = decline(self.name)
         if base is None:
-            base = Decline(self.name or f"error_{code}", code or 0, "Declined", None, None, code in _RETRYABLE)
+            base = Decline(
+                self.name or f"error_{code}", code or 0, "Declined", None, None, code in _RETRYABLE
+            )
         other = code is not None and (code != base.error_code or base.name not in DECLINES)
-        message = MESSAGES.get(Code(code), base.error_message) if other and code in _CODES else base.error_message
+        message = (
+            MESSAGES.get(Code(code), base.error_message)
+            if other and code in _CODES
+            else base.error_message
+        )
         return replace(
             updated(base, self),
             error_message=self.error_message or message,
@@ -318,14 +339,18 @@ _RETRYABLE = frozenset(row.error_code for row in DECLINES.values() if row.is_ret
 
 def _read_as(file_model: type[T], meant: Callable[[T], Decline]) -> GetPydanticSchema:
     """Reads what a file says, and gives the refusal that it means."""
-    return GetPydanticSchema(lambda _, handler: no_info_after_validator_function(meant, handler(file_model)))
+    return GetPydanticSchema(
+        lambda _, handler: no_info_after_validator_function(meant, handler(file_model))
+    )
 
 
 DeclineName = Annotated[str, Field(json_schema_extra={"enum": list(DECLINES)})]
 DeclineWord = Annotated[
     Decline,
     _read_as(DeclineMap, DeclineMap.decline),
-    BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value, DeclineName | DeclineMap),
+    BeforeValidator(
+        lambda value: {"name": value} if isinstance(value, str) else value, DeclineName | DeclineMap
+    ),
 ]
 Down = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_DOWN)]
 TimedOut = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_TIMEOUT)]

@@ -41,8 +41,8 @@ Schema = dict[str, Any]
 
 @record
 class Key:
-    """A key of a part: what it means, and a part that has it. ``default`` says what holds without it where the schema
-    does not."""
+    """A key of a part: what it means, and a part that has it. ``default`` says what holds without
+    it where the schema does not."""
 
     name: str
     means: str
@@ -70,7 +70,9 @@ def _key(row: str) -> Key:
     return Key(name.strip("`"), means, default, json.loads(example.strip("`")))
 
 
-SECTIONS = tuple(map(_section, Path(__file__).with_name("reference.md").read_text("utf-8").split("\n## ")[1:]))
+SECTIONS = tuple(
+    map(_section, Path(__file__).with_name("reference.md").read_text("utf-8").split("\n## ")[1:])
+)
 
 _NULL_IS_ABSENT = ("Latency", "Expectation", "Transport")
 """Models in which a key may also be null, which says nothing."""
@@ -83,7 +85,13 @@ def json_schema() -> Schema:
     file = adapter(ScenarioFile).json_schema(by_alias=True)
     rule = adapter(RuleMap).json_schema(by_alias=True)
     window = adapter(Window).json_schema(by_alias=True)
-    models = {**file.pop("$defs"), **rule.pop("$defs"), "RuleMap": rule, "Clock": window, **_tests()}
+    models = {
+        **file.pop("$defs"),
+        **rule.pop("$defs"),
+        "RuleMap": rule,
+        "Clock": window,
+        **_tests(),
+    }
     file["properties"]["rules"]["items"] = _ref("RuleMap")
     answers = {key: _answers(row) for key, row in ROWS.items()}
     file["properties"]["assumptions"] |= {"additionalProperties": False, "properties": answers}
@@ -95,7 +103,8 @@ def json_schema() -> Schema:
         "$defs": dict(sorted(models.items())),
         **file,
         "title": "mockserver scenario",
-        "description": f"{file['description']} `mockserver outcomes` prints the {len(CATALOGUE)} known outcomes.",
+        "description": f"{file['description']} `mockserver outcomes` prints the {len(CATALOGUE)} "
+        f"known outcomes.",
     }
     for name in _NULL_IS_ABSENT:
         part = schema["$defs"][name]
@@ -290,7 +299,11 @@ def _member(kind: Kind, words: str) -> Schema:
 def _patterns() -> list[str]:
     """Paths below the members of requests, of stored objects in either spelling, and headers."""
     known = paths.fields_of(ops.ALL_OPERATIONS)
-    deep = [name for name, field in sorted(known.items()) if field.is_list or field.is_map or paths.parts_of(name)]
+    deep = [
+        name
+        for name, field in sorted(known.items())
+        if field.is_list or field.is_map or paths.parts_of(name)
+    ]
     kinds = sorted({*paths.STORED, *map(camel, paths.STORED)})
     return [
         rf"^request\.({'|'.join(deep)})(\.[^.]+)+$",

@@ -1,4 +1,5 @@
-"""One rule, as a file says it and as it runs: when it matches, what it counts, what it makes happen.
+"""One rule, as a file says it and as it runs: when it matches, what it counts, what it makes
+happen.
 
 Source: docs/scenario-language.md, rule.
 """
@@ -32,7 +33,8 @@ DRAW_BITS = 64
 
 
 RandomScope = StrEnum("RandomScope", "SANDBOX SEED")
-"""What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
+"""What chance follows besides the rule, the key and the count: the sandbox with its seed, or the
+seed alone."""
 
 
 AtEnd = StrEnum("AtEnd", "PASS HOLD LOOP FAIL")
@@ -48,9 +50,12 @@ class Always:
 
 @record
 class Named:
-    """``then: {outcome_from: <path>}``: the outcome whose name stands in the request, a row of the catalogue."""
+    """``then: {outcome_from: <path>}``: the outcome whose name stands in the request, a row of the
+    catalogue."""
 
-    by_name: ClassVar[Mapping[str, Outcome]] = {name: Outcome(row.provider) for name, row in CATALOGUE.items()}
+    by_name: ClassVar[Mapping[str, Outcome]] = {
+        name: Outcome(row.provider) for name, row in CATALOGUE.items()
+    }
     outcomes: ClassVar[tuple[Outcome, ...]] = tuple(by_name.values())
 
     path: str
@@ -59,7 +64,8 @@ class Named:
 
 @record
 class Sequence:
-    """``sequence``: outcomes one after the other, by key. ``ends`` are the running totals of the steps' ``times``."""
+    """``sequence``: outcomes one after the other, by key. ``ends`` are the running totals of the
+    steps' ``times``."""
 
     outcomes: tuple[Outcome, ...]
     ends: tuple[int, ...]
@@ -83,8 +89,12 @@ class Chance:
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome], shares: list[Decimal], whole: Decimal) -> Chance:
-        """Outcomes by their shares of ``whole``, as draws: exact integers, so that nothing is rounded as floats are."""
-        return cls(tuple(outcomes), tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares)))
+        """Outcomes by their shares of ``whole``, as draws: exact integers, so that nothing is
+        rounded as floats are."""
+        return cls(
+            tuple(outcomes),
+            tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares)),
+        )
 
     def pick(self, draw: int) -> Outcome | None:
         """The outcome that a draw (0 to 2**64 - 1) strikes; None when it strikes none."""
@@ -119,7 +129,9 @@ class Expectation:
     def __str__(self) -> str:
         if self.most is None:
             return f"at least {self.least}"
-        return f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+        return (
+            f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+        )
 
     def hold(self, count: int) -> bool:
         return self.least <= count and (self.most is None or count <= self.most)
@@ -155,7 +167,8 @@ class ChanceWeighted:
 
 
 ChanceWord = Annotated[
-    Annotated[ChanceOne, Tag("<one>")] | Annotated[list[ChanceWeighted], Field(min_length=1), Tag("<weighted>")],
+    Annotated[ChanceOne, Tag("<one>")]
+    | Annotated[list[ChanceWeighted], Field(min_length=1), Tag("<weighted>")],
     Discriminator(lambda value: "<weighted>" if isinstance(value, list) else "<one>"),
 ]
 
@@ -176,7 +189,8 @@ def _read_key(value: object) -> object:
         return []
     if not isinstance(value, list) or not value:
         raise ValueError(
-            f"got {shown(value) if value else 'nothing'}, wanted a list of paths such as [request.reference], or {ALL}"
+            f"got {shown(value) if value else 'nothing'}, wanted a list of paths such as "
+            f"[request.reference], or {ALL}"
         )
     return value
 
@@ -186,15 +200,17 @@ _KeyPath = Annotated[str, Field(pattern=_KEY_PATH)]
 KeyWord = Annotated[
     list[Text],
     Field(max_length=10),
-    BeforeValidator(_read_key, Annotated[list[_KeyPath], Field(min_length=1, max_length=10)] | Literal["all"]),
+    BeforeValidator(
+        _read_key, Annotated[list[_KeyPath], Field(min_length=1, max_length=10)] | Literal["all"]
+    ),
 ]
 """Paths; none when all calls count together."""
 
 
 @file_model
 class RuleMap:
-    """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
-    is delivered), the first that matches in file order decides."""
+    """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is
+    asked, as a webhook is delivered), the first that matches in file order decides."""
 
     misplaced: ClassVar[dict[str, str]] = {
         **{word: f"then: {{then: {{{word}: ...}}}}" for word in keys_of(OutcomeMap)},
@@ -221,7 +237,8 @@ _MOST_NAMED = 3
 
 @record
 class Rule:
-    """A rule of one file, ready to be asked. ``text`` is its canonical text: equal text means an unchanged rule."""
+    """A rule of one file, ready to be asked. ``text`` is its canonical text: equal text means an
+    unchanged rule."""
 
     id: str
     file: str
@@ -249,7 +266,11 @@ class Rule:
     @property
     def waits_for(self) -> str:
         """What it takes to make it fire, in words."""
-        calls = "any call" if len(self.operations) > _MOST_NAMED else " or ".join(sorted(self.operations))
+        calls = (
+            "any call"
+            if len(self.operations) > _MOST_NAMED
+            else " or ".join(sorted(self.operations))
+        )
         when = self.when
         parts = [str(test) for test in when.tests] or [calls]
         parts += [str(when.nth)] if when.nth is not None else []
@@ -261,22 +282,34 @@ class Rule:
     def counts_by_key(self) -> bool:
         """Whether what happens depends on how often the same key was seen."""
         plan = self.plan
-        is_counted = plan.outcomes[0].replay if isinstance(plan, Always) else isinstance(plan, Sequence | Chance)
-        return is_counted or self.when.nth is not None or self.when.idle is not None or self.limit_by_key is not None
+        is_counted = (
+            plan.outcomes[0].replay
+            if isinstance(plan, Always)
+            else isinstance(plan, Sequence | Chance)
+        )
+        return (
+            is_counted
+            or self.when.nth is not None
+            or self.when.idle is not None
+            or self.limit_by_key is not None
+        )
 
     def period(self, now: Micros) -> int:
-        """The number of the period in which counters of ``per`` count; those of whole days begin at midnight in the
-        zone, those of weeks on a Monday. 0 without ``per``."""
+        """The number of the period in which counters of ``per`` count; those of whole days begin at
+        midnight in the zone, those of weeks on a Monday. 0 without ``per``."""
         if self.per is None:
             return 0
         time = now if self.per % DAY else self.when.zone.wall(now)
         return (time - EARLIEST) // self.per
 
     def choice_of(self, outcome: Outcome) -> int | None:
-        """Which of the outcomes of its sequence or chance this one is, from 1; None when the rule does not hold it."""
+        """Which of the outcomes of its sequence or chance this one is, from 1; None when the rule
+        does not hold it."""
         if isinstance(self.plan, Named):
             return 1
-        return next((place for place, one in enumerate(self.plan.outcomes, 1) if one is outcome), None)
+        return next(
+            (place for place, one in enumerate(self.plan.outcomes, 1) if one is outcome), None
+        )
 
     def key_of(self, attempt: Attempt) -> str:
         """The key under which this attempt is counted."""
@@ -284,7 +317,9 @@ class Rule:
             return attempt.subject or ""
         if len(self.key) == 1:
             return key_text(self.key[0](attempt))
-        return "|".join(key_text(read(attempt)).replace("\\", "\\\\").replace("|", "\\|") for read in self.key)
+        return "|".join(
+            key_text(read(attempt)).replace("\\", "\\\\").replace("|", "\\|") for read in self.key
+        )
 
 
 def key_text(value: object) -> str:

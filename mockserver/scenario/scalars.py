@@ -1,6 +1,8 @@
-"""Kinds of single values in a scenario file: how each is read, what is allowed, and what a file may write there.
+"""Kinds of single values in a scenario file: how each is read, what is allowed, and what a file may
+write there.
 
-The reader says what is allowed. The schema for editors, which pydantic makes, has only the types that a file may write.
+The reader says what is allowed. The schema for editors, which pydantic makes, has only the types
+that a file may write.
 
 Every reader raises ``ValueError`` with what was got and what is allowed.
 """
@@ -12,7 +14,17 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, Zone, parse_duration, parse_instant, zone
+from mockserver.domain.clock import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    Micros,
+    Zone,
+    parse_duration,
+    parse_instant,
+    zone,
+)
 from mockserver.domain.reading import number_of
 from mockserver.scenario.matching import shown
 
@@ -75,7 +87,8 @@ def read_id(value: object) -> str:
         value = str(value)
     if not isinstance(value, str) or not re.fullmatch(_ID, value):
         raise ValueError(
-            f"got {shown(value)}, wanted a name of letters, digits, dots, hyphens and underscores (at most 100)"
+            f"got {shown(value)}, wanted a name of letters, digits, dots, hyphens and underscores "
+            f"(at most 100)"
         )
     return value
 
@@ -89,7 +102,11 @@ def read_text(value: object) -> str:
 
 def read_flag(value: object) -> bool:
     if not isinstance(value, bool):
-        hint = " (yes and no are texts here)" if str(value).lower() in {"yes", "no", "on", "off"} else ""
+        hint = (
+            " (yes and no are texts here)"
+            if str(value).lower() in {"yes", "no", "on", "off"}
+            else ""
+        )
         raise ValueError(f"got {shown(value)}, wanted true or false{hint}")
     return value
 
@@ -102,10 +119,14 @@ def read_switch(value: object) -> bool:
     """``true`` or ``{}``: something that is simply switched on."""
     if value is True or value == {}:
         return True
-    raise ValueError(f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)")
+    raise ValueError(
+        f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)"
+    )
 
 
-def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str, written: Any) -> BeforeValidator:
+def _only(
+    read: Callable[[object], N], holds: Callable[[N], bool], wanted: str, written: Any
+) -> BeforeValidator:
     """What a reader gives, if it lies within bounds; ``written`` is what a file may write there."""
 
     def checked(value: object) -> N:
@@ -128,7 +149,9 @@ def whole(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(read, Annotated[int, Field(ge=low, le=high)])
 
 
-DurationText = Annotated[str, Field(pattern=_DURATION_PATTERN, description="a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w")]
+DurationText = Annotated[
+    str, Field(pattern=_DURATION_PATTERN, description="a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w")
+]
 """What a file writes for a length of time, as the schema tells editors; readers know more."""
 
 _NUMBER_TEXT = Annotated[str, Field(pattern=r"^\s*\+?[0-9]+(\.[0-9]+)?\s*$")]
@@ -145,7 +168,8 @@ Period = Annotated[
     ),
 ]
 ZoneName = Annotated[
-    Zone | None, PlainValidator(read_zone, Annotated[str, Field(examples=["Australia/Sydney"])] | None)
+    Zone | None,
+    PlainValidator(read_zone, Annotated[str, Field(examples=["Australia/Sydney"])] | None),
 ]
 LAST_MOVE: Micros = -1
 """A lag that ends just before the last change."""
@@ -160,9 +184,14 @@ Lag = Annotated[
         Literal["last_move"] | DurationText,
     ),
 ]
-_SHIFT_TEXT = Annotated[str, Field(pattern="^-?" + _DURATION_PATTERN[1:], description="-10m: ago; 10m: ahead")]
+_SHIFT_TEXT = Annotated[
+    str, Field(pattern="^-?" + _DURATION_PATTERN[1:], description="-10m: ago; 10m: ahead")
+]
 Shift = Annotated[Micros, BeforeValidator(read_shift, _SHIFT_TEXT | Literal[0])]
-Instant = Annotated[Micros, BeforeValidator(read_instant, Annotated[str, Field(description="an ISO 8601 date-time")])]
+Instant = Annotated[
+    Micros,
+    BeforeValidator(read_instant, Annotated[str, Field(description="an ISO 8601 date-time")]),
+]
 Point = Annotated[
     tuple[Micros, bool],
     BeforeValidator(
@@ -170,7 +199,9 @@ Point = Annotated[
         Annotated[str, Field(description="a time of day (18:05) or an ISO 8601 date-time")],
     ),
 ]
-Number = Annotated[Decimal, BeforeValidator(read_number, Annotated[float, Field(ge=0)] | _NUMBER_TEXT)]
+Number = Annotated[
+    Decimal, BeforeValidator(read_number, Annotated[float, Field(ge=0)] | _NUMBER_TEXT)
+]
 Share = Annotated[
     Decimal,
     _only(
@@ -191,11 +222,16 @@ Positive = Annotated[
 ]
 Id = Annotated[
     str,
-    BeforeValidator(read_id, Annotated[str, Field(pattern=f"^{_ID}$")] | Annotated[int, Field(ge=0)]),
+    BeforeValidator(
+        read_id, Annotated[str, Field(pattern=f"^{_ID}$")] | Annotated[int, Field(ge=0)]
+    ),
 ]
 Text = Annotated[str, BeforeValidator(read_text, str | int)]
 Flag = Annotated[bool, BeforeValidator(read_flag, bool)]
-Switch = Annotated[bool, BeforeValidator(read_switch, Literal[True] | Annotated[dict[str, Any], Field(max_length=0)])]
+Switch = Annotated[
+    bool,
+    BeforeValidator(read_switch, Literal[True] | Annotated[dict[str, Any], Field(max_length=0)]),
+]
 Swap = Annotated[
     bool | Micros,
     _only(

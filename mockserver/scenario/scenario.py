@@ -1,5 +1,6 @@
-"""A scenario, as a file says it and as it is used. The models check shapes and outcomes; what other words mean
-(operations, paths) is checked where a file is compiled. ``mockserver schema`` is made from them.
+"""A scenario, as a file says it and as it is used. The models check shapes and outcomes; what other
+words mean (operations, paths) is checked where a file is compiled. ``mockserver schema`` is made
+from them.
 
 Units: durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UTC.
 """
@@ -22,12 +23,23 @@ from mockserver.scenario.matching import shown
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import RandomScope, Rule
-from mockserver.scenario.scalars import Duration, Flag, Id, Instant, Number, Text, ZoneName, read_text, whole
+from mockserver.scenario.scalars import (
+    Duration,
+    Flag,
+    Id,
+    Instant,
+    Number,
+    Text,
+    ZoneName,
+    read_text,
+    whole,
+)
 
 
 @record
 class ClockPlan:
-    """Where a scenario's clock starts (None: now) and how it runs; ``rate`` counts in mode ``fast`` only."""
+    """Where a scenario's clock starts (None: now) and how it runs; ``rate`` counts in mode ``fast``
+    only."""
 
     start: Micros | None = None
     mode: ClockMode = ClockMode.REAL
@@ -40,8 +52,8 @@ Certificate = StrEnum("Certificate", "EXPIRED WRONG_NAME UNTRUSTED_CHAIN")
 
 @file_model
 class TlsMap:
-    """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
-    yet."""
+    """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no
+    sandbox is known yet."""
 
     certificate: Certificate | None = None
     refuse: Literal["handshake"] | None = None
@@ -154,7 +166,9 @@ class TogetherMap:
 
 def _step_kind(value: object) -> str:
     if isinstance(value, dict):
-        return next((f"<{kind}>" for kind in ("advance", "wait", "together") if kind in value), "<call>")
+        return next(
+            (f"<{kind}>" for kind in ("advance", "wait", "together") if kind in value), "<call>"
+        )
     return "<call>"
 
 
@@ -196,7 +210,9 @@ class ClockMap:
 class FindingsMap:
     """Limits for findings; what is left out stays as it is."""
 
-    allow: Annotated[list[FindingName], Field(max_length=100), AfterValidator(frozenset)] | None = None
+    allow: Annotated[list[FindingName], Field(max_length=100), AfterValidator(frozenset)] | None = (
+        None
+    )
     retry_limit: Annotated[int, whole(0, 1_000)] | None = None
     retry_window: Duration | None = None
     timeout: Duration | None = None
@@ -216,7 +232,8 @@ def _no_flag(version: object) -> object:
 
 @file_model
 class ScenarioFile:
-    """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock do."""
+    """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock
+    do."""
 
     version: Annotated[Literal[1], BeforeValidator(_no_flag)]
     name: Id | None = None
@@ -237,8 +254,9 @@ class ScenarioFile:
 
 @record
 class Scenario:
-    """What one file says, and its rules, ready to be asked. ``builtin`` marks the test values, which are asked after
-    everything else; ``source`` is the plain data of the file, ``text`` the file as it was written."""
+    """What one file says, and its rules, ready to be asked. ``builtin`` marks the test values,
+    which are asked after everything else; ``source`` is the plain data of the file, ``text`` the
+    file as it was written."""
 
     name: str
     file: str
@@ -257,9 +275,10 @@ class Scenario:
 
 @record
 class ScenarioReader:
-    """Where scenarios come from. ``read_text`` gives the scenario of a YAML or JSON text and of a name, ``load`` those
-    of the settings: both raise ``ScenarioRefused``. ``shipped`` gives name, description and text of those that come
-    with the product, ``schema_text`` the JSON Schema of files."""
+    """Where scenarios come from. ``read_text`` gives the scenario of a YAML or JSON text and of a
+    name, ``load`` those of the settings: both raise ``ScenarioRefused``. ``shipped`` gives name,
+    description and text of those that come with the product, ``schema_text`` the JSON Schema of
+    files."""
 
     read_text: Callable[[str, str], Scenario]
     shipped: Callable[[], list[tuple[str, str, str]]]

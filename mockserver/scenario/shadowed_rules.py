@@ -86,7 +86,8 @@ def warnings(scenario: Scenario) -> list[Warned]:
 
 @record
 class _Seen:
-    """A rule with what is asked of it in every pair. ``levels`` are what its outcomes say anything of."""
+    """A rule with what is asked of it in every pair. ``levels`` are what its outcomes say anything
+    of."""
 
     rule: Rule
     tests: _Tests
@@ -99,7 +100,8 @@ class _Seen:
 
     @property
     def quiet(self) -> str:
-        """What it sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
+        """What it sets that says nothing of the answer of a provider or of the connection; empty
+        when it says more."""
         return " and ".join(sorted(self.levels)) if self.levels <= _QUIET else ""
 
 
@@ -132,7 +134,10 @@ def _of_no_value(test: FieldTest) -> Iterator[str]:
 def _of_no_source(rule: Rule, test: FieldTest) -> Iterator[str]:
     """What acts on a charge has the source ``charge``, whatever the charge was made of."""
     if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
-        yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
+        yield (
+            f"never fires: {_named(rule.operations)} acts on a charge that exists already, "
+            f"whatever its source"
+        )
 
 
 def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
@@ -143,7 +148,10 @@ def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
     if test.equals.isdisjoint(known):
         wanted = " or ".join(sorted(map(shown, test.equals)))
         there = ", ".join(sorted(known))
-        yield f"fires only for a provider created later: {wanted} is not in this file, which has {there}"
+        yield (
+            f"fires only for a provider created later: {wanted} is not in this file, which has "
+            f"{there}"
+        )
 
 
 def _of_no_effect(rule: Rule) -> Iterator[str]:
@@ -159,16 +167,23 @@ def _of_no_time(scenario: Scenario, rule: Rule) -> Iterator[str]:
     if window is None or window.daily or window.end is None or clock is None or clock.start is None:
         return
     if window.end <= clock.start:
-        yield f"never fires: its time ends at {iso(window.end)}, and the clock starts at {iso(clock.start)}"
+        yield (
+            f"never fires: its time ends at {iso(window.end)}, and the clock starts at "
+            f"{iso(clock.start)}"
+        )
 
 
 def _of_too_few(rule: Rule) -> Iterator[str]:
-    """It is expected more often than its limit lets it fire; a limit for each key says nothing of all."""
+    """It is expected more often than its limit lets it fire; a limit for each key says nothing of
+    all."""
     if rule.expect is None or rule.limit is None or rule.per is not None:
         return
     least = rule.expect.least
     if least > rule.limit:
-        yield f"cannot fire as often as it is expected to: {least} times, with a limit of {rule.limit}"
+        yield (
+            f"cannot fire as often as it is expected to: {least} times, with a limit of "
+            f"{rule.limit}"
+        )
 
 
 def _not_there_yet(test: FieldTest, operations: frozenset[str]) -> Iterator[str]:
@@ -188,7 +203,11 @@ def _in_small_letters(test: FieldTest) -> Iterator[str]:
     if not test.path.endswith(".currency"):
         return
     for wanted in test.equals or ():
-        if not isinstance(wanted, str) or wanted == wanted.upper() or wanted.upper() not in CURRENCIES:
+        if (
+            not isinstance(wanted, str)
+            or wanted == wanted.upper()
+            or wanted.upper() not in CURRENCIES
+        ):
             continue
         if test.path.startswith("state."):
             yield f"never fires: a stored currency is written {wanted.upper()}, not {wanted}"
@@ -204,13 +223,17 @@ def _without_effect(outcome: Outcome) -> str | None:
     fault, webhook = outcome.transport, outcome.webhook
     if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
         return "transport"
-    if webhook is not None and replace(webhook, gap=0 if webhook.copies == 1 else webhook.gap) == WebhookPlan():
+    if (
+        webhook is not None
+        and replace(webhook, gap=0 if webhook.copies == 1 else webhook.gap) == WebhookPlan()
+    ):
         return "webhook"
     return "batch" if outcome.batch == BatchScript() else None
 
 
 def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
-    """The tightest bounds of a test, each with a number that is 1 or -1 where the bound itself is beyond it."""
+    """The tightest bounds of a test, each with a number that is 1 or -1 where the bound itself is
+    beyond it."""
     low, high = operands.get("between", (-_ENDLESS, _ENDLESS))
     least = [(operands[word], over) for word, over in _LEAST.items() if word in operands]
     most = [(operands[word], under) for word, under in _MOST.items() if word in operands]
@@ -225,7 +248,8 @@ def _shadowed(first: _Seen, later: _Seen) -> str | None:
         return None
     is_within = _is_within(other.when.window, rule.when.window)
     if is_within and all(
-        path in later.tests and _implies(later.tests[path], test) for path, test in first.tests.items()
+        path in later.tests and _implies(later.tests[path], test)
+        for path, test in first.tests.items()
     ):
         where = "" if both == other.operations else f" in {_named(both)}"
         return f"never fires{where}: {_decides(first)}"
@@ -267,7 +291,8 @@ def _implies(own: FieldTest, wanted: FieldTest) -> bool:
 
 
 def _is_within(own: Window | None, wanted: Window | None) -> bool:
-    """Whether an instant within one span of time is within the other, as far as that can be known."""
+    """Whether an instant within one span of time is within the other, as far as that can be
+    known."""
     if own is None or wanted is None or own == wanted:
         return wanted is None or own == wanted
     # Times of day of the same days and zone, neither over midnight.
@@ -277,7 +302,8 @@ def _is_within(own: Window | None, wanted: Window | None) -> bool:
 
 
 def _follows(given: Mapping[str, Any], word: str, wanted: Any) -> bool:
-    """Whether what passes a test with the operands ``given`` passes one operator, as far as that can be known."""
+    """Whether what passes a test with the operands ``given`` passes one operator, as far as that
+    can be known."""
     if word == "starts_with":
         return str(given.get(word, "")).startswith(wanted)
     if word == "ends_with":
@@ -302,7 +328,11 @@ def _excludes(one: FieldTest, other: FieldTest) -> bool:
 
 
 def _levels(outcome: Outcome) -> set[str]:
-    return {one.name for one in fields(outcome) if getattr(outcome, one.name) != getattr(NOTHING, one.name)}
+    return {
+        one.name
+        for one in fields(outcome)
+        if getattr(outcome, one.name) != getattr(NOTHING, one.name)
+    }
 
 
 def _named(operations: frozenset[str]) -> str:

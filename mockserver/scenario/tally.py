@@ -1,4 +1,5 @@
-"""How often rules were met and have fired in one sandbox: what their limits, sequences, chance and times go by."""
+"""How often rules were met and have fired in one sandbox: what their limits, sequences, chance and
+times go by."""
 
 from dataclasses import field
 from typing import NamedTuple
@@ -12,8 +13,8 @@ from mockserver.scenario.rule import AtEnd, Rule, Sequence
 
 
 class Times(NamedTuple):
-    """How often a key of a rule was seen, and how often the rule fired for it; of one that tests ``idle`` also when it
-    was last seen."""
+    """How often a key of a rule was seen, and how often the rule fired for it; of one that tests
+    ``idle`` also when it was last seen."""
 
     seen: NonNegative
     fired: NonNegative
@@ -27,11 +28,11 @@ KEYS = dict[str, Times]
 
 @mutable
 class Tally:
-    """Counters of one rule: ``calls`` that met its tests, ``hits``, which are all firings that there ever were, calls
-    after its sequence ended, the ``first`` firing, and counters of each key.
+    """Counters of one rule: ``calls`` that met its tests, ``hits``, which are all firings that
+    there ever were, calls after its sequence ended, the ``first`` firing, and counters of each key.
 
-    Of a rule that counts ``per`` period ``fired`` are the firings of this ``period`` alone, and so are those of the
-    keys. State documents have these names.
+    Of a rule that counts ``per`` period ``fired`` are the firings of this ``period`` alone, and so
+    are those of the keys. State documents have these names.
     """
 
     text: str
@@ -58,7 +59,8 @@ class Tally:
 
 @mutable
 class Tallies:
-    """Counters of all rules, when the first rule was asked, and how many requests of each operation came in."""
+    """Counters of all rules, when the first rule was asked, and how many requests of each operation
+    came in."""
 
     first: Micros | None = None
     rules: dict[str, Tally] = field(default_factory=dict)
@@ -100,14 +102,17 @@ class CountedRule:
         """What was expected of it and has not come, in words."""
         plan, expect = self.rule.plan, self.rule.expect
         if isinstance(plan, Sequence) and plan.at_end is AtEnd.FAIL and self.tally.exhausted:
-            return f"its sequence of {plan.ends[-1]} was used up, and {self.tally.exhausted} more calls came"
+            return (
+                f"its sequence of {plan.ends[-1]} was used up, and {self.tally.exhausted} more "
+                f"calls came"
+            )
         return expect.unmet(self.tally.hits) if expect is not None else None
 
 
 @record
 class CountedCall(CountedRule):
-    """A call that meets the tests of a rule. ``key`` is that by which it is counted, None where nothing depends on one;
-    ``before`` is how often that was met before it."""
+    """A call that meets the tests of a rule. ``key`` is that by which it is counted, None where
+    nothing depends on one; ``before`` is how often that was met before it."""
 
     attempt: Attempt
     key: str | None
@@ -143,12 +148,17 @@ class CountedCall(CountedRule):
     def untimely(self) -> Difference | None:
         """Why its rule does not fire this time: ``nth`` and ``idle`` want another one."""
         when, last = self.rule.when, self.before.last
-        if when.nth is not None and (difference := when.nth.difference_of(self.times.seen)) is not None:
+        if (
+            when.nth is not None
+            and (difference := when.nth.difference_of(self.times.seen)) is not None
+        ):
             return difference
         if when.idle is None:
             return None
         # Before it was seen at all, its object was made.
-        return when.idle.difference_of(age_of(self.attempt) if last is None else Length(self.now - last))
+        return when.idle.difference_of(
+            age_of(self.attempt) if last is None else Length(self.now - last)
+        )
 
     def count(self) -> None:
         """It has met the tests."""

@@ -1,8 +1,9 @@
-"""Faults of the network and of the service's front door, as a file says them and as they run; and ``edit`` and
-``omit``, which change single members of a JSON text: of an answer, or of a webhook.
+"""Faults of the network and of the service's front door, as a file says them and as they run; and
+``edit`` and ``omit``, which change single members of a JSON text: of an answer, or of a webhook.
 
-A path names members from the outside in, ``paymentInformation.card``; a number names an element of a list from 0, ``*``
-each of them. Source: docs/scenario-language.md, transport. ``web.transport_faults`` performs the faults.
+A path names members from the outside in, ``paymentInformation.card``; a number names an element of
+a list from 0, ``*`` each of them. Source: docs/scenario-language.md, transport.
+``web.transport_faults`` performs the faults.
 """
 
 import re
@@ -34,25 +35,27 @@ MOST_COPIES = 10
 
 
 At = StrEnum("At", "CONNECT UPLOAD RECEIVE ANSWER")
-"""Where in an operation's life a transport fault strikes: as its body is sent, before anything happened, or after
-all of it did."""
+"""Where in an operation's life a transport fault strikes: as its body is sent, before anything
+happened, or after all of it did."""
 
 
 FaultKind = StrEnum(
-    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG HOLD MALFORMED_JSON SLOW COPIES EDIT"
+    "FaultKind",
+    "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG HOLD MALFORMED_JSON SLOW COPIES "
+    "EDIT",
 )
 """Everything that a scenario can make the network do to an answer."""
 
 HoldUntil = StrEnum("HoldUntil", "RELEASED ALL")
-"""Until when a call is held: until it is released (``DELETE /__admin/hold``) or its client leaves; with ``all`` every
-other request, answer and webhook of the sandbox is held with it."""
+"""Until when a call is held: until it is released (``DELETE /__admin/hold``) or its client leaves;
+with ``all`` every other request, answer and webhook of the sandbox is held with it."""
 
 
 @record
 class _Row:
-    """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's time, whether it
-    strikes the reading of a body, which then goes on, whether it ends the connection itself, and whether a request that
-    it meets at its receipt is acted on."""
+    """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's
+    time, whether it strikes the reading of a body, which then goes on, whether it ends the
+    connection itself, and whether a request that it meets at its receipt is acted on."""
 
     places: tuple[At, ...]
     doubt: UncertainResult | None = None
@@ -85,7 +88,10 @@ _MISPLACED = {
     (False, At.CONNECT): "{word} cannot be used at: connect, which has only reset",
     (True, At.CONNECT): "{word} reads a body, and at: connect there is none; use at: upload",
     (True, At.RECEIVE): "{word} reads a body, and at: receive it has been read; use at: upload",
-    (True, At.ANSWER): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
+    (
+        True,
+        At.ANSWER,
+    ): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
 }
 """The refusal of a fault at the wrong place, by whether it is one of reading."""
 
@@ -100,8 +106,8 @@ _WORDS = (*FaultKind, "omit", "headers")
 
 @record
 class ErrorBody:
-    """The service's own error object, worded when it is sent. ``code`` is None for the one that fits the status and the
-    operation, ``message`` for the text of the code."""
+    """The service's own error object, worded when it is sent. ``code`` is None for the one that
+    fits the status and the operation, ``message`` for the text of the code."""
 
     code: int | None = None
     message: str | None = None
@@ -127,7 +133,9 @@ def _hold(value: object) -> Micros | HoldUntil:
     except ValueError:
         length = 0
     if not length:
-        raise ValueError(f"got {shown(value)}, wanted a duration above 0 such as 300ms, or released, or all")
+        raise ValueError(
+            f"got {shown(value)}, wanted a duration above 0 such as 300ms, or released, or all"
+        )
     return length
 
 
@@ -154,7 +162,9 @@ def _pause(value: object) -> object:
             raise ValueError(f"got '{value}', wanted whole seconds: Retry-After has no fractions")
         value = pause // SECOND
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST_PAUSE:
-        raise ValueError(f"got {shown(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s")
+        raise ValueError(
+            f"got {shown(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s"
+        )
     return value
 
 
@@ -164,7 +174,9 @@ _EACH = "*"
 
 def _path(text: str) -> str:
     if len(text) > _LONGEST_PATH or not all(text.split(".")):
-        raise ValueError(f"got '{text[:60]}', wanted the path of a member, such as paymentInformation.card")
+        raise ValueError(
+            f"got '{text[:60]}', wanted the path of a member, such as paymentInformation.card"
+        )
     return text
 
 
@@ -172,7 +184,9 @@ EditPath = Annotated[Text, AfterValidator(_path)]
 Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
 Omit = Annotated[tuple[EditPath, ...], Field(min_length=1, max_length=100)]
 
-Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, AfterValidator(_header_value)]]
+Headers = dict[
+    Annotated[str, AfterValidator(_header_name)], Annotated[Text, AfterValidator(_header_value)]
+]
 Pause = Annotated[
     int,
     BeforeValidator(_pause, Annotated[int, Field(ge=0, le=_LONGEST_PAUSE)] | str),
@@ -206,21 +220,34 @@ class Transport:
 
     @classmethod
     def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
-        """What is null is absent, but for the body. Refuses a fault that names none, or parts of an answer without its
-        status."""
+        """What is null is absent, but for the body. Refuses a fault that names none, or parts of an
+        answer without its status."""
         data = {key: value for key, value in data.items() if value is not None or key == "body"}
         extra = [word for word in ("body", "retry_after") if word in data]
         if extra and "status" not in data:
             raise ValueError(f"{' and '.join(extra)} need status, which is missing")
         if not data.keys() & set(_WORDS):
-            raise ValueError(f"got {', '.join(data) or 'nothing'}, wanted one of {', '.join(_WORDS)}")
+            raise ValueError(
+                f"got {', '.join(data) or 'nothing'}, wanted one of {', '.join(_WORDS)}"
+            )
         return data
 
     def __post_init__(self) -> None:
-        kinds = [kind for kind in _ALONE if (value := getattr(self, kind.value)) is not None and value is not False]
-        edits = [word for word in _OF_EDIT if getattr(self, word) and (word != "headers" or self.status is None)]
+        kinds = [
+            kind
+            for kind in _ALONE
+            if (value := getattr(self, kind.value)) is not None and value is not False
+        ]
+        edits = [
+            word
+            for word in _OF_EDIT
+            if getattr(self, word) and (word != "headers" or self.status is None)
+        ]
         if len(kinds) > 1 or (kinds and edits):
-            raise ValueError(f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may join any)")
+            raise ValueError(
+                f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may "
+                f"join any)"
+            )
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         object.__setattr__(self, "kind", kind)
         self._check_place(edits[0] if edits else kind)
@@ -228,20 +255,29 @@ class Transport:
         if self.body == OURS and (self.status or 0) < _FIRST_BAD:
             object.__setattr__(self, "body", None)
         if self.retry_after is not None:
-            object.__setattr__(self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)})
+            object.__setattr__(
+                self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)}
+            )
 
     def _check_place(self, word: str) -> None:
         if self.virtual and (not self.delay or self.at not in _WHOLE):
-            raise ValueError("virtual needs delay and at: receive or answer: it says how that time passes")
+            raise ValueError(
+                "virtual needs delay and at: receive or answer: it says how that time passes"
+            )
         if self.at not in _KINDS[self.kind].places:
             raise ValueError(_MISPLACED[_KINDS[self.kind].is_reading, self.at].format(word=word))
         if self.at is At.CONNECT and self.delay:
             raise ValueError("delay cannot be used at: connect, which has only reset")
 
     def _check_answer(self) -> None:
-        if framing := [name for name in self.headers or () if name.lower() in _FRAMING and self.status is not None]:
+        if framing := [
+            name
+            for name in self.headers or ()
+            if name.lower() in _FRAMING and self.status is not None
+        ]:
             raise ValueError(
-                f"{framing[0]} is the server's own; use truncate for a wrong length, or headers without a status"
+                f"{framing[0]} is the server's own; use truncate for a wrong length, or headers "
+                f"without a status"
             )
         if self.status in _BODILESS and self.body is not None and self.body != OURS:
             raise ValueError(f"got a body, and an answer of status {self.status} has none")
@@ -251,10 +287,17 @@ class Transport:
         """Why the client cannot know how its call ended; None when the answer can be read."""
         match self.kind:
             case FaultKind.STATUS:
-                is_told = isinstance(self.body, ErrorBody) or (isinstance(self.body, Mapping) and "code" in self.body)
-                # An error body vouches for nothing once the operation has happened, but for a service that is away.
+                is_told = isinstance(self.body, ErrorBody) or (
+                    isinstance(self.body, Mapping) and "code" in self.body
+                )
+                # An error body vouches for nothing once the operation has happened, but for a
+                # service that is away.
                 is_told = is_told and (self.at is not At.ANSWER or self.status == UNAVAILABLE)
-                return UncertainResult.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_told else None
+                return (
+                    UncertainResult.BAD_GATEWAY
+                    if (self.status or 0) >= _BROKEN and not is_told
+                    else None
+                )
             case FaultKind.EDIT:
                 return UncertainResult.GARBLED if self.lowered.keys() & _UNREADABLE else None
             case kind:
@@ -278,7 +321,9 @@ class Transport:
     @property
     def comes_first(self) -> bool:
         """Whether it must be decided before anything has been asked of a provider."""
-        return self.at is At.RECEIVE and (self.virtual or self.kind in (FaultKind.COPIES, FaultKind.HOLD))
+        return self.at is At.RECEIVE and (
+            self.virtual or self.kind in (FaultKind.COPIES, FaultKind.HOLD)
+        )
 
     @property
     def is_reading(self) -> bool:
@@ -297,8 +342,8 @@ class Transport:
 
     @property
     def cuts(self) -> bool:
-        """Whether it ends the connection itself, or holds it: only our own server hands that over, and in process it is
-        an exception."""
+        """Whether it ends the connection itself, or holds it: only our own server hands that over,
+        and in process it is an exception."""
         return _KINDS[self.kind].cuts or self.breaks_framing
 
     @property
@@ -307,14 +352,23 @@ class Transport:
             case FaultKind.STATUS:
                 words = f"status {self.status}"
             case FaultKind.EDIT:
-                said = (("edit", self.edit or ()), ("omit", self.omit), ("headers", self.headers or ()))
+                said = (
+                    ("edit", self.edit or ()),
+                    ("omit", self.omit),
+                    ("headers", self.headers or ()),
+                )
                 words = ", ".join(f"{word} {' and '.join(names)}" for word, names in said if names)
             case FaultKind.CLOSE_AFTER:
                 words = f"close after {self.close_after} bytes"
-            case FaultKind.DRIBBLE | FaultKind.SLOW if (pieces := self.dribble or self.slow) is not None:
+            case FaultKind.DRIBBLE | FaultKind.SLOW if (
+                pieces := self.dribble or self.slow
+            ) is not None:
                 words = f"{self.kind} {pieces.chunk} bytes every {duration_text(pieces.every)}"
             case FaultKind.HOLD:
-                words = f"hold {self.hold if isinstance(self.hold, HoldUntil) else duration_text(self.hold or 0)}"
+                held = (
+                    self.hold if isinstance(self.hold, HoldUntil) else duration_text(self.hold or 0)
+                )
+                words = f"hold {held}"
             case FaultKind.COPIES:
                 words = f"reaches the service {self.copies} times"
             case FaultKind.DELAY:
@@ -322,7 +376,9 @@ class Transport:
                 return f"transport at {self.at}: {passed}{duration_text(self.delay)}"
             case _:
                 words = self.kind.value
-        return f"transport at {self.at}: {words}" + (f" after {duration_text(self.delay)}" if self.delay else "")
+        return f"transport at {self.at}: {words}" + (
+            f" after {duration_text(self.delay)}" if self.delay else ""
+        )
 
 
 _GONE = object()
@@ -330,8 +386,8 @@ _GONE = object()
 
 
 def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:
-    """A JSON value with members set, added or left out. A path through a missing member changes nothing.
-    The value itself stays as it is."""
+    """A JSON value with members set, added or left out. A path through a missing member changes
+    nothing. The value itself stays as it is."""
     for path, new in (*edit.items(), *((path, _GONE) for path in omit)):
         value = _changed(value, path.split("."), new)
     return value
@@ -340,7 +396,10 @@ def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> ob
 def unfound(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> list[str]:
     """The paths that change nothing of a JSON value, each in words."""
     found = []
-    for word, path, new in (*(("edit", *one) for one in edit.items()), *(("omit", path, _GONE) for path in omit)):
+    for word, path, new in (
+        *(("edit", *one) for one in edit.items()),
+        *(("omit", path, _GONE) for path in omit),
+    ):
         if _changed(value, path.split("."), object() if word == "edit" else _GONE) == value:
             found.append(f"{word} '{mask_text(path)}'")
         value = _changed(value, path.split("."), new)

@@ -36,7 +36,9 @@ _APART = (
 
 
 def _read_answer(value: object) -> object:
-    if value == "timeout" or (isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599):
+    if value == "timeout" or (
+        isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
+    ):
         return value
     raise ValueError(f"got {shown(value)}, wanted an HTTP status from 100 to 599 or timeout")
 
@@ -48,8 +50,8 @@ Answer = Annotated[
 
 
 Signature = StrEnum("Signature", "NONE BAD STALE PREVIOUS")
-"""What stands in the header of the signature: nothing, that of a wrong key, that of a day before, or that of the key
-before, as while keys are changed."""
+"""What stands in the header of the signature: nothing, that of a wrong key, that of a day before,
+or that of the key before, as while keys are changed."""
 
 
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
@@ -57,7 +59,9 @@ _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     "blocks": lambda _: "later ones to the receiver wait for it",
     "delay": lambda delay: f"delay {duration_text(delay)}",
     "gap": lambda gap: f"gap {duration_text(gap)}",
-    "swap_with_next": lambda within: f"swap_with_next{'' if within is True else f' within {duration_text(within)}'}",
+    "swap_with_next": lambda within: (
+        f"swap_with_next{'' if within is True else f' within {duration_text(within)}'}"
+    ),
     "extra": lambda _: "one more, before the real one",
     "sent": lambda shift: f"sent {duration_text(abs(shift))} {'ago' if shift < 0 else 'ahead'}",
     "edit": lambda edit: f"edit {' and '.join(edit)}",
@@ -104,18 +108,30 @@ class WebhookPlan:
 
     def __post_init__(self) -> None:
         if self.together and self.copies > MOST_AT_ONCE:
-            raise ValueError(f"got together and {self.copies} copies, at most {MOST_AT_ONCE} go out at one instant")
+            raise ValueError(
+                f"got together and {self.copies} copies, at most {MOST_AT_ONCE} go out at one "
+                f"instant"
+            )
         for one, other in _APART:
             if getattr(self, one) and getattr(self, other):
                 raise ValueError(f"got {one} and {other}, only one of them is allowed")
         if self.extra and not any(getattr(self, word) for word in _WRONG):
             raise ValueError(f"extra needs what is wrong with the one more: {', '.join(_WRONG)}")
-        against = ["blocks", "gap", "swap_with_next", "receiver", *(["before_answer"] if self.copies == 1 else [])]
+        against = [
+            "blocks",
+            "gap",
+            "swap_with_next",
+            "receiver",
+            *(["before_answer"] if self.copies == 1 else []),
+        ]
         lost = [word for word in against if self.together and getattr(self, word)]
         if lost:
             raise ValueError(f"got together and {lost[0]}, only one of them is allowed")
         if self.hold and self.receiver:
-            raise ValueError("got hold and receiver, only one of them is allowed: the receiver itself must take it")
+            raise ValueError(
+                "got hold and receiver, only one of them is allowed: the receiver itself must "
+                "take it"
+            )
         for path in (*(self.edit or ()), *self.omit):
             first = path.partition(".")[0]
             if first not in _ENVELOPE:
@@ -128,7 +144,8 @@ class WebhookPlan:
 
     @property
     def held_for(self) -> Micros:
-        """How long it waits for the next one about the same object; 0 when any to the same receiver will do."""
+        """How long it waits for the next one about the same object; 0 when any to the same receiver
+        will do."""
         return 0 if isinstance(self.swap_with_next, bool) else self.swap_with_next
 
     @property
@@ -143,9 +160,17 @@ class WebhookPlan:
 
     @property
     def words(self) -> str:
-        given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+        given = {
+            one.name: value
+            for one in fields(self)
+            if (value := getattr(self, one.name)) != one.default
+        }
         said = [
-            _IN_WORDS[name](value) if name in _IN_WORDS else name if value is True else f"{name} {value}"
+            _IN_WORDS[name](value)
+            if name in _IN_WORDS
+            else name
+            if value is True
+            else f"{name} {value}"
             for name, value in given.items()
         ]
         return "webhook: " + (", ".join(said) or "as usual")

@@ -14,7 +14,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from mockserver.domain.cards import TEST_CARDS, Brand
-from mockserver.domain.clock import DAY, EARLIEST, LATEST, UTC_ZONE, Micros, Zone, datetime_of, duration_text, iso
+from mockserver.domain.clock import (
+    DAY,
+    EARLIEST,
+    LATEST,
+    UTC_ZONE,
+    Micros,
+    Zone,
+    datetime_of,
+    duration_text,
+    iso,
+)
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
@@ -30,7 +40,14 @@ from mockserver.scenario.matching import (
     known_operators,
     shown,
 )
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, meaning_of, operations_like, unspaced
+from mockserver.scenario.operations import (
+    ALL_OPERATIONS,
+    OPERATIONS,
+    SOURCES,
+    meaning_of,
+    operations_like,
+    unspaced,
+)
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
@@ -55,8 +72,8 @@ _MOST_BIN_DIGITS = 6
 
 @record
 class When:
-    """What must hold: tests of the attempt, of how often its key was seen, and a span of time, as the clock of the
-    scenario begins and in its zone."""
+    """What must hold: tests of the attempt, of how often its key was seen, and a span of time, as
+    the clock of the scenario begins and in its zone."""
 
     tests: tuple[FieldTest, ...]
     nth: FieldTest | None
@@ -66,8 +83,8 @@ class When:
     zone: Zone
 
     def differences(self, attempt: Attempt, first: Micros | None = None) -> Iterator[Difference]:
-        """Every test that an attempt fails, then the span of time if it lies outside, when the sandbox took its first
-        decision at ``first``, or takes it now."""
+        """Every test that an attempt fails, then the span of time if it lies outside, when the
+        sandbox took its first decision at ``first``, or takes it now."""
         yield from filter(None, (test.difference(attempt) for test in self.tests))
         begins = first if self.begins is None else self.begins
         begins = attempt.now if begins is None else begins
@@ -107,14 +124,20 @@ def operations_of(when: Mapping[str, object], problems: Problems) -> frozenset[s
     for pattern in _patterns(wanted):
         with problems.at():
             if not isinstance(pattern, str):
-                raise ValueError(f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*")
+                raise ValueError(
+                    f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*"
+                )
             found |= operations_like(pattern)
     return found
 
 
 def named_in(wanted: object) -> frozenset[str]:
     """The operations that ``op`` names in full, not by a glob."""
-    return frozenset(pattern for pattern in _patterns(wanted) if isinstance(pattern, str) and pattern in OPERATIONS)
+    return frozenset(
+        pattern
+        for pattern in _patterns(wanted)
+        if isinstance(pattern, str) and pattern in OPERATIONS
+    )
 
 
 def _patterns(wanted: object) -> list[object]:
@@ -126,9 +149,13 @@ def is_test(key: str) -> bool:
 
 
 def _tests(
-    when: Mapping[str, object], problems: Problems, operations: frozenset[str], declared: frozenset[str]
+    when: Mapping[str, object],
+    problems: Problems,
+    operations: frozenset[str],
+    declared: frozenset[str],
 ) -> tuple[FieldTest, ...]:
-    """The tests of ``when``, ``op``, ``nth`` and ``clock`` apart, as they are made in some operations."""
+    """The tests of ``when``, ``op``, ``nth`` and ``clock`` apart, as they are made in some
+    operations."""
     tests: list[FieldTest] = []
     for key, wanted in when.items():
         with problems.at(key):
@@ -140,11 +167,21 @@ def _tests(
 
 
 def _test_of(
-    key: str, wanted: object, operations: frozenset[str], declared: frozenset[str], patterns: Patterns
+    key: str,
+    wanted: object,
+    operations: frozenset[str],
+    declared: frozenset[str],
+    patterns: Patterns,
 ) -> FieldTest:
     if not is_test(key):
         keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
-        meant = "card" if key.startswith("card.") else f"request.{key}" if key in fields_of(operations) else ""
+        meant = (
+            "card"
+            if key.startswith("card.")
+            else f"request.{key}"
+            if key in fields_of(operations)
+            else ""
+        )
         hint = f" - did you mean '{meant}'?" if meant else unspaced(key, keys) or nearest(key, keys)
         raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
     if key == "overlaps":
@@ -155,7 +192,9 @@ def _test_of(
     return _test(key, wanted, patterns, operations)
 
 
-def _test(path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS) -> FieldTest:
+def _test(
+    path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS
+) -> FieldTest:
     known_operators(wanted)
     wanted = _OPERANDS[path](wanted) if path in _OPERANDS else wanted
     known = known_path(path, operations)
@@ -164,12 +203,17 @@ def _test(path: str, wanted: object, patterns: Patterns, operations: frozenset[s
 
 def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
     if not isinstance(wanted, dict) or not wanted:
-        raise ValueError(f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}")
+        raise ValueError(
+            f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}"
+        )
     tests = []
     for fact, value in wanted.items():
         with problems.at(fact):
             if fact not in CARD_FACTS:
-                hint = nearest(fact, CARD_FACTS) or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
+                hint = (
+                    nearest(fact, CARD_FACTS)
+                    or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
+                )
                 raise ValueError(f"unknown key '{fact[:60]}'{hint}")
             tests.append(_test(f"card.{fact}", value, problems.patterns))
     return tests
@@ -185,18 +229,24 @@ def _wanted_values(wanted: object) -> list[object]:
 def _bounds(wanted: object) -> object:
     """A time that has passed is more or less than another, never exactly so long."""
     if not isinstance(wanted, dict) or not wanted:
-        raise ValueError(f"got {shown(wanted) if wanted else 'nothing'}, wanted a map such as {{above: 30d}}")
+        raise ValueError(
+            f"got {shown(wanted) if wanted else 'nothing'}, wanted a map such as {{above: 30d}}"
+        )
     for word in wanted:
         if word not in (*BOUNDS, "between"):
             known = (*BOUNDS, "between")
-            raise ValueError(f"unknown test '{word[:60]}'{meaning_of(word, known)}, allowed: {', '.join(known)}")
+            raise ValueError(
+                f"unknown test '{word[:60]}'{meaning_of(word, known)}, allowed: {', '.join(known)}"
+            )
     return wanted
 
 
 def _among(wanted: object, allowed: tuple[str, ...]) -> object:
     for value in _wanted_values(wanted):
         if value not in allowed:
-            raise ValueError(f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}")
+            raise ValueError(
+                f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}"
+            )
     return wanted
 
 
@@ -220,7 +270,11 @@ def _operands(wanted: object, read: Callable[[object, str], object], word: str =
     """A test with each operand as it is read, by its operator."""
     if isinstance(wanted, dict):
         return {word: _operands(operand, read, word) for word, operand in wanted.items()}
-    return [_operands(one, read, word) for one in wanted] if isinstance(wanted, list) else read(wanted, word)
+    return (
+        [_operands(one, read, word) for one in wanted]
+        if isinstance(wanted, list)
+        else read(wanted, word)
+    )
 
 
 def _brand(wanted: object) -> object:
@@ -229,13 +283,22 @@ def _brand(wanted: object) -> object:
 
 
 def _digits(wanted: object, most: int, word: str = "eq") -> object:
-    """The digits of a test of leading or last ones: only for a beginning or an end fewer than ``most`` will do."""
+    """The digits of a test of leading or last ones: only for a beginning or an end fewer than
+    ``most`` will do."""
 
     def read(value: object, word: str) -> object:
         if word in ("exists", "matches"):
             return value
-        text, whole = "" if isinstance(value, bool) or value is None else str(value), "with" not in word
-        if not text.isascii() or not text.isdecimal() or len(text) > most or (whole and len(text) < most):
+        text, whole = (
+            "" if isinstance(value, bool) or value is None else str(value),
+            "with" not in word,
+        )
+        if (
+            not text.isascii()
+            or not text.isdecimal()
+            or len(text) > most
+            or (whole and len(text) < most)
+        ):
             allowed = f"{most} digits" if whole else f"1 to {most} digits"
             raise ValueError(f"got {shown(value)}, wanted {allowed} (never a full number)")
         return text
@@ -263,11 +326,14 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
     "card.last4": partial(_digits, most=4),
     "card.test": partial(_among, allowed=tuple(TEST_CARDS)),
 }
-"""How the operands of a test are read, where its field has few values. Each raises ``ValueError``."""
+"""How the operands of a test are read, where its field has few values. Each raises
+``ValueError``."""
 
 
 def _month_day(value: object) -> object:
-    if value != LAST and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 31):
+    if value != LAST and (
+        isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 31
+    ):
         raise ValueError(f"got {shown(value)}, wanted a day from 1 to 31 or {LAST}")
     return value
 
@@ -279,7 +345,9 @@ def _weekday(value: object) -> object:
     return value
 
 
-Weekday = Annotated[str, BeforeValidator(_weekday, Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"])]
+Weekday = Annotated[
+    str, BeforeValidator(_weekday, Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"])
+]
 MonthDay = Annotated[
     int | str,
     BeforeValidator(_month_day, Annotated[int, Field(ge=1, le=31)] | Literal["last"]),
@@ -288,10 +356,10 @@ MonthDay = Annotated[
 
 @file_model
 class Window:
-    """``clock``: a span of sandbox time. Times of day are those of its ``zone``, or of the clock's, repeat every day,
-    or on some ``days`` of the week or the month, on which they begin, and may wrap over midnight; ``for`` alone counts
-    from the scenario's start, or else from the first decision that the sandbox took. The start is included, the end
-    excluded."""
+    """``clock``: a span of sandbox time. Times of day are those of its ``zone``, or of the clock's,
+    repeat every day, or on some ``days`` of the week or the month, on which they begin, and may
+    wrap over midnight; ``for`` alone counts from the scenario's start, or else from the first
+    decision that the sandbox took. The start is included, the end excluded."""
 
     from_: Annotated[Point | None, Field(alias="from")] = None
     to: Point | None = None
@@ -332,9 +400,16 @@ class Window:
         if len({is_daily for _, is_daily in points}) > 1:
             raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
         is_timed = any(is_daily for _, is_daily in points)
-        if (on_days or self.zone is not None) and not is_timed and (points or self.for_ is not None):
+        if (
+            (on_days or self.zone is not None)
+            and not is_timed
+            and (points or self.for_ is not None)
+        ):
             word = "days" if self.days else "month_days" if on_days else "zone"
-            raise ValueError(f"got {word} without a time of day, wanted {word} alone or with from or to such as 08:00")
+            raise ValueError(
+                f"got {word} without a time of day, wanted {word} alone or with from or to such "
+                f"as 08:00"
+            )
 
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
         """Whether an instant lies within, when what says no start begins at ``begins``."""
@@ -350,7 +425,11 @@ class Window:
         midnight = wall - wall % DAY
         for day in (midnight, midnight - DAY):
             begin = zone.instant(day + start)
-            until = zone.instant(day + end + (0 if start < end else DAY)) if self.for_ is None else begin + self.for_
+            until = (
+                zone.instant(day + end + (0 if start < end else DAY))
+                if self.for_ is None
+                else begin + self.for_
+            )
             if begin <= now < until and self._is_on(day):
                 return True
         return False
@@ -362,7 +441,9 @@ class Window:
         date = datetime_of(min(max(day, EARLIEST), LATEST))
         last = monthrange(date.year, date.month)[1]
         return (self.days is None or WEEKDAYS[date.weekday()] in self.days) and (
-            self.month_days is None or date.day in self.month_days or (LAST in self.month_days and date.day == last)
+            self.month_days is None
+            or date.day in self.month_days
+            or (LAST in self.month_days and date.day == last)
         )
 
     def words(self, zone: Zone) -> str:
@@ -370,9 +451,19 @@ class Window:
         def point(bound: tuple[Micros, bool]) -> str:
             return f"{duration_text(bound[0])} after midnight" if bound[1] else iso(bound[0])
 
-        bounds = [f"{word} {point(at)}" for word, at in (("from", self.from_), ("to", self.to)) if at is not None]
+        bounds = [
+            f"{word} {point(at)}"
+            for word, at in (("from", self.from_), ("to", self.to))
+            if at is not None
+        ]
         bounds += [f"for {duration_text(self.for_)}"] if self.for_ is not None else []
         bounds += [f"on {', '.join(self.days)}"] if self.days else []
-        bounds += [f"on day {', '.join(map(str, self.month_days))} of the month"] if self.month_days else []
+        bounds += (
+            [f"on day {', '.join(map(str, self.month_days))} of the month"]
+            if self.month_days
+            else []
+        )
         zone = self.zone or zone
-        return " ".join(bounds) + (f" in {zone.name}" if self.daily and zone is not UTC_ZONE else "")
+        return " ".join(bounds) + (
+            f" in {zone.name}" if self.daily and zone is not UTC_ZONE else ""
+        )

@@ -1,8 +1,9 @@
 """Keeps the garbage collector from stalling a loaded server: stored objects are never walked.
 
-A full collection of 100,000 charges stops the only thread for a fifth of a second. So everything that is there is moved
-out of the collector's sight (``gc.freeze``): first what start-up made, then each lot of new objects as it fills up. One
-lot in ``sample`` is looked through before; while garbage is found, each is. What takes long to walk is frozen unseen.
+A full collection of 100,000 charges stops the only thread for a fifth of a second. So everything
+that is there is moved out of the collector's sight (``gc.freeze``): first what start-up made, then
+each lot of new objects as it fills up. One lot in ``sample`` is looked through before; while
+garbage is found, each is. What takes long to walk is frozen unseen.
 """
 
 import gc
@@ -10,7 +11,8 @@ from typing import Any
 
 
 class Collector:
-    """Bounds a collection to one lot, of ``every`` objects more than were freed; off until ``start`` is called."""
+    """Bounds a collection to one lot, of ``every`` objects more than were freed; off until
+    ``start`` is called."""
 
     def __init__(self, every: int = 8_000, sample: int = 20) -> None:
         gc.disable()
@@ -24,7 +26,8 @@ class Collector:
         gc.enable()
 
     def meet(self, phase: str, found: dict[str, Any]) -> None:
-        """A collection begins or has ended; one of generation 2 was asked for, and is left alone."""
+        """A collection begins or has ended; one of generation 2 was asked for, and is left
+        alone."""
         if phase == "start" and found["generation"] == 0:
             self._left -= 1
             if self._left or self._is_long(gc.get_objects(generation=0)):

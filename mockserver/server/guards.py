@@ -1,8 +1,10 @@
-"""The connection of a client, with the guards that hold for every request, in the fast lane and beside it.
+"""The connection of a client, with the guards that hold for every request, in the fast lane and
+beside it.
 
-Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time pass is hung up on;
-with too many connections one makes room; what is not HTTP is refused in the usual error shape; a connection may be
-reset as it is made; a client that sends many requests at once gets its answers in turn with the others.
+Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time
+pass is hung up on; with too many connections one makes room; what is not HTTP is refused in the
+usual error shape; a connection may be reset as it is made; a client that sends many requests at
+once gets its answers in turn with the others.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ HANG_SECONDS = 600.0
 """How long a client that is left to send its body may try to."""
 
 LOOK_SECONDS = 1.0
-"""How often it is looked whether it still does: a connection that is not read does not say that its end has come."""
+"""How often it is looked whether it still does: a connection that is not read does not say that its
+end has come."""
 
 
 class BodyReceiver:
@@ -47,7 +50,8 @@ class BodyReceiver:
         self.connection = connection
 
     async def __call__(self) -> Any:
-        """The next part of the body, or that the client has gone: so it has when it sends less than is waited for."""
+        """The next part of the body, or that the client has gone: so it has when it sends less than
+        is waited for."""
         cycle, connection = self.cycle, self.connection
         if cycle.scope["http_version"] == "1.0":
             # Such a client does not know the answer 100 (RFC 9110, 10.1.1).
@@ -63,8 +67,8 @@ class BodyReceiver:
             connection.listening = None
 
     def at_hand(self) -> bytes | None:
-        """What is left of the body, when all of it has come; else None. Nothing more is read of the client meanwhile:
-        a crowd of requests is not read faster than it is answered."""
+        """What is left of the body, when all of it has come; else None. Nothing more is read of the
+        client meanwhile: a crowd of requests is not read faster than it is answered."""
         cycle = self.cycle
         if cycle.more_body or cycle.disconnected or cycle.response_complete:
             return None
@@ -73,9 +77,11 @@ class BodyReceiver:
         return body
 
     def is_gone(self) -> bool:
-        """Whether the client has hung up. One that sends nothing more may still read: it has hung up when it has
-        refused what was written to it."""
-        return self.cycle.disconnected or (self.connection.ended and _is_refused(self.cycle.transport))
+        """Whether the client has hung up. One that sends nothing more may still read: it has hung
+        up when it has refused what was written to it."""
+        return self.cycle.disconnected or (
+            self.connection.ended and _is_refused(self.cycle.transport)
+        )
 
     @property
     def is_unanswered(self) -> bool:
@@ -87,7 +93,8 @@ class BodyReceiver:
         self.cycle.waiting_for_100_continue = False
 
     async def left(self) -> None:
-        """Wait until the client has hung up, reading nothing more of what it sends; at most ``HANG_SECONDS``."""
+        """Wait until the client has hung up, reading nothing more of what it sends; at most
+        ``HANG_SECONDS``."""
         cycle, loop = self.cycle, asyncio.get_running_loop()
         end = loop.time() + HANG_SECONDS
         while not self.is_gone() and loop.time() < end:
@@ -101,7 +108,10 @@ def _is_refused(transport: Any) -> bool:
     """Whether the other end has reset the connection, which is not read."""
     connection = transport.get_extra_info("socket")
     try:
-        return connection is not None and connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        return (
+            connection is not None
+            and connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        )
     except OSError:
         return True
 
@@ -110,7 +120,8 @@ ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
 """Paths that are answered however many connections are open."""
 
 MOST_HEAD = 65_536
-"""Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
+"""Bytes that a request's line and headers may have, and its trailers: what never ends must not fill
+the memory."""
 
 HEAD_TOO_LARGE = (
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -119,9 +130,11 @@ HEAD_TOO_LARGE = (
 TIMED_OUT = HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner"
 TLS_REFUSED = (
     HTTPStatus.BAD_REQUEST,
-    "got a TLS handshake, and this port speaks plain HTTP: call it with http://, or the port of --tls-port with https://",
+    "got a TLS handshake, and this port speaks plain HTTP: call it with http://, or the port of "
+    "--tls-port with https://",
 )
-"""In the clear: most TLS clients then name what they got (a wrong version number, an HTTP response)."""
+"""In the clear: most TLS clients then name what they got (a wrong version number, an HTTP
+response)."""
 
 _TLS_HANDSHAKE = b"\x16\x03"
 
@@ -130,7 +143,8 @@ CONNECT_REFUSED = HTTPStatus.NOT_IMPLEMENTED, "CONNECT is not served: this serve
 
 
 def malformed(fault: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
-    """Status and reason of the answer to what the parser refuses. Its words quote nothing of what was sent."""
+    """Status and reason of the answer to what the parser refuses. Its words quote nothing of what
+    was sent."""
     match fault:
         case httptools.HttpParserInvalidMethodError():
             wanted = "wanted a method of HTTP, such as GET or POST"
@@ -141,7 +155,9 @@ def malformed(fault: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
     return HTTPStatus.BAD_REQUEST, wanted
 
 
-def refusal_text(status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+def refusal_text(
+    status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]]
+) -> bytes:
     """The whole answer as it stands on the wire, with the headers of the server besides its own."""
     answer = _response(status, reason, Code.VALIDATION_ERROR)
     lines = [f"HTTP/1.1 {status} {status.phrase}".encode()]
@@ -174,8 +190,8 @@ TAKE_SECONDS = 600
 """How long a client may leave an answer where it is: somebody may be reading it page by page."""
 
 LINGER_SECONDS = 2
-"""How long a client that was refused may take to hang up. A connection that is closed while more of it is still coming
-is reset, and a reset can overtake the refusal."""
+"""How long a client that was refused may take to hang up. A connection that is closed while more of
+it is still coming is reset, and a reset can overtake the refusal."""
 
 _RESET = struct.pack("ii", 1, 0)
 
@@ -183,23 +199,26 @@ _RESET = struct.pack("ii", 1, 0)
 class GuardedProtocol(HttpToolsProtocol):
     """One connection.
 
-    Its transport is in the scope: a scripted fault resets or cuts the real connection. ``ended`` when the client sends
-    nothing more, ``listening`` is the request whose application waits to hear more of its client.
+    Its transport is in the scope: a scripted fault resets or cuts the real connection. ``ended``
+    when the client sends nothing more, ``listening`` is the request whose application waits to hear
+    more of its client.
 
-    Above ``most`` connections the one that has let the server wait for longest makes room for the newest, which is
-    refused what it asks when there is none. ``refuses`` is asked once for each connection, before anything is read.
+    Above ``most`` connections the one that has let the server wait for longest makes room for the
+    newest, which is refused what it asks when there is none. ``refuses`` is asked once for each
+    connection, before anything is read.
     """
 
     listening: RequestResponseCycle | None = None
     _answering: RequestResponseCycle | None = None
     _raw: socket.socket | None = None
 
-    # How many bytes that are no body the request has so far that is not whole, the last packet's apart.
+    # How many bytes that are no body the request has so far that is not whole, the last packet's
+    # apart.
     _overhead = 0
     _packet = 0
 
-    # Loop times: when the client's time is over (None: it is the server's turn), the same for the head that is open,
-    # and when the alarm rings that looks after them.
+    # Loop times: when the client's time is over (None: it is the server's turn), the same for the
+    # head that is open, and when the alarm rings that looks after them.
     _due: float | None = None
     _head_due: float | None = None
     _rings = 0.0
@@ -236,7 +255,8 @@ class GuardedProtocol(HttpToolsProtocol):
             transport.abort()
 
     def turns_away(self, raw: socket.socket) -> bool:
-        """Whether the connection is refused (scenario language, ``at: connect``): its close is then a reset."""
+        """Whether the connection is refused (scenario language, ``at: connect``): its close is then
+        a reset."""
         if not self._refuses():
             return False
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -252,7 +272,11 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._refusal is not None:
             return
         most = MOST_HEAD
-        if len(data) > most and not self._open and 0 < data.find(b"\r\n") < most < data.find(b"\r\n\r\n"):
+        if (
+            len(data) > most
+            and not self._open
+            and 0 < data.find(b"\r\n") < most < data.find(b"\r\n\r\n")
+        ):
             self._refuse(*HEAD_TOO_LARGE)
             return
         self._packet = len(data)
@@ -262,13 +286,15 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @property
     def is_between_requests(self) -> bool:
-        """Whether what comes next is the beginning of a request, and nothing is to be answered before it."""
+        """Whether what comes next is the beginning of a request, and nothing is to be answered
+        before it."""
         cycle = self._answering
         is_free = cycle is None or cycle.response_complete
         return is_free and not self._open and self._refusal is None and not self.root_path
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The client sends nothing more: what it has asked is answered, unless the answer waits for more of it."""
+        """The client sends nothing more: what it has asked is answered, unless the answer waits for
+        more of it."""
         self.ended = True
         if not self.flow.write_paused:
             self._due = None
@@ -287,7 +313,9 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._answering is not None and _is_open(self._answering):  # the base class knows only the newest
+        if self._answering is not None and _is_open(
+            self._answering
+        ):  # the base class knows only the newest
             self.give_up(self._answering)
         self.pipeline.clear()
         self._due = None
@@ -325,7 +353,8 @@ class GuardedProtocol(HttpToolsProtocol):
                 if self.scope["method"] == "CONNECT":
                     self._refuse(*CONNECT_REFUSED)
                     return
-                # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
+                # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past
+                # its last request.
                 self.parser = httptools.HttpRequestParser(self)
                 self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
@@ -337,12 +366,20 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
 
     def _should_upgrade(self) -> bool:
-        """Asked when a request wants an upgrade, whose body the parser leaves unread: its head is read once more."""
+        """Asked when a request wants an upgrade, whose body the parser leaves unread: its head is
+        read once more."""
         return True
 
     def _head_without_upgrade(self) -> bytes:
-        scope, lines = self.scope, [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
-        first = b"%b %b HTTP/%b\r\n" % (scope["method"].encode(), self.url, scope["http_version"].encode())
+        scope, lines = (
+            self.scope,
+            [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"],
+        )
+        first = b"%b %b HTTP/%b\r\n" % (
+            scope["method"].encode(),
+            self.url,
+            scope["http_version"].encode(),
+        )
         return b"".join([first, *lines, b"\r\n"])
 
     def on_message_begin(self) -> None:
@@ -361,7 +398,8 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_chunk_header(self) -> None:
-        """A chunk begins, or the trailers, which are dropped: nothing in them may pass for a header."""
+        """A chunk begins, or the trailers, which are dropped: nothing in them may pass for a
+        header."""
         self.headers = []
 
     def on_message_complete(self) -> None:
@@ -411,8 +449,11 @@ class GuardedProtocol(HttpToolsProtocol):
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
-    async def serve(self, app: Any, cycle: RequestResponseCycle, scope: Any, receive: Any, send: Any) -> None:
-        """Let the application answer a request, which it may leave unanswered when the connection has been ended."""
+    async def serve(
+        self, app: Any, cycle: RequestResponseCycle, scope: Any, receive: Any, send: Any
+    ) -> None:
+        """Let the application answer a request, which it may leave unanswered when the connection
+        has been ended."""
         try:
             await app(scope, BodyReceiver(cycle, self), send)
         except asyncio.CancelledError:
@@ -440,9 +481,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        """Read no further: where the next request begins is unknown. The refusal comes after the answers to
-        all requests that are whole."""
-        self._refusal, self._due = refusal_text(status, reason, self.server_state.default_headers), None
+        """Read no further: where the next request begins is unknown. The refusal comes after the
+        answers to all requests that are whole."""
+        self._refusal, self._due = (
+            refusal_text(status, reason, self.server_state.default_headers),
+            None,
+        )
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
@@ -470,8 +514,8 @@ class GuardedProtocol(HttpToolsProtocol):
     # Patience
 
     def _expect_by(self, due: float) -> None:
-        """The client has until then. A timer that is set and cancelled with every request costs more than one that
-        looks, when it rings, whether it has been waited for long enough."""
+        """The client has until then. A timer that is set and cancelled with every request costs
+        more than one that looks, when it rings, whether it has been waited for long enough."""
         self._due = due
         if self.timeout_keep_alive_task is None:
             self._ring_at(due)
@@ -509,9 +553,16 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _make_room(self) -> bool:
-        """Hang up on the client that was waited for longest, first on those that never asked; False without one."""
-        others = (one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self)
-        waited_for = [(one.cycle is not None, one._due, id(one), one) for one in others if one._due is not None]
+        """Hang up on the client that was waited for longest, first on those that never asked; False
+        without one."""
+        others = (
+            one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self
+        )
+        waited_for = [
+            (one.cycle is not None, one._due, id(one), one)
+            for one in others
+            if one._due is not None
+        ]
         if waited_for:
             min(waited_for)[-1].hang_up()
         return bool(waited_for)

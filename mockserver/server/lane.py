@@ -1,10 +1,10 @@
-"""The fast lane: every speed trick of serving HTTP, in one class over the guarded protocol. ``--no-fast-lane`` serves
-without it: requests then go through uvicorn's parser, and a task each.
+"""The fast lane: every speed trick of serving HTTP, in one class over the guarded protocol.
+``--no-fast-lane`` serves without it: requests then go through uvicorn's parser, and a task each.
 
-Nearly every request comes whole, in one packet, with an ordinary head, and is answered without waiting for anything.
-Such a request is read by two regular expressions instead of a parser that calls back for each line, served at once
-without a task of its own, and its answer is written in one go. Whatever is not ordinary goes the other way from the
-first byte that is not.
+Nearly every request comes whole, in one packet, with an ordinary head, and is answered without
+waiting for anything. Such a request is read by two regular expressions instead of a parser that
+calls back for each line, served at once without a task of its own, and its answer is written in one
+go. Whatever is not ordinary goes the other way from the first byte that is not.
 """
 
 import asyncio
@@ -13,7 +13,12 @@ from collections.abc import Awaitable, Coroutine, Generator
 from functools import partial
 from typing import Any, TypeAlias
 
-from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    RequestResponseCycle,
+)
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.record import entity
@@ -22,19 +27,25 @@ from mockserver.web.request import TRANSPORT, Send
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 Head: TypeAlias = tuple[str, str, bytes, bytes, Headers, int]
-"""What a request says of itself: method, path as text and as it came, query, fields, and the length of its body."""
+"""What a request says of itself: method, path as text and as it came, query, fields, and the length
+of its body."""
 
 _LINE = re.compile(
-    rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))? HTTP/1\.1\r\n"
+    rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))? "
+    rb"HTTP/1\.1\r\n"
 )
-"""A first line whose target has no escapes in its path: what its parts are needs no parser of URLs."""
+"""A first line whose target has no escapes in its path: what its parts are needs no parser of
+URLs."""
 
 _FIELD = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*([!-~](?:[ -~]*[!-~])?)\r\n")
 _FIELDS = re.compile(rb"(?:[A-Za-z0-9!#$%&'*+.^_`|~-]+:[ \t]*[!-~](?:[ -~]*+(?<=[!-~]))?+\r\n)+")
 """Header fields that have a value, without blanks at its end. Names and values are never empty."""
 
-_FRAMING = frozenset({b"connection", b"expect", b"proxy-connection", b"transfer-encoding", b"upgrade"})
-"""Fields by which a client may say more of its connection, or of the length of its request, than is read here."""
+_FRAMING = frozenset(
+    {b"connection", b"expect", b"proxy-connection", b"transfer-encoding", b"upgrade"}
+)
+"""Fields by which a client may say more of its connection, or of the length of its request, than is
+read here."""
 
 _KEEP_ALIVE = (b"connection", b"keep-alive")
 _LENGTH = re.compile(rb"[0-9]{1,9}")
@@ -42,19 +53,30 @@ _LONGEST_HEAD = 8_192
 """Bytes of a head that is read here."""
 
 _MOST_FIELDS = 64
-"""Fields of a head that is remembered: once they are read, 1,600 of them take 25 times as many bytes."""
+"""Fields of a head that is remembered: once they are read, 1,600 of them take 25 times as many
+bytes."""
 
 
-def parse_single_packet(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
-    """The scope and the body of the request that a packet is; None of anything but one ordinary request.
-    ``connection`` is what the scopes of all requests of a connection have in common."""
+def parse_single_packet(
+    data: bytes, connection: dict[str, Any]
+) -> tuple[dict[str, Any], bytes] | None:
+    """The scope and the body of the request that a packet is; None of anything but one ordinary
+    request. ``connection`` is what the scopes of all requests of a connection have in common."""
     end = data.find(b"\r\n\r\n") + 4
-    # Calls that have a body mostly share their head; others mostly name something in its first line.
+    # Calls that have a body mostly share their head; others mostly name something in its first
+    # line.
     head = (_remembered_head if data[:1] == b"P" else _read_head)(data[:end])
     if head is None or len(data) - end != head[-1]:
         return None
     scope = connection.copy()
-    scope["method"], scope["path"], scope["raw_path"], scope["query_string"], scope["headers"], _ = head
+    (
+        scope["method"],
+        scope["path"],
+        scope["raw_path"],
+        scope["query_string"],
+        scope["headers"],
+        _,
+    ) = head
     return scope, data[end:]
 
 
@@ -76,19 +98,24 @@ _remembered_head = BoundedCache(512, _read_head, _is_short).__getitem__
 
 
 def _fields(lines: bytes) -> tuple[Headers, int] | None:
-    """The fields of a head, names in lower case, and the length of the body; None when they say more than that."""
+    """The fields of a head, names in lower case, and the length of the body; None when they say
+    more than that."""
     if not _FIELDS.fullmatch(lines):
         return None
     headers = tuple((name.lower(), value) for name, value in _FIELD.findall(lines))
     lengths = [value for name, value in headers if name == b"content-length"]
-    if len(lengths) > 1 or any(name in _FRAMING and (name, value.lower()) != _KEEP_ALIVE for name, value in headers):
+    if len(lengths) > 1 or any(
+        name in _FRAMING and (name, value.lower()) != _KEEP_ALIVE for name, value in headers
+    ):
         return None
     if lengths and not _LENGTH.fullmatch(lengths[0]):
         return None
     return headers, int(lengths[0]) if lengths else 0
 
 
-_fields_of = BoundedCache(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
+_fields_of = BoundedCache(
+    512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS
+).__getitem__
 """Most clients send the same ones with every request."""
 
 
@@ -103,7 +130,11 @@ class FastCycle(RequestResponseCycle):
     def __init__(self, connection: GuardedProtocol, scope: Any, body: bytes) -> None:
         # All that uvicorn's own sets, in the place of its keywords.
         self.scope, self.body = scope, body  # type: ignore[assignment]
-        self.transport, self.flow, self.logger = connection.transport, connection.flow, connection.logger
+        self.transport, self.flow, self.logger = (
+            connection.transport,
+            connection.flow,
+            connection.logger,
+        )
         self.default_headers = connection.server_state.default_headers
         self.on_response = connection.on_response_complete
         self.disconnected = self.more_body = self.response_started = self.response_complete = False
@@ -120,8 +151,14 @@ class FastCycle(RequestResponseCycle):
         return super().send(message)
 
     def whole(self, status: int, headers: Headers, body: bytes) -> bool:
-        """Write an answer in one go; False, and nothing is written, when that cannot be done now."""
-        if self.response_started or self.disconnected or self.flow.write_paused or not self.keep_alive:
+        """Write an answer in one go; False, and nothing is written, when that cannot be done
+        now."""
+        if (
+            self.response_started
+            or self.disconnected
+            or self.flow.write_paused
+            or not self.keep_alive
+        ):
             return False
         head = _head_of((status, (*self.default_headers, *headers)))
         if head is None:
@@ -151,7 +188,8 @@ _head_of = BoundedCache(256, _head).__getitem__
 
 @entity
 class StartedCoroutine(Coroutine[Any, Any, None]):
-    """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
+    """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made
+    of to go on."""
 
     rest: Coroutine[Any, Any, None]
     awaited: Any

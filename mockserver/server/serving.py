@@ -1,8 +1,9 @@
 """The server: sockets, signals, the ready line and uvicorn.
 
-The sockets are bound before the application starts, so that a taken port fails as such and port 0 is known when the
-first address is printed. One event loop serves the plain and the TLS listener; the application's lifespan runs once
-for both. A connection that has still to agree on TLS is open too, and is not waited for without end.
+The sockets are bound before the application starts, so that a taken port fails as such and port 0
+is known when the first address is printed. One event loop serves the plain and the TLS listener;
+the application's lifespan runs once for both. A connection that has still to agree on TLS is open
+too, and is not waited for without end.
 """
 
 import asyncio
@@ -41,9 +42,11 @@ if sys.platform != "win32":
     import resource
 
 BACKLOG = 2048
-# Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
+# Longer than the pools of common clients keep a connection, so that it is the client who closes an
+# idle one.
 KEEP_ALIVE_SECONDS = 75
-# With what webhooks and the process itself take after that, less than six: container engines kill after ten.
+# With what webhooks and the process itself take after that, less than six: container engines kill
+# after ten.
 GRACE_SECONDS = 4
 
 
@@ -51,7 +54,8 @@ MOST_CONNECTIONS = 10_000
 """Connections that may be open at a time."""
 
 RESERVE = CONNECTIONS + 48
-"""Open files that are kept for webhooks, for the server's own and for asking whether it lives: half of a few."""
+"""Open files that are kept for webhooks, for the server's own and for asking whether it lives: half
+of a few."""
 
 
 class CannotListen(Exception):
@@ -85,8 +89,8 @@ class Listeners:
 def listen(settings: Settings) -> Listeners:
     """Bind the configured addresses. Raises :class:`CannotListen`.
 
-    The plain port is bound once: a client whose connection to ``localhost`` a scenario resets would turn to the other
-    address of the name, and never see the fault.
+    The plain port is bound once: a client whose connection to ``localhost`` a scenario resets would
+    turn to the other address of the name, and never see the fault.
     """
     with contextlib.ExitStack() as closing:
         plain = closing.enter_context(_bind(settings.host, settings.port, "--port"))
@@ -94,7 +98,8 @@ def listen(settings: Settings) -> Listeners:
         if settings.tls_port is not None:
             tls.append(closing.enter_context(_bind(settings.host, settings.tls_port, "--tls-port")))
             settings = replace(settings, tls_port=tls[0].getsockname()[1])
-            # "localhost" is ::1 to some clients and 127.0.0.1 to others, and the SDKs' address cannot be changed.
+            # "localhost" is ::1 to some clients and 127.0.0.1 to others, and the SDKs' address
+            # cannot be changed.
             with contextlib.suppress(CannotListen):
                 if settings.host in ("127.0.0.1", "localhost"):
                     other = "::1" if tls[0].family == socket.AF_INET else "127.0.0.1"
@@ -104,7 +109,8 @@ def listen(settings: Settings) -> Listeners:
 
 
 def raise_open_file_limit() -> int:
-    """Raise the limit of open files as far as is useful and allowed; how many connections may be open under it."""
+    """Raise the limit of open files as far as is useful and allowed; how many connections may be
+    open under it."""
     if sys.platform == "win32":
         return MOST_CONNECTIONS
     wanted = MOST_CONNECTIONS + RESERVE
@@ -122,12 +128,15 @@ def raise_open_file_limit() -> int:
 def _bind(host: str, port: int, option: str) -> socket.socket:
     address = f"{bracketed(host)}:{port}"
     try:
-        # As bytes: with a text Python loads what encodes names in other alphabets, and refuses one that is too long.
+        # As bytes: with a text Python loads what encodes names in other alphabets, and refuses one
+        # that is too long.
         name = host.encode() if host.isascii() else host
         family, kind, proto, _, where = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, proto)
     except OSError as problem:
-        raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None
+        raise CannotListen(
+            f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE
+        ) from None
     try:
         if os.name == "posix":
             # Without this a restart has to wait for the last run's closed connections.
@@ -140,9 +149,14 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
     except OSError as problem:
         bound.close()
         if problem.errno == errno.EADDRINUSE:
-            message = f"port {port} of {host} is in use: stop what uses it, or choose another with {option} (0 = any)"
+            message = (
+                f"port {port} of {host} is in use: stop what uses it, or choose another "
+                f"with {option} (0 = any)"
+            )
             raise CannotListen(message, Exit.PORT_IN_USE) from None
-        raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None
+        raise CannotListen(
+            f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE
+        ) from None
     return bound
 
 
@@ -150,7 +164,9 @@ OUT_OF_FILES_SECONDS = 0.1
 """How long nothing is accepted once the system has refused to."""
 
 
-async def accept(listener: socket.socket, welcome: Callable[[socket.socket], Coroutine[None, None, None]]) -> None:
+async def accept(
+    listener: socket.socket, welcome: Callable[[socket.socket], Coroutine[None, None, None]]
+) -> None:
     """Accept until cancelled, and welcome each connection."""
     loop = asyncio.get_running_loop()
     shaking: set[asyncio.Task[None]] = set()
@@ -178,15 +194,19 @@ async def keep_silent(raw: socket.socket) -> None:
 
 _ALERT, _TLS_1_2, _FATAL = 21, (3, 3), 2
 _ALERTS = {"CALLBACK_FAILED": ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE, "UNSUPPORTED_PROTOCOL": 70}
-"""What a client is told of a handshake that a scenario refuses, by the reason of the failure; 70 is protocol_version,
-which Python does not name."""
+"""What a client is told of a handshake that a scenario refuses, by the reason of the failure; 70 is
+protocol_version, which Python does not name."""
 
 
 async def shake_hands(
-    connection: Callable[[], GuardedProtocol], context: ssl.SSLContext, raw: socket.socket, *, alerts: bool
+    connection: Callable[[], GuardedProtocol],
+    context: ssl.SSLContext,
+    raw: socket.socket,
+    *,
+    alerts: bool,
 ) -> None:
-    """Begin a TLS connection, whose protocol ``connection`` makes; with ``alerts`` the client of a handshake that fails
-    is told why."""
+    """Begin a TLS connection, whose protocol ``connection`` makes; with ``alerts`` the client of a
+    handshake that fails is told why."""
     protocol = connection()
     if protocol.turns_away(raw):
         raw.close()
@@ -207,9 +227,11 @@ async def shake_hands(
             kept.close()
 
 
-def serve(app: Application, bound: Listeners, *, echo: Echo, collector: Collector | None = None) -> int:
-    """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code. ``collector`` was made
-    before the application, that its making may not be stalled."""
+def serve(
+    app: Application, bound: Listeners, *, echo: Echo, collector: Collector | None = None
+) -> int:
+    """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code.
+    ``collector`` was made before the application, that its making may not be stalled."""
     log = ServerLog(echo, bound.settings)
     LibraryMessages(log).take_over("uvicorn", "mockserver")
     try:
@@ -247,11 +269,17 @@ async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: 
 
 
 def _tls_context(bound: Listeners, flaw: TlsMap | None) -> ssl.SSLContext | None:
-    """What the TLS port agrees with its clients; None without one. Raises ``ValueError`` for a certificate that cannot
-    be used, and for a flaw of a scenario that cannot be had."""
+    """What the TLS port agrees with its clients; None without one. Raises ``ValueError`` for a
+    certificate that cannot be used, and for a flaw of a scenario that cannot be had."""
     settings = bound.settings
-    if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
-        needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
+    if flaw is not None and (
+        not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)
+    ):
+        needed = (
+            "--tls-cert is given, and it can be but that one"
+            if bound.tls
+            else "--tls-port is not given"
+        )
         raise ValueError(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
     if not bound.tls:
         return None
@@ -302,7 +330,9 @@ async def _run(
 
 def _config(app: Application, *, fast_lane: bool) -> Config:
     kind = LaneProtocol if fast_lane else GuardedProtocol
-    protocol: Any = partial(kind, most=raise_open_file_limit(), refuses=app.world.directory.refuses_connection)
+    protocol: Any = partial(
+        kind, most=raise_open_file_limit(), refuses=app.world.directory.refuses_connection
+    )
     config = Config(
         app,
         http=protocol,
@@ -324,7 +354,10 @@ def _config(app: Application, *, fast_lane: bool) -> Config:
 
 @contextlib.asynccontextmanager
 async def _accepting_tls(
-    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, plan: TlsMap | None
+    server: Server,
+    listeners: Sequence[socket.socket],
+    context: ssl.SSLContext | None,
+    plan: TlsMap | None,
 ) -> AsyncIterator[None]:
     """Accept on TLS listeners too; their connections are of the same server."""
     if context is None:
@@ -335,7 +368,11 @@ async def _accepting_tls(
     for listener in listeners:
         listener.listen(BACKLOG)
     is_silent = plan is not None and plan.hang is not None
-    welcome = keep_silent if is_silent else partial(shake_hands, connection, context, alerts=plan is not None)
+    welcome = (
+        keep_silent
+        if is_silent
+        else partial(shake_hands, connection, context, alerts=plan is not None)
+    )
     tasks = [asyncio.create_task(accept(listener, welcome)) for listener in listeners]
     try:
         yield
@@ -349,7 +386,8 @@ async def _accepting_tls(
 
 @contextlib.contextmanager
 def _port_file(path: str | None, port: int) -> Iterator[None]:
-    """A file with the port for as long as the server is ready; written in one step, so no reader sees half of it."""
+    """A file with the port for as long as the server is ready; written in one step, so no reader
+    sees half of it."""
     if path is None:
         yield
         return
@@ -386,7 +424,8 @@ def _heed_signals(app: Application, server: Server, reload: Callable[[], None]) 
 
 
 EVERY_SECONDS = 0.5
-"""How often the files are looked at. A look asks the system for the times of the files and reads none."""
+"""How often the files are looked at. A look asks the system for the times of the files and reads
+none."""
 
 
 def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
@@ -414,8 +453,11 @@ def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
     return reload
 
 
-async def watch(names: Sequence[str], seen: Mapping[str, object], reload: Callable[[], None]) -> None:
-    """Call ``reload`` whenever one of the files differs from what was ``seen`` of it last, until cancelled."""
+async def watch(
+    names: Sequence[str], seen: Mapping[str, object], reload: Callable[[], None]
+) -> None:
+    """Call ``reload`` whenever one of the files differs from what was ``seen`` of it last, until
+    cancelled."""
     while True:
         await asyncio.sleep(EVERY_SECONDS)
         before, seen = seen, stamps(names)

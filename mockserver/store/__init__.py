@@ -1,1 +1,2 @@
-"""The store: sandboxes in one file, the commits by which what was answered is kept, and the way back."""
+"""The store: sandboxes in one file, the commits by which what was answered is kept, and the way
+back."""

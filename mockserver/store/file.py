@@ -1,15 +1,17 @@
 """The file of ``--store``: rows of sandboxes in one SQLite database, written by one process.
 
-A sandbox is a *world* of rows: part, number and bytes, each with its checksum. The table ``sandboxes`` names the world
-of each key: one commit replaces a sandbox by another, however many rows they have. Worlds without a name are deleted.
+A sandbox is a *world* of rows: part, number and bytes, each with its checksum. The table
+``sandboxes`` names the world of each key: one commit replaces a sandbox by another, however many
+rows they have. Worlds without a name are deleted.
 
-The file is locked while it is open, and checked before anything is written to it: one that is damaged, of another
-program or of another version is refused (``StoreRefused``). Of a large one only the log and the index are checked then,
-and rows when they are read.
+The file is locked while it is open, and checked before anything is written to it: one that is
+damaged, of another program or of another version is refused (``StoreRefused``). Of a large one only
+the log and the index are checked then, and rows when they are read.
 
-Its latest commits are in the log beside it (``-wal``). For SQLite the log ends at the first incomplete frame, as when
-a process ends while it writes one. What was answered must not be lost unnoticed: a commit behind that frame is damage,
-and so is a missing log that had commits. A log that was cut looks like one that was written so far.
+Its latest commits are in the log beside it (``-wal``). For SQLite the log ends at the first
+incomplete frame, as when a process ends while it writes one. What was answered must not be lost
+unnoticed: a commit behind that frame is damage, and so is a missing log that had commits. A log
+that was cut looks like one that was written so far.
 
 Source: the published format of SQLite's files (database header, write-ahead log, WAL-index header).
 """
@@ -50,11 +52,12 @@ from mockserver.store.schema import (
 )
 
 FORMAT = 4
-"""Version of the file's format. Records may gain fields with defaults at their end without another one."""
+"""Version of the file's format. Records may gain fields with defaults at their end without another
+one."""
 
 CHECKED = 1 << 26
-"""Bytes of a file that is checked whole before it is used. Of a larger one the index is, and each sandbox when it is
-read."""
+"""Bytes of a file that is checked whole before it is used. Of a larger one the index is, and each
+sandbox when it is read."""
 
 SLICE = 5_000
 """Rows that are read, or deleted without a sandbox, while others wait for the file."""
@@ -63,10 +66,12 @@ _APPLICATION = 0x6D6F636B
 _MOST_NAMED = 5
 _LAST_PART = "~"
 _UNSHARED: AbstractContextManager[object] = nullcontext()
-_NEXT_ROWS = """SELECT part, number, value, sum FROM rows WHERE world = ? AND (part, number) > (?, ?) AND part <= ?
+_NEXT_ROWS = """SELECT part, number, value, sum FROM rows
+    WHERE world = ? AND (part, number) > (?, ?) AND part <= ?
     ORDER BY part, number LIMIT ?"""
 _WORLDS = """WITH RECURSIVE found (world) AS (SELECT min(world) FROM rows
-    UNION ALL SELECT (SELECT min(world) FROM rows WHERE world > found.world) FROM found WHERE found.world IS NOT NULL)
+    UNION ALL SELECT (SELECT min(world) FROM rows WHERE world > found.world) FROM found
+        WHERE found.world IS NOT NULL)
     SELECT world FROM found WHERE world IS NOT NULL"""
 _PUT = """INSERT INTO rows VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET value = excluded.value, sum = excluded.sum"""
@@ -80,23 +85,32 @@ _MOST_PAGES = 2_000
 """Pages of the log, roughly, at which it is put into the file."""
 
 _TAKEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
-_UNUSABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_AUTH")
+_UNUSABLE = (
+    "SQLITE_CANTOPEN",
+    "SQLITE_READONLY",
+    "SQLITE_PERM",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_AUTH",
+)
 
 _SCHEMA = """
-CREATE TABLE sandboxes (key TEXT PRIMARY KEY, world INTEGER NOT NULL, name TEXT, used INTEGER NOT NULL,
-    touched INTEGER NOT NULL, due INTEGER, sum INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE rows (world INTEGER NOT NULL, part TEXT NOT NULL, number INTEGER NOT NULL, value BLOB NOT NULL,
-    sum INTEGER NOT NULL, PRIMARY KEY (world, part, number));
-CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (id, world))
+CREATE TABLE sandboxes (key TEXT PRIMARY KEY, world INTEGER NOT NULL, name TEXT,
+    used INTEGER NOT NULL, touched INTEGER NOT NULL, due INTEGER, sum INTEGER NOT NULL)
     WITHOUT ROWID;
+CREATE TABLE rows (world INTEGER NOT NULL, part TEXT NOT NULL, number INTEGER NOT NULL,
+    value BLOB NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (world, part, number));
+CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, sum INTEGER NOT NULL,
+    PRIMARY KEY (id, world)) WITHOUT ROWID;
 CREATE INDEX pages_by_world ON pages (world);
 """
-# Rows keep the row id of the database: without it the tree holds whole rows, and SQLite reads a long one, such as the
-# request of a large batch, whenever it looks for its neighbour.
+# Rows keep the row id of the database: without it the tree holds whole rows, and SQLite reads a
+# long one, such as the request of a large batch, whenever it looks for its neighbour.
 
 
 class StoreRefused(MockserverError):
-    """A file that cannot be used as a store. The text says why, and what to do; the process ends with ``exit_code``."""
+    """A file that cannot be used as a store. The text says why, and what to do; the process ends
+    with ``exit_code``."""
 
     def __init__(self, text: str, code: Exit = Exit.USAGE) -> None:
         self.exit_code = code
@@ -108,11 +122,13 @@ class StoreDamaged(StoreRefused):
 
 
 class StoreFile:
-    """An open store. Any thread may call its methods; a lock lets one in at a time. ``sandboxes`` is the index as it
-    was found, ``next_world`` a number that no world has; ``waits_for_disk`` whether each commit does."""
+    """An open store. Any thread may call its methods; a lock lets one in at a time. ``sandboxes``
+    is the index as it was found, ``next_world`` a number that no world has; ``waits_for_disk``
+    whether each commit does."""
 
     def __init__(self, path: str | Path, *, full: bool = False, whole: bool = False) -> None:
-        """Open the file, or make it; one that is not small is checked ``whole`` on demand. Raises ``StoreRefused``."""
+        """Open the file, or make it; one that is not small is checked ``whole`` on demand. Raises
+        ``StoreRefused``."""
         self.path = Path(path)
         self.waits_for_disk = full
         self._lock = RLock()
@@ -120,13 +136,17 @@ class StoreFile:
         self.sandboxes: list[StoredSandbox] = []
         worlds: set[int] = set()
         if not is_new:
-            self.sandboxes, worlds = examined(self.path, whole=whole or self.path.stat().st_size <= CHECKED)
+            self.sandboxes, worlds = examined(
+                self.path, whole=whole or self.path.stat().st_size <= CHECKED
+            )
             for beside in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):
                     # The files of a killed process hold card numbers and keys too.
                     self.path.with_name(f"{self.path.name}{beside}").chmod(0o600)
         with _named_failures(self.path):
-            self._db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(
+                self.path, timeout=0, isolation_level=None, check_same_thread=False
+            )
             self._begin(is_new, full=full)
         self.place = _place(self.path.stat())
         _OPEN.add(self)
@@ -159,9 +179,11 @@ class StoreFile:
         return rows_of(self._db, world, part, self._lock)
 
     def keys_with_page(self, page_id: str) -> list[str]:
-        """The keys of the sandboxes in which an object of this id has a page, those first whose world is older. Raises
-        ``Unreadable``."""
-        query = "SELECT key FROM pages JOIN sandboxes USING (world) WHERE pages.id = ? ORDER BY world"
+        """The keys of the sandboxes in which an object of this id has a page, those first whose
+        world is older. Raises ``Unreadable``."""
+        query = (
+            "SELECT key FROM pages JOIN sandboxes USING (world) WHERE pages.id = ? ORDER BY world"
+        )
         try:
             with self._lock:
                 return [key for (key,) in self._db.execute(query, (page_id,))]
@@ -169,14 +191,17 @@ class StoreFile:
             raise Unreadable(str(problem)) from None
 
     def clear_away(self) -> bool:
-        """Delete some of the rows that no sandbox has any more; whether more are left. Raises ``NotWritten``."""
+        """Delete some of the rows that no sandbox has any more; whether more are left. Raises
+        ``NotWritten``."""
         if not self._garbage:
             return False
         world, gone = self._garbage[-1], 0
         with self._transaction():
             for table, keys in (("rows", "world, part, number"), ("pages", "id, world")):
                 some = f"SELECT {keys} FROM {table} WHERE world = ? LIMIT ?"
-                gone += self._db.execute(f"DELETE FROM {table} WHERE ({keys}) IN ({some})", (world, SLICE)).rowcount
+                gone += self._db.execute(
+                    f"DELETE FROM {table} WHERE ({keys}) IN ({some})", (world, SLICE)
+                ).rowcount
             self._in_log += gone // 5 + _LEAST_PAGES
         self.shorten_log()
         if not gone:
@@ -195,8 +220,8 @@ class StoreFile:
                 self._into_file()
 
     def compact(self) -> None:
-        """Rewrite the file without its unused space; that temporarily takes the same space again. Raises
-        ``NotWritten``: then the file is as it was."""
+        """Rewrite the file without its unused space; that temporarily takes the same space again.
+        Raises ``NotWritten``: then the file is as it was."""
         with self._lock:
             try:
                 self._db.execute("VACUUM")
@@ -239,7 +264,10 @@ class StoreFile:
             (_PUT, [(*row, row_sum(*row)) for row in commit.puts]),
             ("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages),
             ("DELETE FROM sandboxes WHERE key = ?", [(key,) for key in commit.gone]),
-            ("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", [one.row for one in commit.kept]),
+            (
+                "INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [one.row for one in commit.kept],
+            ),
         ):
             if values:
                 self._db.executemany(statement, values)
@@ -262,8 +290,9 @@ class StoreFile:
         self._into_file()
 
     def _into_file(self) -> None:
-        """Put the commits of the log into the file. Afterwards the file says that later commits are in the log; the log
-        itself does not, so that a log which SQLite has put into the file is not missed."""
+        """Put the commits of the log into the file. Afterwards the file says that later commits are
+        in the log; the log itself does not, so that a log which SQLite has put into the file is not
+        missed."""
         run = self._db.execute
         [version] = run("PRAGMA user_version").fetchone()
         run(f"PRAGMA user_version = {version | IN_LOG}")
@@ -279,8 +308,8 @@ _OPEN: WeakSet[StoreFile] = WeakSet()
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A store of this version, opened for reading only: its log stays beside it. Raises ``StoreRefused``, also for
-    errors of the database meanwhile."""
+    """A store of this version, opened for reading only: its log stays beside it. Raises
+    ``StoreRefused``, also for errors of the database meanwhile."""
     status = _status(path)
     if status is None:
         raise StoreRefused(f"{path}: there is no such file")
@@ -292,17 +321,27 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         _named_failures(path),
         # Closing any descriptor of a file releases all locks on it: this one is closed last.
         path.open("rb") as file,
-        contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db,
+        contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)
+        ) as db,
     ):
         [application] = db.execute("PRAGMA application_id").fetchone()
         [user_version] = db.execute("PRAGMA user_version").fetchone()
         version = user_version & (IN_LOG - 1)
         if application != _APPLICATION:
-            raise StoreRefused(f"{path} is a database of another program, not a store; it was not changed")
+            raise StoreRefused(
+                f"{path} is a database of another program, not a store; it was not changed"
+            )
         if version != FORMAT:
             whose = "a newer" if version > FORMAT else "an older"
-            way = "serve it with that version, or export its sandboxes there (mockserver store export) and import them"
-            words = f"{path} was written by {whose} mockserver (format {version}, this one has {FORMAT})"
+            way = (
+                "serve it with that version, or export its sandboxes there (mockserver store "
+                "export) and import them"
+            )
+            words = (
+                f"{path} was written by {whose} mockserver (format {version}, this one has "
+                f"{FORMAT})"
+            )
             raise StoreRefused(f"{words}: {way}")
         if fault := fault_of_log(path, file, user_version):
             raise StoreDamaged(f"{path} is damaged: {fault}; it was not changed")
@@ -310,8 +349,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def examined(path: Path, *, whole: bool = True) -> tuple[list[StoredSandbox], set[int]]:
-    """The sandboxes and the worlds of an intact store of this version; of one that is not to be checked ``whole``, the
-    index is intact. Raises ``StoreRefused``."""
+    """The sandboxes and the worlds of an intact store of this version; of one that is not to be
+    checked ``whole``, the index is intact. Raises ``StoreRefused``."""
     with reading(path) as db:
         try:
             index, damage = index_of(db)
@@ -331,8 +370,8 @@ def examined(path: Path, *, whole: bool = True) -> tuple[list[StoredSandbox], se
 
 @mutable
 class StoreReader:
-    """A store that the commands read and never write. ``sandboxes`` is its index, ``damage`` what cannot be read of
-    that."""
+    """A store that the commands read and never write. ``sandboxes`` is its index, ``damage`` what
+    cannot be read of that."""
 
     path: Path
     db: sqlite3.Connection
@@ -346,7 +385,9 @@ class StoreReader:
     def counts(self) -> Mapping[int, Mapping[str, int]]:
         """How many rows each part of each world has."""
         found: dict[int, dict[str, int]] = {}
-        for world, part, count in self.db.execute("SELECT world, part, count(*) FROM rows GROUP BY world, part"):
+        for world, part, count in self.db.execute(
+            "SELECT world, part, count(*) FROM rows GROUP BY world, part"
+        ):
             found.setdefault(world, {})[part] = count
         return found
 
@@ -358,8 +399,8 @@ class StoreReader:
 
 @contextlib.contextmanager
 def opened_store(path: Path) -> Iterator[StoreReader]:
-    """A store as far as it can be read. Raises ``StoreRefused`` for one that is empty, in use, unreadable or of another
-    version."""
+    """A store as far as it can be read. Raises ``StoreRefused`` for one that is empty, in use,
+    unreadable or of another version."""
     with reading(path) as db:
         yield StoreReader(path, db, *index_of(db))
 
@@ -375,12 +416,15 @@ def _named_failures(path: Path) -> Iterator[None]:
         if code.startswith(_TAKEN):
             raise _in_use(path) from None
         if code.startswith(_UNUSABLE):
-            raise StoreRefused(f"{path} cannot be used: {_full(path) or problem}; it was not changed") from None
+            raise StoreRefused(
+                f"{path} cannot be used: {_full(path) or problem}; it was not changed"
+            ) from None
         raise StoreDamaged(f"{path} is damaged: {_words(problem)}; it was not changed") from None
 
 
 def _full(path: Path) -> str | None:
-    """That the disk of a file is full; None when it is not. The database says so only of some of its files."""
+    """That the disk of a file is full; None when it is not. The database says so only of some of
+    its files."""
     try:
         with TemporaryFile(dir=path.resolve().parent, buffering=0) as file:
             file.write(bytes(_BESIDE))
@@ -396,12 +440,15 @@ def _words(problem: Exception) -> str:
 
 
 def _is_new(path: Path) -> bool:
-    """Whether there is no store yet; creates the file, for its owner alone. Raises ``StoreRefused``."""
+    """Whether there is no store yet; creates the file, for its owner alone. Raises
+    ``StoreRefused``."""
     status = _status(path)
     if status is None:
         log = log_of(path)
         if log.exists() and log.stat().st_size:
-            raise StoreDamaged(f"{path} is not there, and {log} beside it, with commits, is; nothing was changed")
+            raise StoreDamaged(
+                f"{path} is not there, and {log} beside it, with commits, is; nothing was changed"
+            )
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as problem:
@@ -414,7 +461,9 @@ def _is_new(path: Path) -> bool:
 
 
 def _in_use(path: Path) -> StoreRefused:
-    return StoreRefused(f"{path} is in use by another process: stop it, or use another file", Exit.IN_USE)
+    return StoreRefused(
+        f"{path} is in use by another process: stop it, or use another file", Exit.IN_USE
+    )
 
 
 def _place(status: os.stat_result) -> tuple[int, int]:
@@ -422,7 +471,8 @@ def _place(status: os.stat_result) -> tuple[int, int]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """The status of a file, None when it does not exist. Raises ``StoreRefused`` for anything but a file."""
+    """The status of a file, None when it does not exist. Raises ``StoreRefused`` for anything but a
+    file."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -442,7 +492,9 @@ def _is_empty(path: Path, status: os.stat_result) -> bool:
     if not status.st_size:
         log = log_of(path)
         if log.exists() and log.stat().st_size:
-            raise StoreDamaged(f"{path} is damaged: it is empty, and {log} beside it is not; it was not changed")
+            raise StoreDamaged(
+                f"{path} is damaged: it is empty, and {log} beside it is not; it was not changed"
+            )
         return True
     try:
         with path.open("rb") as file:
@@ -450,14 +502,18 @@ def _is_empty(path: Path, status: os.stat_result) -> bool:
     except OSError as problem:
         raise StoreRefused(f"{path} cannot be opened: {problem.strerror}") from None
     if begins != _MAGIC:
-        raise StoreRefused(f"{path} is not a store: it does not begin as an SQLite database; it was not changed")
+        raise StoreRefused(
+            f"{path} is not a store: it does not begin as an SQLite database; it was not changed"
+        )
     return False
 
 
 def index_of(db: sqlite3.Connection) -> tuple[list[StoredSandbox], list[str]]:
     """The index of a store, and its damaged entries. Raises an error of the database."""
     found, damage = [], []
-    for *row, written in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
+    for *row, written in db.execute(
+        "SELECT key, world, name, used, touched, due, sum FROM sandboxes"
+    ):
         kept = StoredSandbox(*row)
         if kept.sum == written:
             found.append(kept)
@@ -467,12 +523,15 @@ def index_of(db: sqlite3.Connection) -> tuple[list[StoredSandbox], list[str]]:
 
 
 def check(db: sqlite3.Connection, index: list[StoredSandbox]) -> None:
-    """Check every page, row and sandbox. Raises ``ValueError`` for damage, or an error of the database."""
+    """Check every page, row and sandbox. Raises ``ValueError`` for damage, or an error of the
+    database."""
     [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise ValueError(verdict.splitlines()[-1])
     found = set()
-    for world, part, number, value, written in db.execute("SELECT world, part, number, value, sum FROM rows"):
+    for world, part, number, value, written in db.execute(
+        "SELECT world, part, number, value, sum FROM rows"
+    ):
         _check_row(world, part, number, value, written)
         found.add((world, part))
     for page_id, world, written in db.execute("SELECT id, world, sum FROM pages"):
@@ -501,20 +560,29 @@ def readable(db: sqlite3.Connection) -> str:
         except Unreadable:
             broken += 1
     names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
-    count = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
+    count = (
+        f"{len(sound)} of {len(sound) + broken} sandboxes can be "
+        f"read{': ' + names if sound else ''}"
+    )
     return f"{count} (mockserver store export); it was not changed"
 
 
 def rows_of(
-    db: sqlite3.Connection, world: int, part: str | None = None, lock: AbstractContextManager[object] = _UNSHARED
+    db: sqlite3.Connection,
+    world: int,
+    part: str | None = None,
+    lock: AbstractContextManager[object] = _UNSHARED,
 ) -> StoredRows:
-    """The rows of a world, or of one part of it, some thousand under a ``lock``. Raises ``Unreadable``."""
+    """The rows of a world, or of one part of it, some thousand under a ``lock``. Raises
+    ``Unreadable``."""
     found: dict[str, PartRows] = {}
     name, number = part or "", -1
     try:
         while True:
             with lock:
-                some = db.execute(_NEXT_ROWS, (world, name, number, part or _LAST_PART, SLICE)).fetchall()
+                some = db.execute(
+                    _NEXT_ROWS, (world, name, number, part or _LAST_PART, SLICE)
+                ).fetchall()
             for name, number, value, written in some:
                 _check_row(world, name, number, value, written)
             for name, rows in groupby(some, itemgetter(0)):
@@ -527,7 +595,11 @@ def rows_of(
 
 
 def _check_row(world: int, part: str, number: int, value: object, written: int) -> None:
-    if type(value) is not bytes or type(number) is not int or row_sum(world, part, number, value) != written:
+    if (
+        type(value) is not bytes
+        or type(number) is not int
+        or row_sum(world, part, number, value) != written
+    ):
         raise ValueError(f"row {number} of {part}")
 
 
@@ -547,8 +619,8 @@ def page_sum(page_id: str, world: int) -> int:
 
 
 IN_LOG = 1 << 16
-"""Bit of the user version of a file whose latest commits are in its log. The page in the log lacks it, and so does the
-file when SQLite has put all of the log into it."""
+"""Bit of the user version of a file whose latest commits are in its log. The page in the log lacks
+it, and so does the file when SQLite has put all of the log into it."""
 
 STORE_SHIFT = 17
 STORES = 1 << 14
@@ -569,31 +641,38 @@ def log_of(path: Path) -> Path:
 
 
 def fault_of_log(path: Path, file: BinaryIO, version: int) -> str | None:
-    """What is wrong with the log of a store, None when nothing is. ``file`` is the store, ``version`` its user version
-    as the log has it; a connection must have it open."""
+    """What is wrong with the log of a store, None when nothing is. ``file`` is the store,
+    ``version`` its user version as the log has it; a connection must have it open."""
     log = log_of(path)
     header = file.read(_BEGINNING)
     if len(header) < _BEGINNING:
         return "it ends within its beginning"
-    [alone], [application] = (struct.unpack_from(">i", header, place) for place in (_USER_VERSION, _APPLICATION))
+    [alone], [application] = (
+        struct.unpack_from(">i", header, place) for place in (_USER_VERSION, _APPLICATION)
+    )
     size = log.stat().st_size if log.exists() else 0
     if not size:
-        return f"{log.name} beside it, with its latest commits, is missing" if alone & IN_LOG else None
+        return (
+            f"{log.name} beside it, with its latest commits, is missing" if alone & IN_LOG else None
+        )
     whole = _whole_frames(path)
     with log.open("rb") as opened:
         fault = _fault_of_frames(opened, whole)
-        # SQLite puts the pages of a log into the file in their order: one that could not end with that, on a full disk
-        # or as the process ended, has the beginning that the log has.
+        # SQLite puts the pages of a log into the file in their order: one that could not end with
+        # that, on a full disk or as the process ended, has the beginning that the log has.
         is_begun = fault is None and _has_beginning_of(opened, whole, file)
     if fault is not None:
         return f"{log.name} beside it is damaged: {fault}"
-    is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (not alone & IN_LOG and whole > 1 and not is_begun)
+    is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (
+        not alone & IN_LOG and whole > 1 and not is_begun
+    )
     # All of a new file is in its log at first.
     return f"{log.name} beside it is the log of another file" if application and is_other else None
 
 
 def _has_beginning_of(log: BinaryIO, whole: int, file: BinaryIO) -> bool:
-    """Whether the first page of a store is the one that its log had last, with the same counter of changes."""
+    """Whether the first page of a store is the one that its log had last, with the same counter of
+    changes."""
     log.seek(0)
     page, last = _HEADER.unpack(log.read(_HEADER.size))[2], b""
     for number in range(whole):
@@ -630,7 +709,11 @@ def _fault_of_frames(log: BinaryIO, whole: int) -> str | None:
         number += 1
         _, is_commit, *found = _FRAME.unpack_from(raw)
         sums = found[2], found[3]
-        if is_commit and found[:2] == salts and _sum(order, raw[:8] + raw[_FRAME.size :], before) == sums:
+        if (
+            is_commit
+            and found[:2] == salts
+            and _sum(order, raw[:8] + raw[_FRAME.size :], before) == sums
+        ):
             return f"frame {whole + 1} is not whole, and frame {number}, which ends a commit, is"
         before = sums
     return None

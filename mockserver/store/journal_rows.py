@@ -1,7 +1,8 @@
 """Journal entries as rows of a store: the request as it came, the decisions, and what happened.
 
-A decision is stored by its rule and the place of its outcome there; the rules themselves are known by their number
-(``Rulebook``), so that entries from before a change of scenarios keep their evidence.
+A decision is stored by its rule and the place of its outcome there; the rules themselves are known
+by their number (``Rulebook``), so that entries from before a change of scenarios keep their
+evidence.
 """
 
 import json
@@ -47,8 +48,9 @@ _RESULT = Record(Result, _UNKEPT)
 
 
 class PersistenceContext(Protocol):
-    """The server around its stored sandboxes: which operation carries out a request, what the fields of a request say,
-    and which scenarios there are. ``unwritten`` are rows of its own that are not in the file yet."""
+    """The server around its stored sandboxes: which operation carries out a request, what the
+    fields of a request say, and which scenarios there are. ``unwritten`` are rows of its own that
+    are not in the file yet."""
 
     unwritten: list[tuple[int, str, int, bytes]]
 
@@ -62,10 +64,13 @@ class PersistenceContext(Protocol):
         """The operation of a name."""
 
     def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
-        """The fields of a request as plain data, without the text that the journal keeps anyway where the name of the
-        operation says how to read it: an entry that cannot be sent again has none."""
+        """The fields of a request as plain data, without the text that the journal keeps anyway
+        where the name of the operation says how to read it: an entry that cannot be sent again has
+        none."""
 
-    def read(self, stored: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
+    def read(
+        self, stored: object, endpoint: object, raw: bytes, query: bytes
+    ) -> Mapping[str, object]:
         """The same fields again."""
 
     def place_of(self, scenario: Scenario) -> str:
@@ -75,17 +80,22 @@ class PersistenceContext(Protocol):
         """The scenario of a place. Raises ``LookupError``."""
 
     def config(self, scenarios: list[Scenario]) -> SandboxConfig:
-        """The config of the server under some scenarios: that in force for new sandboxes, when they are the same."""
+        """The config of the server under some scenarios: that in force for new sandboxes, when they
+        are the same."""
         ...
 
 
 class Rulebook:
-    """The rules that decisions of a sandbox were made by, by number; ``present`` is that of those in force, ``books``
-    are the places of their scenarios, by the number as JSON has it. Rules that are no longer in force are seldom asked
-    for, and made then."""
+    """The rules that decisions of a sandbox were made by, by number; ``present`` is that of those
+    in force, ``books`` are the places of their scenarios, by the number as JSON has it. Rules that
+    are no longer in force are seldom asked for, and made then."""
 
     def __init__(
-        self, context: PersistenceContext, rules: Ruleset, present: int, books: Mapping[str, list[str]]
+        self,
+        context: PersistenceContext,
+        rules: Ruleset,
+        present: int,
+        books: Mapping[str, list[str]],
     ) -> None:
         self.present = present
         self.books = dict(books)
@@ -104,7 +114,9 @@ class Rulebook:
         """The rules of a number, None where they are no longer known."""
         if number not in self._known:
             try:
-                self._known[number] = Ruleset([self._context.scenario(place) for place in self.books[str(number)]])
+                self._known[number] = Ruleset(
+                    [self._context.scenario(place) for place in self.books[str(number)]]
+                )
             except LookupError:
                 self._known[number] = None
         return self._known[number]
@@ -129,16 +141,25 @@ class JournalRows:
     def write_entry(self, entry: JournalEntry) -> list[object]:
         """An entry as plain data."""
         asked, result, name = entry.asked, entry.result, self._context.name_of(entry.endpoint)
-        faults = [decision.outcome.transport for decision in result.decisions] if entry.fault is not None else []
+        faults = (
+            [decision.outcome.transport for decision in result.decisions]
+            if entry.fault is not None
+            else []
+        )
         return [
             entry.number,
             entry.at,
             _ASKED.write(asked),
-            None if asked.request is _EMPTY else self._context.write(asked.request, is_named=name is not None),
+            None
+            if asked.request is _EMPTY
+            else self._context.write(asked.request, is_named=name is not None),
             _RESULT.write(result),
             self.write_about(result),
             [self._write_attempt(one, asked, is_named=name is not None) for one in result.attempts],
-            [self._write_decision(one, asked, result, is_named=name is not None) for one in result.decisions],
+            [
+                self._write_decision(one, asked, result, is_named=name is not None)
+                for one in result.decisions
+            ],
             entry.method,
             name,
             entry.path,
@@ -151,7 +172,20 @@ class JournalRows:
 
     def read_entry(self, plain: Any, cards: CardRegistry) -> JournalEntry:
         """The entry again; its answer has ended by now."""
-        number, at, asked, request, result, about, attempts, decisions, method, name, path, *rest = plain
+        (
+            number,
+            at,
+            asked,
+            request,
+            result,
+            about,
+            attempts,
+            decisions,
+            method,
+            name,
+            path,
+            *rest,
+        ) = plain
         query, raw, status, answer, fault = rest
         endpoint = self._context.endpoint(name)
         query, raw, answer = (_BYTES.read(one, cards) for one in (query, raw, answer))
@@ -181,7 +215,9 @@ class JournalRows:
 
     def write_about(self, result: Result | None) -> dict[str, object] | None:
         """The objects that a step is about, by kind: each with its table."""
-        return None if result is None else {kind: _about(held) for kind, held in result.about.items()}
+        return (
+            None if result is None else {kind: _about(held) for kind, held in result.about.items()}
+        )
 
     def read_about(self, plain: Any, cards: CardRegistry) -> Result | None:
         """What came of a step that has ended, of which only that is known."""
@@ -204,16 +240,22 @@ class JournalRows:
             attempt.state is _STATELESS,
         ]
 
-    def _read_attempt(self, plain: Any, asked: Asked, result: Result, cards: CardRegistry) -> Attempt:
+    def _read_attempt(
+        self, plain: Any, asked: Asked, result: Result, cards: CardRegistry
+    ) -> Attempt:
         fields, request, headers, is_stateless = plain
         attempt: Attempt = _ATTEMPT.read(fields, cards)
-        attempt.request = asked.request if request is None else self._context.read(request, None, b"", b"")
+        attempt.request = (
+            asked.request if request is None else self._context.read(request, None, b"", b"")
+        )
         attempt.headers = asked.headers if headers is None else headers
         if not is_stateless:
             attempt.state = reader_of(self._sandbox, asked, result.about)
         return attempt
 
-    def _write_decision(self, decision: Decision, asked: Asked, result: Result, *, is_named: bool) -> object:
+    def _write_decision(
+        self, decision: Decision, asked: Asked, result: Result, *, is_named: bool
+    ) -> object:
         if decision is SILENCE[decision.stage]:
             return decision.stage
         attempt, fired = decision.attempt, decision.fired
@@ -223,7 +265,9 @@ class JournalRows:
             decision.stage,
             self._rulebook.present if fired is None else self._rulebook.number_of(fired),
             place,
-            self._write_attempt(attempt, asked, is_named=is_named) if attempt and is_apart else None,
+            self._write_attempt(attempt, asked, is_named=is_named)
+            if attempt and is_apart
+            else None,
             None if fired is None else fired.id,
             None if fired is None else _place(fired, decision.outcome),
             decision.delay,
@@ -231,7 +275,9 @@ class JournalRows:
             decision.passed,
         ]
 
-    def _read_decision(self, plain: Any, asked: Asked, result: Result, cards: CardRegistry) -> Decision:
+    def _read_decision(
+        self, plain: Any, asked: Asked, result: Result, cards: CardRegistry
+    ) -> Decision:
         if isinstance(plain, str):
             return SILENCE[Stage(plain)]
         word, book, tried, apart, rule, outcome, delay, salt, passed = plain

@@ -1,9 +1,9 @@
-"""A sandbox in a store: its changes since the last commit as rows, the sandbox from its rows, and when it has something
-to do without a request.
+"""A sandbox in a store: its changes since the last commit as rows, the sandbox from its rows, and
+when it has something to do without a request.
 
-Parts follow from the types: every table of ``Tables`` and every memory of one who watches is a part, so
-that one more is stored without a line here. What is small is in the head, which is written whole.
-``tests/store`` checks that each attribute of a sandbox is stored or one of the ``DERIVED``.
+Parts follow from the types: every table of ``Tables`` and every memory of one who watches is a
+part, so that one more is stored without a line here. What is small is in the head, which is written
+whole. ``tests/store`` checks that each attribute of a sandbox is stored or one of the ``DERIVED``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -58,13 +58,24 @@ PAGES: Mapping[str, Callable[[Any], bool]] = {
     "payment_links": lambda link: True,
     "tokens": attrgetter("challenged"),
 }
-"""Tables whose objects have pages at addresses without a key, and which of the objects begin with one."""
+"""Tables whose objects have pages at addresses without a key, and which of the objects begin with
+one."""
 
 BEGINNING = (HEAD, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
 
 _PLAIN = (
-    *("origin", "cards.salt", "now", "horizon", "used", "arrivals", "ids.counters", "schedule.order", "schedule.ran"),
+    *(
+        "origin",
+        "cards.salt",
+        "now",
+        "horizon",
+        "used",
+        "arrivals",
+        "ids.counters",
+        "schedule.order",
+        "schedule.ran",
+    ),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
     *("deliveries.changes", "deliveries.dropped", "deliveries.refused", "deliveries.held"),
     *("inboxes.number", "inboxes.dropped"),
@@ -79,8 +90,9 @@ _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
 
 @mutable
 class Settled:
-    """What a sandbox was opened with and what seldom changes. ``books`` are the scenarios of the rules that entries of
-    the journal were decided by, by number; ``book`` is the number of those in force."""
+    """What a sandbox was opened with and what seldom changes. ``books`` are the scenarios of the
+    rules that entries of the journal were decided by, by number; ``book`` is the number of those in
+    force."""
 
     seed: Seed
     opened_with: _Assumptions
@@ -98,9 +110,9 @@ class Settled:
 
 @mutable
 class Head:
-    """The small parts of a sandbox. ``plain`` are its attributes ``_PLAIN``; ``lengths`` says how many rows each table
-    has, and how many steps the journal and the stories; ``judged`` are the counters of those who
-    watch it."""
+    """The small parts of a sandbox. ``plain`` are its attributes ``_PLAIN``; ``lengths`` says how
+    many rows each table has, and how many steps the journal and the stories; ``judged`` are the
+    counters of those who watch it."""
 
     settled: Settled
     tallies: Tallies
@@ -119,7 +131,8 @@ def _naming(part: str) -> Iterator[None]:
 
 
 class SandboxPersister:
-    """What stores one sandbox as a world: all of it at first, afterwards what is new since the last call."""
+    """What stores one sandbox as a world: all of it at first, afterwards what is new since the last
+    call."""
 
     def __init__(
         self,
@@ -145,7 +158,11 @@ class SandboxPersister:
             inbox_part(sandbox, news),
         ]
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
-        others: list[Part] = [PastPart(sandbox), RuleKeysPart(sandbox, news), JournalPart(sandbox.journal, rows)]
+        others: list[Part] = [
+            PastPart(sandbox),
+            RuleKeysPart(sandbox, news),
+            JournalPart(sandbox.journal, rows),
+        ]
         for observer in sandbox.observers:
             if observer.lines_are is not None:
                 others.append(LinesPart(*observer.lines_are, observer))
@@ -168,8 +185,9 @@ class SandboxPersister:
         return sum(map(len, self.parts))
 
     def gather_some(self, commit: Commit, most: int) -> bool:
-        """Put about ``most`` of the changed rows into a commit when there are more than that; whether there are. Only
-        for a sandbox that the file does not name yet: its last commit completes it."""
+        """Put about ``most`` of the changed rows into a commit when there are more than that;
+        whether there are. Only for a sandbox that the file does not name yet: its last commit
+        completes it."""
         if self.waiting() <= most:
             return False
         max(self.parts, key=len).gather(Changes(commit, self.world), most)
@@ -188,7 +206,11 @@ class SandboxPersister:
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
             if len(table.rows) > length:
-                commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
+                commit.pages += [
+                    (table.id_of(row), self.world)
+                    for row in table.rows[length:]
+                    if PAGES[name](row)
+                ]
                 self._paged[name] = len(table)
         # The head is small, and written when its text has changed.
         text = json_text(self._head())
@@ -198,7 +220,11 @@ class SandboxPersister:
 
     def _head(self) -> list[object]:
         """The fields of the ``Head``."""
-        sandbox, tallies, journal = self.sandbox, self.sandbox.director.tallies, self.sandbox.journal
+        sandbox, tallies, journal = (
+            self.sandbox,
+            self.sandbox.director.tallies,
+            self.sandbox.journal,
+        )
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
         lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
         return [
@@ -206,7 +232,11 @@ class SandboxPersister:
             Tallies(tallies.first, counted, tallies.calls),
             dict(zip(_PLAIN, _plain_of(sandbox), strict=True)),
             {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
-            {name: count for observer in self._observers for name, count in observer.counters().items()},
+            {
+                name: count
+                for observer in self._observers
+                for name, count in observer.counters().items()
+            },
         ]
 
     def _settled(self) -> Settled:
@@ -227,7 +257,8 @@ class SandboxPersister:
         )
 
     def load(self, stored: StoredRows, head: Head) -> None:
-        """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
+        """Take over what was stored, into a sandbox that has just been opened. Raises
+        ``DamagedSandbox``."""
         sandbox, cards = self.sandbox, self.sandbox.cards
         for observer in self._observers:
             observer.take_counters(head.judged)
@@ -288,8 +319,9 @@ def _first_form(record: Record, rows: JournalRows) -> RowForm:
 def stored_sandbox(
     key: str, world: int, stored: StoredRows, context: PersistenceContext, real: Micros
 ) -> SandboxPersister:
-    """The sandbox of a key from the rows of its world, in the order of their numbers. A clock that runs goes on, what
-    was being answered when the server ended has been answered, and webhooks that were on their way are sent again.
+    """The sandbox of a key from the rows of its world, in the order of their numbers. A clock that
+    runs goes on, what was being answered when the server ended has been answered, and webhooks that
+    were on their way are sent again.
 
     Raises ``DamagedSandbox``.
     """
@@ -303,7 +335,11 @@ def stored_sandbox(
     sandbox.own = _assumed(settled.own)
     sandbox.assumed = config.assumed.or_else(*settled.assumed)
     by_id = config.rules.by_id
-    counted = {name: replace(one, text=by_id[name].text) for name, one in tallies.rules.items() if name in by_id}
+    counted = {
+        name: replace(one, text=by_id[name].text)
+        for name, one in tallies.rules.items()
+        if name in by_id
+    }
     sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
     sandbox.look_back(settled.lag)
     persister = SandboxPersister(sandbox, world, context, settled.book, settled.books)
@@ -316,13 +352,19 @@ def stored_beginning(stored: StoredRows, context: PersistenceContext) -> Beginni
     """How a sandbox begins, from its rows of the parts ``BEGINNING``. Raises ``DamagedSandbox``."""
     head, config = _read_head(stored, context)
     with _naming("marks"):
-        return Beginning(config, _assumed(head.settled.own), [str(name) for _, (name, _) in stored.get("marks", ())])
+        return Beginning(
+            config,
+            _assumed(head.settled.own),
+            [str(name) for _, (name, _) in stored.get("marks", ())],
+        )
 
 
 def _read_head(stored: StoredRows, context: PersistenceContext) -> tuple[Head, SandboxConfig]:
     with _naming(HEAD):
         head: Head = Record.of(Head).read(stored[HEAD][0][1], CardRegistry(""))
-        scenarios = [context.scenario(place) for place in head.settled.books[str(head.settled.book)]]
+        scenarios = [
+            context.scenario(place) for place in head.settled.books[str(head.settled.book)]
+        ]
     return head, _config(head.settled, context, scenarios)
 
 
@@ -331,8 +373,9 @@ def _assumed(own: _Assumptions | None) -> Assumed | None:
 
 
 def _config(head: Settled, context: PersistenceContext, scenarios: list[Scenario]) -> SandboxConfig:
-    """The config of a sandbox: what it was opened with counts, and the rest is that of the server. Where both are the
-    same it is the config of the server itself, so that reloaded files count for the sandbox too."""
+    """The config of a sandbox: what it was opened with counts, and the rest is that of the server.
+    Where both are the same it is the config of the server itself, so that reloaded files count for
+    the sandbox too."""
     config, seed = context.config(scenarios), int(head.seed)
     assumed = config.assumed.or_else(*head.opened_with)
     if assumed is config.assumed and (seed, head.clock_plan) == (config.seed, config.clock):
@@ -341,9 +384,14 @@ def _config(head: Settled, context: PersistenceContext, scenarios: list[Scenario
 
 
 def _release(sandbox: Sandbox) -> None:
-    """Let webhooks go out whose step was still being answered; those that came due behind one that blocks wait on."""
+    """Let webhooks go out whose step was still being answered; those that came due behind one that
+    blocks wait on."""
     log = sandbox.deliveries
-    known = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
+    known = {
+        entry.subject
+        for entry in sandbox.schedule.entries
+        if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)
+    }
     known |= {one.delivery_id for one in log if log.is_blocked(one) and one.due <= sandbox.now}
     waiting = (DeliveryState.HELD, DeliveryState.WAITING)
     held = [one.delivery_id for one in log if one.state in waiting and one.delivery_id not in known]
@@ -351,8 +399,9 @@ def _release(sandbox: Sandbox) -> None:
 
 
 def next_due(sandbox: Sandbox) -> Micros | None:
-    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks; ``EARLIEST`` when
-    webhooks of it are being sent, or will be as soon as their step has been answered."""
+    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks;
+    ``EARLIEST`` when webhooks of it are being sent, or will be as soon as their step has been
+    answered."""
     if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
         return EARLIEST
     return sandbox.schedule.entries[0].at if sandbox.schedule.entries else None

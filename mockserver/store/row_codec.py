@@ -1,12 +1,13 @@
-"""The content of a row of a store: JSON without the names of fields. A record is the list of its fields, in their
-order; one of a union begins with its name.
+"""The content of a row of a store: JSON without the names of fields. A record is the list of its
+fields, in their order; one of a union begins with its name.
 
-What is written follows from the type of each value, what is read from annotations. Rows are checked by their sums, so
-their values are taken as they are. A record may gain fields with defaults at its end without another format of the
-file (``file.FORMAT``); any other change of its fields needs one, and ``tests/store/test_record_order.py`` asks for it.
+What is written follows from the type of each value, what is read from annotations. Rows are checked
+by their sums, so their values are taken as they are. A record may gain fields with defaults at its
+end without another format of the file (``file.FORMAT``); any other change of its fields needs one,
+and ``tests/store/test_record_order.py`` asks for it.
 
-A number of a card stands for its facts, which a sandbox has once. Amounts are texts, instants whole microseconds, those
-with tenths of one texts.
+A number of a card stands for its facts, which a sandbox has once. Amounts are texts, instants whole
+microseconds, those with tenths of one texts.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def json_text(value: object) -> bytes:
     try:
         return orjson.dumps(value, _written, _BY_TYPE)
     except TypeError:
-        # Halves of surrogate pairs, which header names and queries may hold, numbers beyond 64 bits, and keys that
-        # are numbers.
+        # Halves of surrogate pairs, which header names and queries may hold, numbers beyond 64
+        # bits, and keys that are numbers.
         return json.dumps(_unfolded(value), separators=(",", ":")).encode()
 
 
@@ -112,7 +113,9 @@ _WRITES: Mapping[type, Write] = {
 
 _READS: Mapping[Any, Read | None] = {
     **dict.fromkeys((str, bool, None, types.NoneType, Salt, Seed)),
-    **dict.fromkeys((object, Any, Mapping[str, object], dict[str, object]), lambda raw, cards: read_plain(raw)),
+    **dict.fromkeys(
+        (object, Any, Mapping[str, object], dict[str, object]), lambda raw, cards: read_plain(raw)
+    ),
     CardNumber: lambda raw, cards: cards.facts[raw],
     Decimal: lambda raw, cards: Decimal(raw),
     # Instants with tenths stand in places for whole microseconds too.
@@ -132,7 +135,10 @@ class RowForm(NamedTuple):
 @by_type
 def form_of(annotation: Any) -> RowForm:
     """The form of an annotation. Raises ``TypeError`` for one that has none."""
-    return RowForm(write_plain if _is_any(annotation) else _as_it_is, _read_of(annotation) or (lambda raw, cards: raw))
+    return RowForm(
+        write_plain if _is_any(annotation) else _as_it_is,
+        _read_of(annotation) or (lambda raw, cards: raw),
+    )
 
 
 def _is_any(annotation: Any) -> bool:
@@ -142,7 +148,8 @@ def _is_any(annotation: Any) -> bool:
 
 @by_type
 def _read_of(annotation: Any) -> Read | None:
-    """How what is written is read, None where it is taken as it is. None stands for itself everywhere."""
+    """How what is written is read, None where it is taken as it is. None stands for itself
+    everywhere."""
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation in _READS:
         return _READS[annotation]
@@ -154,7 +161,10 @@ def _read_of(annotation: Any) -> Read | None:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _read_mapping(int if args[0] is int else _as_it_is, _read_of(args[1]))
     if isinstance(origin, type) and issubclass(origin, Sequence | Set):
-        return _read_all(_read_of(args[0]), tuple if origin is Sequence else frozenset if origin is Set else origin)
+        return _read_all(
+            _read_of(args[0]),
+            tuple if origin is Sequence else frozenset if origin is Set else origin,
+        )
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         by_value = {member.value: member for member in annotation}
         return lambda raw, cards: by_value[raw]
@@ -175,7 +185,9 @@ def _read_each(reads: Sequence[Read | None], shape: Callable[..., Any]) -> Read:
 
     def read(raw: Any, cards: CardRegistry) -> Any:
         given = zip(raw, reads, strict=False)
-        return shape(*[one if read is None or one is None else read(one, cards) for one, read in given])
+        return shape(
+            *[one if read is None or one is None else read(one, cards) for one, read in given]
+        )
 
     return read
 
@@ -188,7 +200,11 @@ def _read_all(item: Read | None, shape: Callable[[Any], Any]) -> Read:
 
 def _read_mapping(key_of: Callable[[str], Any], item: Read | None) -> Read | None:
     if item is None:
-        return None if key_of is _as_it_is else lambda raw, cards: {key_of(key): held for key, held in raw.items()}
+        return (
+            None
+            if key_of is _as_it_is
+            else lambda raw, cards: {key_of(key): held for key, held in raw.items()}
+        )
     return lambda raw, cards: {key_of(key): item(held, cards) for key, held in raw.items()}
 
 
@@ -200,13 +216,13 @@ def _read_one_of(members: Sequence[type]) -> Read | None:
 
 
 class Record:
-    """The form of a dataclass without some of its fields, which must have defaults: the list of those
-    with the ``names``, in this order. The place of a row in its table is not written either: it
-    follows from the number of the row.
+    """The form of a dataclass without some of its fields, which must have defaults: the list of
+    those with the ``names``, in this order. The place of a row in its table is not written either:
+    it follows from the number of the row.
 
-    Nothing in a row says which field a value is of. A field that is put between others would take the
-    value of the next one in every file that there is; ``tests/store/record_fields.txt`` keeps the
-    order.
+    Nothing in a row says which field a value is of. A field that is put between others would take
+    the value of the next one in every file that there is; ``tests/store/record_fields.txt`` keeps
+    the order.
     """
 
     def __init__(self, cls: type, left_out: Collection[str] = ()) -> None:
@@ -243,8 +259,8 @@ class Record:
         return [(place, read) for place, read in reads if read is not None]
 
     def read(self, raw: Any, cards: CardRegistry) -> Any:
-        """The value of such a list. Raises ``ValueError``, ``LookupError``, ``TypeError`` or ``ArithmeticError`` for
-        anything else."""
+        """The value of such a list. Raises ``ValueError``, ``LookupError``, ``TypeError`` or
+        ``ArithmeticError`` for anything else."""
         if type(raw) is not list:
             raise ValueError(f"wanted the fields of a {self.cls.__name__}")
         if self.cls in _SHARED:
@@ -265,7 +281,11 @@ class Record:
         for place, read in self._reads:
             if place < len(values) and (held := values[place]) is not None:
                 values[place] = read(held, cards)
-        return self.cls(*values) if self._is_whole else self.cls(**dict(zip(self.names, values, strict=False)))
+        return (
+            self.cls(*values)
+            if self._is_whole
+            else self.cls(**dict(zip(self.names, values, strict=False)))
+        )
 
 
 RECORDS: dict[type, Record] = {}

@@ -1,4 +1,5 @@
-"""What goes into the file of a store together, or not at all: rows of parts of sandboxes, and their index."""
+"""What goes into the file of a store together, or not at all: rows of parts of sandboxes, and their
+index."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
@@ -14,8 +15,9 @@ from mockserver.store.row_codec import json_text, json_value
 
 
 class PartRows(Sequence[tuple[int, Any]]):
-    """The rows of one part by their numbers. Their ``texts`` become plain data one by one when they are asked for:
-    together they take ten times the memory. One that is not JSON raises ``ValueError``."""
+    """The rows of one part by their numbers. Their ``texts`` become plain data one by one when they
+    are asked for: together they take ten times the memory. One that is not JSON raises
+    ``ValueError``."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -43,14 +45,16 @@ HEAD = "head"
 """The part that every sandbox has."""
 
 _OTHERS = (
-    "batch_rows cards deliveries findings idempotency inbox journal marks past replays rule_keys scenarios schedule"
+    "batch_rows cards deliveries findings idempotency inbox journal marks past replays "
+    "rule_keys scenarios schedule"
 )
 _PARTS = frozenset((HEAD, *ROW_CLASSES, *_OTHERS.split(), "scripts", "setup", "stories"))
 _MEMORIES = "findings."
 
 
 def is_part(name: str) -> bool:
-    """Whether a part may have this name; those of the memories of judges follow from the types of their fields."""
+    """Whether a part may have this name; those of the memories of judges follow from the types of
+    their fields."""
     return name in _PARTS or name.startswith(_MEMORIES)
 
 
@@ -85,8 +89,8 @@ class NotWritten(MockserverError):
 
 
 class StoredSandbox(NamedTuple):
-    """A sandbox as the index knows it. ``due`` is the machine's time at which something is to be done in it, ``used``
-    and ``touched`` as the sandbox has them."""
+    """A sandbox as the index knows it. ``due`` is the machine's time at which something is to be
+    done in it, ``used`` and ``touched`` as the sandbox has them."""
 
     key: str
     world: int
@@ -108,8 +112,8 @@ class StoredSandbox(NamedTuple):
 
 @mutable
 class Commit:
-    """What is written together, or not at all: rows of worlds by (world, part, number), new pages, the keys of
-    sandboxes that were deleted, and the index of those that have changed."""
+    """What is written together, or not at all: rows of worlds by (world, part, number), new pages,
+    the keys of sandboxes that were deleted, and the index of those that have changed."""
 
     puts: list[tuple[int, str, int, bytes]] = field(default_factory=list)
     drops: list[tuple[int, str, int]] = field(default_factory=list)
@@ -126,13 +130,18 @@ class Commit:
     @property
     def is_small(self) -> bool:
         """Whether it is written in a few milliseconds, also on a slow machine."""
-        return len(self.puts) <= SMALL and not (self.drops or self.cuts or self.gone) and self.size <= SMALL_BYTES
+        return (
+            len(self.puts) <= SMALL
+            and not (self.drops or self.cuts or self.gone)
+            and self.size <= SMALL_BYTES
+        )
 
 
 @record
 class Changes:
-    """What has changed in the sandbox of a world, as it goes into a commit: rows that are new or have another content,
-    rows that are gone, parts that begin after a number, and ids of new objects that have a page."""
+    """What has changed in the sandbox of a world, as it goes into a commit: rows that are new or
+    have another content, rows that are gone, parts that begin after a number, and ids of new
+    objects that have a page."""
 
     commit: Commit
     world: int

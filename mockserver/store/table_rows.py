@@ -1,10 +1,10 @@
-"""The parts of a stored sandbox: each knows what has changed in it since it was last asked, as rows of a name, a number
-and bytes, and takes the same rows back.
+"""The parts of a stored sandbox: each knows what has changed in it since it was last asked, as rows
+of a name, a number and bytes, and takes the same rows back.
 
-What may be large reports its changes (tables, the schedule, counters of rules, deliveries, inboxes) or only grows at
-its end (the journal, the facts of cards). What is bounded is compared with what was
-written: its values are never changed in place. Batches alone change in place, and may have 100,000 rows: a batch is a
-row without its transactions, which are written by the block.
+What may be large reports its changes (tables, the schedule, counters of rules, deliveries, inboxes)
+or only grows at its end (the journal, the facts of cards). What is bounded is compared with what
+was written: its values are never changed in place. Batches alone change in place, and may have
+100,000 rows: a batch is a row without its transactions, which are written by the block.
 """
 
 import sys
@@ -54,7 +54,8 @@ class Part:
         return 0
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        """Report what has changed since the last time: of a part that knows how many rows have, ``most`` of them."""
+        """Report what has changed since the last time: of a part that knows how many rows have,
+        ``most`` of them."""
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         """Take over what was stored. Raises ``ValueError`` when some is missing."""
@@ -89,7 +90,8 @@ class CardsPart(Part):
 
 
 class TablePart(Part):
-    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since."""
+    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have
+    changed since."""
 
     def __init__(self, name: str, table: Table[Any], row: type, news: News) -> None:
         self.name = name
@@ -149,9 +151,9 @@ def _id_in(text: bytes) -> str:
 
 
 class MemoryPart(Part):
-    """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the order of the numbers,
-    by the ``form`` of a pair of key and value. An entry that moves to the end gets another number. ``known`` is what
-    was stored of it."""
+    """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the
+    order of the numbers, by the ``form`` of a pair of key and value. An entry that moves to the end
+    gets another number. ``known`` is what was stored of it."""
 
     __slots__ = ("_form", "_last", "known", "memory", "name")
 
@@ -187,8 +189,8 @@ class MemoryPart(Part):
 
 
 class LinesPart(Part):
-    """What one who watches the sandbox has found. ``_known`` are the numbers of the lines that were stored, until the
-    ``_mark``."""
+    """What one who watches the sandbox has found. ``_known`` are the numbers of the lines that were
+    stored, until the ``_mark``."""
 
     def __init__(self, name: str, line: type, observer: Observer) -> None:
         self.name = name
@@ -216,7 +218,8 @@ class LinesPart(Part):
 
 
 class ReportedPart(Part):
-    """What reports which of its rows have changed, by their numbers. ``take`` takes all of them over."""
+    """What reports which of its rows have changed, by their numbers. ``take`` takes all of them
+    over."""
 
     def __init__(self, name: str, news: News, take: Callable[..., None]) -> None:
         self.name = name
@@ -250,11 +253,12 @@ class ReportedPart(Part):
 
 
 class JournalPart(Part):
-    """The journal: a row has the entries that a commit holds, some at most, under the number of the last. What is
-    dropped goes by the row, so that the oldest row may hold entries which are gone already.
+    """The journal: a row has the entries that a commit holds, some at most, under the number of the
+    last. What is dropped goes by the row, so that the oldest row may hold entries which are gone
+    already.
 
-    The changes of objects follow from the entries. Those of dropped entries are kept longer: they are stored as these
-    go, up to the entry ``_cut``.
+    The changes of objects follow from the entries. Those of dropped entries are kept longer: they
+    are stored as these go, up to the entry ``_cut``.
     """
 
     name = "journal"
@@ -349,7 +353,9 @@ class BatchPart(Part):
             rows.extend(Record.of(BatchRow).read(raw, cards) for raw in block)
         for batch, count in zip(self._table.rows, counts, strict=True):
             if len(batch.rows) != count:
-                raise ValueError(f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}")
+                raise ValueError(
+                    f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}"
+                )
             batch.news_of_rows()
             self._known.append(_standing(batch))
 
@@ -371,7 +377,9 @@ class RuleKeysPart(ReportedPart):
 
     def _note_all(self) -> None:
         self._tallies = self._director.tallies
-        present = {(rule, key): None for rule, tally in self._tallies.rules.items() for key in tally.keys}
+        present = {
+            (rule, key): None for rule, tally in self._tallies.rules.items() for key in tally.keys
+        }
         for gone in self._numbers.keys() - present.keys():
             self.note(self._numbers.pop(gone), None)
         for rule, key in present:
@@ -425,7 +433,8 @@ def schedule_part(sandbox: Sandbox, news: News) -> ReportedPart:
 def deliveries_part(sandbox: Sandbox, news: News) -> ReportedPart:
     """Deliveries, each by the number of its first change: no two have the same."""
     read, log = Record.of(Delivery).read, sandbox.deliveries
-    # Those that are there keep their order: as many changes have been, so later ones get other numbers.
+    # Those that are there keep their order: as many changes have been, so later ones get other
+    # numbers.
     numbers = {delivery.delivery_id: number for number, delivery in enumerate(log, 1)}
 
     def take(rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
@@ -463,8 +472,8 @@ def inbox_part(sandbox: Sandbox, news: News) -> ReportedPart:
 
 
 class PastPart(Part):
-    """The changes that reads may have to take back, each with the value before; that after it stands in the next
-    change of the same row, or in its table."""
+    """The changes that reads may have to take back, each with the value before; that after it
+    stands in the next change of the same row, or in its table."""
 
     name = "past"
 

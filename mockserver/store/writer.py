@@ -1,10 +1,10 @@
-"""The store of a server (``--store``): which sandboxes are in it, when they are read and dropped, and the commits that
-hold what was answered.
+"""The store of a server (``--store``): which sandboxes are in it, when they are read and dropped,
+and the commits that hold what was answered.
 
-A step is answered when the commit that holds it is in the file. Steps that end while one commit is written are held by
-the next: one writer, one commit for many answers, and a request alone waits for its own. When a commit fails, every
-request that waits for it is refused, and its sandboxes leave the memory: they are read again from the file, which has
-nothing of them by half.
+A step is answered when the commit that holds it is in the file. Steps that end while one commit is
+written are held by the next: one writer, one commit for many answers, and a request alone waits for
+its own. When a commit fails, every request that waits for it is refused, and its sandboxes leave
+the memory: they are read again from the file, which has nothing of them by half.
 """
 
 import asyncio
@@ -28,11 +28,25 @@ from mockserver.engine.sandboxes import Sandboxes
 from mockserver.engine.storage import SandboxStorage
 from mockserver.store.file import StoreFile
 from mockserver.store.journal_rows import PersistenceContext
-from mockserver.store.persister import BEGINNING, SandboxPersister, next_due, stored_beginning, stored_sandbox
-from mockserver.store.schema import WAIT, Commit, DamagedSandbox, NotWritten, StoredSandbox, Unreadable
+from mockserver.store.persister import (
+    BEGINNING,
+    SandboxPersister,
+    next_due,
+    stored_beginning,
+    stored_sandbox,
+)
+from mockserver.store.schema import (
+    WAIT,
+    Commit,
+    DamagedSandbox,
+    NotWritten,
+    StoredSandbox,
+    Unreadable,
+)
 
 SLICE = 1_000
-"""Rows of a large new sandbox that go into one commit, so that other requests wait for no more than these."""
+"""Rows of a large new sandbox that go into one commit, so that other requests wait for no more than
+these."""
 
 PAUSE = 200
 """Rows that are gathered for a commit before other requests are served."""
@@ -53,8 +67,8 @@ MOST_COMPANY = 64
 """Answers for which a commit waits at most."""
 
 QUICK = 0.03
-"""Seconds that a commit may take on the event loop. After two that took longer, a thread writes for a while: one may
-have waited for other programs instead of the disk."""
+"""Seconds that a commit may take on the event loop. After two that took longer, a thread writes for
+a while: one may have waited for other programs instead of the disk."""
 
 THREADED = 50
 """How many times as long as the second took."""
@@ -64,8 +78,9 @@ _LOG = logging.getLogger("mockserver.store")
 
 @entity
 class _Round:
-    """What one commit is to hold: the sandboxes that have changed, a part of those that are ``growing``, and those that
-    were deleted, as the index had them. ``waiting`` hear why it failed, or None."""
+    """What one commit is to hold: the sandboxes that have changed, a part of those that are
+    ``growing``, and those that were deleted, as the index had them. ``waiting`` hear why it failed,
+    or None."""
 
     sandboxes: dict[Sandbox, None] = field(default_factory=dict)
     gone: dict[str, StoredSandbox | None] = field(default_factory=dict)
@@ -77,8 +92,8 @@ class _Round:
 
 
 class Store(SandboxStorage):
-    """The store of one server. ``woken`` is called with each sandbox that comes from the file; ``commits`` and
-    ``failures`` count commits that were written and that were not."""
+    """The store of one server. ``woken`` is called with each sandbox that comes from the file;
+    ``commits`` and ``failures`` count commits that were written and that were not."""
 
     def __init__(
         self,
@@ -126,22 +141,33 @@ class Store(SandboxStorage):
         return self._placed(self._made(kept)) if kept is not None else None
 
     async def fetch(self, keys: Iterable[str]) -> None:
-        """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises ``NotKept`` (43)."""
+        """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises
+        ``NotKept`` (43)."""
         for key in keys:
             if key in self._index and key not in self._sandboxes.in_memory:
                 await self._fetched(self._index[key])
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
-        """Read those in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
+        """Read those in which an object of this id has a page: their keys. Raises ``NotKept``
+        (43)."""
         with _readable():
-            keys = await asyncio.get_running_loop().run_in_executor(self._reader, self._file.keys_with_page, page_id)
+            keys = await asyncio.get_running_loop().run_in_executor(
+                self._reader, self._file.keys_with_page, page_id
+            )
         await self.fetch(keys)
         return keys
 
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
-        """How sandboxes began that are only in the file; their content is not read. Raises ``NotKept`` (43)."""
-        away = [self._index[key] for key in keys if key in self._index and key not in self._sandboxes.in_memory]
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._beginnings, away)
+        """How sandboxes began that are only in the file; their content is not read. Raises
+        ``NotKept`` (43)."""
+        away = [
+            self._index[key]
+            for key in keys
+            if key in self._index and key not in self._sandboxes.in_memory
+        ]
+        return await asyncio.get_running_loop().run_in_executor(
+            self._reader, self._beginnings, away
+        )
 
     async def _fetched(self, kept: StoredSandbox) -> None:
         reading = self._fetching.get(kept.key)
@@ -157,7 +183,8 @@ class Store(SandboxStorage):
             self._placed(persister)
 
     def _made(self, kept: StoredSandbox) -> SandboxPersister:
-        """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
+        """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that
+        cannot be read."""
         with _readable():
             rows = self._file.rows(kept.world)
             persister = stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
@@ -168,7 +195,9 @@ class Store(SandboxStorage):
         found = {}
         for kept in some:
             with _readable():
-                rows = dict(chain(*(self._file.rows(kept.world, part).items() for part in BEGINNING)))
+                rows = dict(
+                    chain(*(self._file.rows(kept.world, part).items() for part in BEGINNING))
+                )
                 found[kept.key] = stored_beginning(rows, self._context)
         return found
 
@@ -194,7 +223,8 @@ class Store(SandboxStorage):
         self._begin()
 
     def delete(self, sandbox: Sandbox) -> None:
-        """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is there as before."""
+        """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is
+        there as before."""
         key = sandbox.key
         self._next.gone[key] = self._index.pop(key, None)
         self._close(key)
@@ -211,8 +241,8 @@ class Store(SandboxStorage):
                 return
 
     async def kept(self, sandbox: Sandbox | None) -> None:
-        """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
-        nothing of it is there."""
+        """What has happened in a sandbox until now (None: in any) is in the file. Raises
+        ``NotKept`` (43): then nothing of it is there."""
         if sandbox is None:
             growing = set(self._growing)
             # The changes may be in the commit that is being written, in the next, or in both.
@@ -221,17 +251,23 @@ class Store(SandboxStorage):
             mine = self._growing - growing
         else:
             mine = {sandbox}
-            failed = await (self._commit_alone() if self._is_alone(sandbox) else self._next_ended(mine))
+            failed = await (
+                self._commit_alone() if self._is_alone(sandbox) else self._next_ended(mine)
+            )
         while failed is None and not mine.isdisjoint(self._growing):
             failed = await self._next_ended(mine)
         if failed is None and self.failures and not mine.isdisjoint(self._lost):
             failed = "what happened before it could not be written"
         if failed is not None:
-            words = f"nothing of the request was carried out, as the store could not be written: {failed}"
+            words = (
+                f"nothing of the request was carried out, as the store could not be written: "
+                f"{failed}"
+            )
             raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)
 
     async def is_kept(self, sandbox: Sandbox) -> bool:
-        """Whether what has happened in a sandbox until now is in the file: only then may a webhook go out."""
+        """Whether what has happened in a sandbox until now is in the file: only then may a webhook
+        go out."""
         try:
             await self.kept(sandbox)
         except NotKept:
@@ -239,8 +275,8 @@ class Store(SandboxStorage):
         return True
 
     async def turn(self, sandbox: Sandbox) -> None:
-        """Serve other requests during the work of a sandbox, and wait for the store when much of it is still to be
-        written: other requests wait for what one commit holds."""
+        """Serve other requests during the work of a sandbox, and wait for the store when much of it
+        is still to be written: other requests wait for what one commit holds."""
         await asyncio.sleep(0)
         persister = self._persisters.get(sandbox.key)
         if persister is not None and persister.waiting() >= PENDING:
@@ -256,7 +292,8 @@ class Store(SandboxStorage):
         return True
 
     async def run(self) -> None:
-        """Wake sandboxes in which something comes due, and delete rows without a sandbox, until cancelled."""
+        """Wake sandboxes in which something comes due, and delete rows without a sandbox, until
+        cancelled."""
         loop = asyncio.get_running_loop()
         if self._next.sandboxes:
             self._begin()
@@ -264,7 +301,11 @@ class Store(SandboxStorage):
             self._is_earlier.clear()
             while self._due and self._due[0][0] <= self._now():
                 due, key = heappop(self._due)
-                if key in self._index and self._index[key].due == due and key not in self._sandboxes.in_memory:
+                if (
+                    key in self._index
+                    and self._index[key].due == due
+                    and key not in self._sandboxes.in_memory
+                ):
                     await self._wake(key)
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
@@ -285,8 +326,8 @@ class Store(SandboxStorage):
         self._file.close()
 
     async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
-        """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when it is in the file,
-        or there is none."""
+        """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when
+        it is in the file, or there is none."""
         for one in (self._next, self._present):
             if not sandboxes.isdisjoint(one.sandboxes):
                 return await self._end_of(one)
@@ -307,8 +348,8 @@ class Store(SandboxStorage):
         return end
 
     async def fault(self) -> str | None:
-        """Why nothing can be kept by now. After a commit that could not be written it tries anew: nobody may ask for
-        anything that would be kept, as long as this says why."""
+        """Why nothing can be kept by now. After a commit that could not be written it tries anew:
+        nobody may ask for anything that would be kept, as long as this says why."""
         if self._fault is not None:
             try:
                 await asyncio.get_running_loop().run_in_executor(self._writer, self._file.probe)
@@ -334,9 +375,10 @@ class Store(SandboxStorage):
     async def _wait_for_company(self) -> None:
         """Wait a moment for the clients that the last commit answered together.
 
-        Most of them ask again at once, and a commit for half of them costs nearly as much as one for
-        all: of 8 or 16 clients each request would take a fifth more of the processor. Two clients do
-        not wait for each other (``_expected`` is 0), and none waits long for those that stay away.
+        Most of them ask again at once, and a commit for half of them costs nearly as much as one
+        for all: of 8 or 16 clients each request would take a fifth more of the processor. Two
+        clients do not wait for each other (``_expected`` is 0), and none waits long for those that
+        stay away.
         """
         if not self._is_recent():
             return
@@ -354,8 +396,8 @@ class Store(SandboxStorage):
 
     def _is_alone(self, sandbox: Sandbox) -> bool:
         """Whether the change of a sandbox may be written in this very step: nothing else is to be
-        written, nor has been in this turn of the event loop, and no company is expected. It spares a
-        client that is alone the change of threads, a fifth of what its request takes."""
+        written, nor has been in this turn of the event loop, and no company is expected. It spares
+        a client that is alone the change of threads, a fifth of what its request takes."""
         if self._is_writing or self._has_written:
             return False
         coming = self._next
@@ -404,7 +446,8 @@ class Store(SandboxStorage):
             self._index.update((kept.key, kept) for kept in commit.kept)
 
     def _end(self, failed: str | None) -> None:
-        """A commit has ended: those who wait hear of it, and what it held of growing sandboxes is written on."""
+        """A commit has ended: those who wait hear of it, and what it held of growing sandboxes is
+        written on."""
         ended, self._present = self._present, _Round()
         if failed is not None:
             self._take_back(ended)
@@ -419,7 +462,8 @@ class Store(SandboxStorage):
         self._ended = perf_counter()
 
     def _take_back(self, lost: _Round) -> None:
-        """A commit has failed: what it was to delete is there as before, and its sandboxes are read again."""
+        """A commit has failed: what it was to delete is there as before, and its sandboxes are read
+        again."""
         self.failures += 1
         for kept in filter(None, lost.gone.values()):
             self._index.setdefault(kept.key, kept)
@@ -428,8 +472,9 @@ class Store(SandboxStorage):
             self._lose(sandbox)
 
     async def _write(self, commit: Commit, *, is_alone: bool) -> None:
-        """Write a commit in a thread; a small one that no other answer shares on the event loop, as long as the disk
-        takes it at once: two changes of threads cost more than it does. Raises ``NotWritten``."""
+        """Write a commit in a thread; a small one that no other answer shares on the event loop, as
+        long as the disk takes it at once: two changes of threads cost more than it does. Raises
+        ``NotWritten``."""
         loop, began = asyncio.get_running_loop(), perf_counter()
         if is_alone and commit.is_small and began >= self._threaded_until and self._file.claim():
             try:
@@ -445,8 +490,8 @@ class Store(SandboxStorage):
             loop.run_in_executor(self._writer, self._file.shorten_log)
 
     async def _gathered(self) -> Commit:
-        """What is to be written; sandboxes with more to write are ``growing`` afterwards. Other requests are served
-        meanwhile: a reset of all changes many sandboxes."""
+        """What is to be written; sandboxes with more to write are ``growing`` afterwards. Other
+        requests are served meanwhile: a reset of all changes many sandboxes."""
         commit, rested, growing = Commit(gone=list(self._present.gone)), 0, self._present.growing
         for sandbox in self._present.sandboxes:
             if len(commit.puts) - rested >= PAUSE:
@@ -465,15 +510,20 @@ class Store(SandboxStorage):
         persister = self._persisters.get(key)
         if persister is None or persister.sandbox is not sandbox:
             self._close(key)
-            persister = self._persisters[key] = SandboxPersister(sandbox, self._file.next_world, self._context)
+            persister = self._persisters[key] = SandboxPersister(
+                sandbox, self._file.next_world, self._context
+            )
             self._file.next_world += 1
         return persister
 
     def _gather(self, persister: SandboxPersister, commit: Commit) -> bool:
-        """Put the changes of a sandbox into a commit; False when that is only a part of a large new one."""
+        """Put the changes of a sandbox into a commit; False when that is only a part of a large new
+        one."""
         sandbox, key = persister.sandbox, persister.sandbox.key
         known = self._index.get(key)
-        if (known is None or known.world != persister.world) and persister.gather_some(commit, SLICE):
+        if (known is None or known.world != persister.world) and persister.gather_some(
+            commit, SLICE
+        ):
             return False
         persister.gather(commit)
         at = next_due(sandbox)
@@ -486,18 +536,23 @@ class Store(SandboxStorage):
         return True
 
     def _note_use(self, kept: StoredSandbox) -> None:
-        """Note which sandbox was used after all others; none where two say the same, as a copy and its original do."""
+        """Note which sandbox was used after all others; none where two say the same, as a copy and
+        its original do."""
         used, key = self._newest
         if kept.used >= used:
             self._newest = kept.used, kept.key if kept.used > used or kept.key == key else ""
 
     def _is_news(self, kept: StoredSandbox, known: StoredSandbox) -> bool:
-        """Whether the index is to be written anew: not for the use alone of the sandbox that was the last used of all,
-        but once a second."""
+        """Whether the index is to be written anew: not for the use alone of the sandbox that was
+        the last used of all, but once a second."""
         if (kept.world, kept.name, kept.due) != (known.world, known.name, known.due):
             return True
-        is_used_alone = (known.used, known.key) == self._newest and len(self._present.sandboxes) == 1
-        return kept.used != known.used and not (is_used_alone and 0 <= kept.touched - known.touched < SECOND)
+        is_used_alone = (known.used, known.key) == self._newest and len(
+            self._present.sandboxes
+        ) == 1
+        return kept.used != known.used and not (
+            is_used_alone and 0 <= kept.touched - known.touched < SECOND
+        )
 
     def _lose(self, sandbox: Sandbox) -> None:
         """Drop a sandbox that differs from the file: the next use reads it again."""
@@ -518,7 +573,9 @@ class Store(SandboxStorage):
         try:
             await self._fetched(self._index[key])
         except NotKept as damage:
-            _LOG.error("sandbox %s: %s", masked_key(key), "; ".join((damage.details or {}).values()))
+            _LOG.error(
+                "sandbox %s: %s", masked_key(key), "; ".join((damage.details or {}).values())
+            )
 
     def _plan(self, kept: StoredSandbox) -> None:
         if kept.due is not None:

@@ -1,1 +1,2 @@
-"""The web edge: routes, authentication, faults performed, pages and the control API. Decides nothing about business."""
+"""The web edge: routes, authentication, faults performed, pages and the control API. Decides
+nothing about business."""

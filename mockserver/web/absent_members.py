@@ -21,7 +21,8 @@ _ANY = ("map", "object")
 
 
 def warned(scenario: Scenario) -> list[Warned]:
-    """A warning for each rule that names a member which is nowhere, or never fires, in the order of the file."""
+    """A warning for each rule that names a member which is nowhere, or never fires, in the order of
+    the file."""
     found = warnings(scenario)
     for rule in scenario.rules:
         for outcome in rule.plan.outcomes:
@@ -32,7 +33,9 @@ def warned(scenario: Scenario) -> list[Warned]:
                 answers = [*replies, "Problem"] if replies else []
                 words = _fault_of(answers, fault.edit or {}, fault.omit, "answer")
             if words is None and plan is not None and plan.is_edited:
-                webhooks = [{"meta": dict.fromkeys(META, "text"), "data": kind.reply} for kind in WEBHOOKS]
+                webhooks = [
+                    {"meta": dict.fromkeys(META, "text"), "data": kind.reply} for kind in WEBHOOKS
+                ]
                 words = _fault_of(webhooks, plan.edit or {}, plan.omit, "webhook")
             if words is not None:
                 found.append(Warned(rule, words))
@@ -40,7 +43,9 @@ def warned(scenario: Scenario) -> list[Warned]:
     return sorted(found, key=lambda one: one.rule.line)
 
 
-def _fault_of(held: Sequence[Held], edit: Mapping[str, object], omit: Sequence[str], where: str) -> str | None:
+def _fault_of(
+    held: Sequence[Held], edit: Mapping[str, object], omit: Sequence[str], where: str
+) -> str | None:
     """What is wrong with the first path that leads nowhere, None when none does."""
     for word, paths in (("edits", edit), ("omits", omit)):
         for path in paths:
@@ -65,8 +70,8 @@ def _lost(held: Sequence[Held], parts: Sequence[str], *, is_new: bool) -> str | 
 
 
 def _members(held: Iterable[Held]) -> dict[str, list[Held]] | None:
-    """The members of all that is held with what each may hold, of lists those of their elements under ``*``; None when
-    one of them may hold anything."""
+    """The members of all that is held with what each may hold, of lists those of their elements
+    under ``*``; None when one of them may hold anything."""
     found: dict[str, list[Held]] = {}
     for one in held:
         named: Mapping[str, Held] = {} if isinstance(one, str) else one
@@ -76,7 +81,13 @@ def _members(held: Iterable[Held]) -> dict[str, list[Held]] | None:
                 return None
             each = plain.removeprefix("list of ")
             # Other words than names of replies have no members.
-            named = {"*": each} if each != plain else reply_type(plain).fields if plain[0].isupper() else {}
+            named = (
+                {"*": each}
+                if each != plain
+                else reply_type(plain).fields
+                if plain[0].isupper()
+                else {}
+            )
         for name, inner in named.items():
             found.setdefault(name, []).append(inner)
     return found

@@ -1,6 +1,7 @@
-"""What is noted of each request: its line in the log, put into words when it has been answered, and the counts that
-``GET /metrics`` shows, in whole numbers; and lines about other events. Nothing in them is secret, and labels of counts
-are bounded: operations are those of the tables, statuses three digits.
+"""What is noted of each request: its line in the log, put into words when it has been answered, and
+the counts that ``GET /metrics`` shows, in whole numbers; and lines about other events. Nothing in
+them is secret, and labels of counts are bounded: operations are those of the tables, statuses three
+digits.
 
 Source: docs/security.md; the command line's ``--log-format``.
 """
@@ -43,13 +44,16 @@ _SHORT = 500
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+METHODS = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
+)
 """The methods of HTTP; any other text may be a secret."""
 
 
 @record
 class LogLine:
-    """One line about an event: its ``text``, or ``facts`` for a log in JSON. ``level`` is one of ``LOG_LEVELS``."""
+    """One line about an event: its ``text``, or ``facts`` for a log in JSON. ``level`` is one of
+    ``LOG_LEVELS``."""
 
     level: str
     text: str
@@ -61,8 +65,8 @@ class LogLine:
 
 @record
 class Access:
-    """A request and what became of it. ``began`` and ``ended`` are the machine's time; status 0 means no answer;
-    ``fault`` is the name of an unforeseen error."""
+    """A request and what became of it. ``began`` and ``ended`` are the machine's time; status 0
+    means no answer; ``fault`` is the name of an unforeseen error."""
 
     scope: Scope
     began: Micros
@@ -77,8 +81,8 @@ class Access:
         return "warning" if step is not None and step.result.warnings else "info"
 
     def lines(self, *, as_json: bool) -> list[str]:
-        """The line of the request, the first four of its parts in columns, and one for each warning that it gave cause
-        for."""
+        """The line of the request, the first four of its parts in columns, and one for each warning
+        that it gave cause for."""
         scope = self.scope
         step: Step | None = scope.get(STEP)
         key = _key_of(scope)
@@ -91,17 +95,29 @@ class Access:
         rule = next((one.rule for one in ruled if one.rule), None)
         path, query = shown_path(scope), scope["query_string"]
         if query:
-            shown = [f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()]
+            shown = [
+                f"{name}={'***' if value == key else value}"
+                for name, value in mask_query(query).items()
+            ]
             path += f"?{'&'.join(shown)}"
         sandbox = _shown_key(key) if key else None
         if as_json:
-            facts = {"time": time, "method": method, "path": path, "op": op, "status": self.status or None}
+            facts = {
+                "time": time,
+                "method": method,
+                "path": path,
+                "op": op,
+                "status": self.status or None,
+            }
             facts |= {"ms": Decimal(took), "sandbox": sandbox, "rule": rule}
             told = [{"time": time, "warning": text, "sandbox": sandbox} for text in warnings]
             return [dumps(row).decode() for row in (facts, *told)]
         end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
         line = f"{time} {self.status or '  -'} {took.rjust(9)}ms {method.ljust(6)} {end}"
-        return [printable(line), *[printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings]]
+        return [
+            printable(line),
+            *[printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings],
+        ]
 
 
 def log_time(at: Micros) -> str:
@@ -115,7 +131,8 @@ _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__g
 
 
 def shown_path(scope: Scope) -> str:
-    """The path of a request as it may be shown: its key is masked even when it does not look like one."""
+    """The path of a request as it may be shown: its key is masked even when it does not look like
+    one."""
     path: str = scope["path"]
     return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), _key_of(scope))
 
@@ -129,7 +146,8 @@ def _key_of(scope: Scope) -> str | None:
 
 
 BOUNDS: tuple[Micros, ...] = tuple(
-    int(bound * MILLISECOND) for bound in (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+    int(bound * MILLISECOND)
+    for bound in (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 )
 """Upper bounds of the buckets of the histogram."""
 
@@ -142,8 +160,8 @@ WINDOW = 60
 
 @mutable
 class OperationCounts:
-    """The requests of one operation: the number by status (0: no answer), in each bucket of ``BOUNDS`` and beyond the
-    last, and their total time, with what a scenario lets them take."""
+    """The requests of one operation: the number by status (0: no answer), in each bucket of
+    ``BOUNDS`` and beyond the last, and their total time, with what a scenario lets them take."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
@@ -158,7 +176,8 @@ class OperationCounts:
 
 
 async def measure(lags: deque[float]) -> None:
-    """Note how late the event loop comes, in seconds, until cancelled: every request waits that long."""
+    """Note how late the event loop comes, in seconds, until cancelled: every request waits that
+    long."""
     time = asyncio.get_running_loop().time
     while True:
         due = time() + BEAT

@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 
 
 class Application(Starlette):
-    """The sandbox as a Starlette application, whose endpoints share ``world``. Raises ``ScenarioRefused`` when the
-    scenarios of the settings cannot be used, ``StoreRefused`` or ``Unreadable`` for their store."""
+    """The sandbox as a Starlette application, whose endpoints share ``world``. Raises
+    ``ScenarioRefused`` when the scenarios of the settings cannot be used, ``StoreRefused`` or
+    ``Unreadable`` for their store."""
 
     def __init__(
         self,
@@ -68,7 +69,11 @@ class Application(Starlette):
         world.set_up = partial(set_up, world, lookup)
         if settings.store is not None:
             world.store = store = self._opened(settings.store, settings.store_sync)
-            world.runner.note, world.runner.turn, world.runner.uses = store.note, store.turn, store.last_used()
+            world.runner.note, world.runner.turn, world.runner.uses = (
+                store.note,
+                store.turn,
+                store.last_used(),
+            )
 
     def _opened(self, path: str, sync: str) -> Store:
         from mockserver.store.file import StoreFile
@@ -80,14 +85,15 @@ class Application(Starlette):
         return Store(file, world.sandboxes, context, world.real_clock, world.runner.changed)
 
     def serve_also(self, method: str, path: str, op: str, application: ASGIApp) -> None:
-        """Let another application serve a path, behind the guard; it is counted as ``op``. Other methods of
-        the path are refused."""
+        """Let another application serve a path, behind the guard; it is counted as ``op``. Other
+        methods of the path are refused."""
         routes, _ = starlette_routes([(path, [method], Guest(op, application))], self.world)
         self.routes.extend(routes)
         self.lookup.add(routes)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The routes behind the guard alone, which answers errors too: where a scenario cuts an answer, nobody may."""
+        """The routes behind the guard alone, which answers errors too: where a scenario cuts an
+        answer, nobody may."""
         return Guard(self.lookup, self.world, self.public_methods)
 
     def public_methods(self, path: str) -> list[str]:
@@ -97,16 +103,19 @@ class Application(Starlette):
         return [method for method, endpoint in by_method.items() if _is_public(endpoint)]
 
     def path_of(self, method: str, path: str) -> str | None:
-        """The path of an operation as its table has it, with placeholders; None where there is no operation."""
+        """The path of an operation as its table has it, with placeholders; None where there is no
+        operation."""
         found = self.lookup.at(path)
         return found[0].path if found is not None and method in found[0].by_method else None
 
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
-        """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
+        """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id.
+        Raises ``Refused``."""
         return self.world.sandboxes.open(key, self.world.real_clock()).setup
 
     def store_references(self, rows: StoredRows) -> StoreReferences:
-        """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
+        """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``.
+        Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
 
         endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))
@@ -166,15 +175,22 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
         *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),
         *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
-        ("/__inbox/{name}", ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"), InboxEndpoint(world)),
+        (
+            "/__inbox/{name}",
+            ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
+            InboxEndpoint(world),
+        ),
     ]
 
 
 def create_app(
-    settings: Settings, *, real_clock: Callable[[], Micros] = machine_now, traces: TracerProvider | None = None
+    settings: Settings,
+    *,
+    real_clock: Callable[[], Micros] = machine_now,
+    traces: TracerProvider | None = None,
 ) -> Application:
-    """The whole sandbox as a plain ASGI application: no thread, no port. ``traces`` gets a span of each request and of
-    each try of a webhook. Raises ``ScenarioRefused`` for bad files."""
+    """The whole sandbox as a plain ASGI application: no thread, no port. ``traces`` gets a span of
+    each request and of each try of a webhook. Raises ``ScenarioRefused`` for bad files."""
     from mockserver.adapters.scenario_files import Files, load
 
     files = Files(lambda: load(settings.scenario, test_values=settings.test_values))

@@ -1,7 +1,8 @@
 """The control page ``/__admin/`` and the stream of events that keeps it up to date.
 
-The page is static and holds nothing of any sandbox; its script asks the control API, with the key that was entered or
-the id of the sandbox that was chosen. The stream only says that something changed, so a slow page never falls behind.
+The page is static and holds nothing of any sandbox; its script asks the control API, with the key
+that was entered or the id of the sandbox that was chosen. The stream only says that something
+changed, so a slow page never falls behind.
 """
 
 import asyncio
@@ -23,7 +24,11 @@ from mockserver.wire.jsonio import dumps
 MOST_STREAMS = 128
 """Open streams of one server: more would be a leak, not people looking at pages."""
 
-_STREAM_HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), NO_STORE, (b"x-accel-buffering", b"no"))
+_STREAM_HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    NO_STORE,
+    (b"x-accel-buffering", b"no"),
+)
 
 
 def sandbox(world: World, request: Request) -> Sandbox | None:
@@ -43,7 +48,8 @@ def page(call: PageCall) -> Reply:
 
 
 def stream(call: PageCall) -> Reply:
-    """News of one sandbox, or of the list of sandboxes where no key is given. Raises ``Unauthorised`` (40)."""
+    """News of one sandbox, or of the list of sandboxes where no key is given. Raises
+    ``Unauthorised`` (40)."""
     world = call.world
     if world.streams >= MOST_STREAMS:
         body = problem(503, 1, "Too many event streams", call.request.resource, is_retryable=True)
@@ -51,7 +57,9 @@ def stream(call: PageCall) -> Reply:
 
     if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
         sandboxes = world.sandboxes
-        news = _news(world, SERVER, lambda: {"sandboxes": len(sandboxes), "named": sandboxes.named_times})
+        news = _news(
+            world, SERVER, lambda: {"sandboxes": len(sandboxes), "named": sandboxes.named_times}
+        )
     else:
         seen = world.directory.of_control(call.headers, changes=False)
         was_open = world.sandboxes.is_live(seen)
@@ -65,7 +73,9 @@ def stream(call: PageCall) -> Reply:
     return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
 
 
-async def _news(world: World, key: str, look: Callable[[], dict[str, object] | None]) -> AsyncGenerator[bytes, None]:
+async def _news(
+    world: World, key: str, look: Callable[[], dict[str, object] | None]
+) -> AsyncGenerator[bytes, None]:
     """News whenever the result of ``look`` has changed, until there is none."""
     world.streams += 1
     try:
@@ -91,7 +101,8 @@ async def _news(world: World, key: str, look: Callable[[], dict[str, object] | N
 def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
     """``stood`` is when the clock was last set: a running clock is not news, a moved one is.
 
-    The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
+    The sandbox is not brought to the present here: looking at it must not cost those who use it
+    anything.
     """
     return {
         "sandboxes": 0,

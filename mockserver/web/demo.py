@@ -1,7 +1,9 @@
-"""The demo shop ``/demo``: a page with the client script, and the shop's server that charges what the script yields.
+"""The demo shop ``/demo``: a page with the client script, and the shop's server that charges what
+the script yields.
 
-It is a shop like any other: the page knows a public key, the server charges tokens with the secret key through the
-ordinary operations, follows a 3-D Secure challenge and takes the payer back. ``?key=`` names the public key.
+It is a shop like any other: the page knows a public key, the server charges tokens with the secret
+key through the ordinary operations, follows a 3-D Secure challenge and takes the payer back.
+``?key=`` names the public key.
 """
 
 from decimal import Decimal
@@ -68,7 +70,8 @@ def order(call: PageCall) -> Reply:
 
 
 def challenge_ended(call: PageCall) -> Reply:
-    """The shop's server is notified that a challenge has ended; it looks the charge up when the payer comes back."""
+    """The shop's server is notified that a challenge has ended; it looks the charge up when the
+    payer comes back."""
     return Reply(204, b"", headers=())
 
 
@@ -78,7 +81,11 @@ def thanks(call: PageCall) -> Reply:
     if charge is None:
         return _shop(sandbox, "No such order.", 404)
     if charge.status in (ChargeState.FAILED, ChargeState.PENDING_CHECKOUT):
-        reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer."
+        reason = (
+            failure_of(charge)
+            if charge.status is ChargeState.FAILED
+            else "The payment waits for the payer."
+        )
         return _shop(sandbox, f"{reason} Nothing was taken.", 402)
     title, text = OUTCOMES[charge.status]
     return html(
@@ -94,7 +101,13 @@ def thanks(call: PageCall) -> Reply:
 
 
 def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
-    shown: dict[str, Any] = {"price": PRICE, "currency": CURRENCY, "most": MOST, "cards": TRY, "alert": alert}
+    shown: dict[str, Any] = {
+        "price": PRICE,
+        "currency": CURRENCY,
+        "most": MOST,
+        "cards": TRY,
+        "alert": alert,
+    }
     shown |= {"key": sandbox.public_key, "reaches": [sandbox.config.public_url]}
     return html(status, "demo.html", scripts=True, frames=True, **shown)
 
@@ -102,7 +115,9 @@ def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
 def _opened(call: PageCall) -> Sandbox:
     if call.sandbox is None:
         give = "Give one: /demo?key=pk_..., where sk_... is your secret key."
-        raise NoSuchPage("The shop is closed", f"No sandbox has the public key of this address. {give}")
+        raise NoSuchPage(
+            "The shop is closed", f"No sandbox has the public key of this address. {give}"
+        )
     return call.sandbox
 
 

@@ -1,5 +1,5 @@
-"""Which sandbox belongs to which key, and which scenarios are in force in it; and which connections are reset as they
-are made, before a sandbox is known: only the files of the server say so."""
+"""Which sandbox belongs to which key, and which scenarios are in force in it; and which connections
+are reset as they are made, before a sandbox is known: only the files of the server say so."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,15 +27,15 @@ from mockserver.wire.webhooks import webhook_body, webhook_text
 Headers = Mapping[str, str]
 
 MOST_RULES, MOST_SEARCHES = 20_000, 1_000
-"""Rules that the scenarios of one sandbox have together, and tests with ``contains`` or ``matches`` that these have:
-each goes through a text."""
+"""Rules that the scenarios of one sandbox have together, and tests with ``contains`` or ``matches``
+that these have: each goes through a text."""
 
 
 class Directory:
-    """The sandboxes of one server. ``config`` is that of a sandbox that opens, ``server_config`` what makes one of
-    scenarios; ``ready_problems`` say why the scenario files cannot be used by now. ``has_upload_rules`` says whether a
-    rule of any sandbox may be asked while a body is sent, ``connections`` decides on those that rules of the files may
-    reset, and counts them.
+    """The sandboxes of one server. ``config`` is that of a sandbox that opens, ``server_config``
+    what makes one of scenarios; ``ready_problems`` say why the scenario files cannot be used by
+    now. ``has_upload_rules`` says whether a rule of any sandbox may be asked while a body is sent,
+    ``connections`` decides on those that rules of the files may reset, and counts them.
 
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
@@ -58,19 +58,23 @@ class Directory:
         self.config.counts.name(self.config.rules.by_id)
         self._real_clock = real_clock
         quota = JournalQuota(settings.journal_memory)
-        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, quota, settings.most_sandboxes)
+        self.sandboxes = Sandboxes(
+            lambda: self.config, on_open, settings.keys, quota, settings.most_sandboxes
+        )
 
     def config_of(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of the server under some scenarios. Raises ``Invalid`` (90)."""
         if not self._cuts_connections:
             _check_no_cuts(scenarios)
         config = self.server_config.config(scenarios)
-        self.has_upload_rules = self.has_upload_rules or bool(config.rules.stages & {Stage.UPLOAD, Stage.CONNECT})
+        self.has_upload_rules = self.has_upload_rules or bool(
+            config.rules.stages & {Stage.UPLOAD, Stage.CONNECT}
+        )
         return config
 
     def cut_no_connections(self) -> None:
-        """Refuse from now on scenarios that cut connections: another server than ours holds them. Raises ``Invalid``
-        (90) when one that is in force does."""
+        """Refuse from now on scenarios that cut connections: another server than ours holds them.
+        Raises ``Invalid`` (90) when one that is in force does."""
         _check_no_cuts(self.config.scenarios)
         self._cuts_connections = False
 
@@ -83,11 +87,13 @@ class Directory:
         return decision.outcome.transport is not None
 
     async def reload(self) -> None:
-        """Read the scenario files again, in a thread, and put them in force; once at a time. Bad ones leave the old
-        rules in force; ``ready_problems`` say why."""
+        """Read the scenario files again, in a thread, and put them in force; once at a time. Bad
+        ones leave the old rules in force; ``ready_problems`` say why."""
         before = self.config
         try:
-            self.config = await asyncio.to_thread(lambda: _prepared(self.config_of(self.reader.load())))
+            self.config = await asyncio.to_thread(
+                lambda: _prepared(self.config_of(self.reader.load()))
+            )
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return
@@ -99,31 +105,41 @@ class Directory:
                 sandbox.apply_config(self.config)
 
     def config_under(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
-        """The config of a sandbox with scenarios of its own, its rules ready to be asked. Touches no sandbox. Raises
-        ``Invalid`` (90) as ``brought``."""
+        """The config of a sandbox with scenarios of its own, its rules ready to be asked. Touches
+        no sandbox. Raises ``Invalid`` (90) as ``brought``."""
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
         return _prepared(self.brought([*scenarios, *builtin]))
 
     def brought(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
-        """The config of a sandbox under scenarios that a client has brought, beside some of the server. Raises
-        ``Invalid`` (90) for an assumption that is refused, for more than ``MOST_RULES`` rules and for more than
-        ``MOST_SEARCHES`` tests that search."""
-        given = [one for one in scenarios if all(one is not known for known in self.config.scenarios)]
+        """The config of a sandbox under scenarios that a client has brought, beside some of the
+        server. Raises ``Invalid`` (90) for an assumption that is refused, for more than
+        ``MOST_RULES`` rules and for more than ``MOST_SEARCHES`` tests that search."""
+        given = [
+            one for one in scenarios if all(one is not known for known in self.config.scenarios)
+        ]
         count = sum(len(one.rules) for one in given)
         if count > MOST_RULES:
-            raise invalid({"Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in a sandbox"})
-        searches = sum(test.searches for one in given for rule in one.rules for test in rule.when.tests)
+            raise invalid(
+                {
+                    "Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in "
+                    f"a sandbox"
+                }
+            )
+        searches = sum(
+            test.searches for one in given for rule in one.rules for test in rule.when.tests
+        )
         if searches > MOST_SEARCHES:
             words = f"got {searches} of contains and matches in all scenarios"
             raise invalid({"Rules": f"{words}, wanted at most {MOST_SEARCHES} in a sandbox"})
         return self.config_of(scenarios)
 
     def put_in_force(self, sandbox: Sandbox, config: SandboxConfig) -> Sandbox:
-        """Give one sandbox a config of its own. One that was not used since it opened is opened anew: seed, clock and
-        set-up count.
+        """Give one sandbox a config of its own. One that was not used since it opened is opened
+        anew: seed, clock and set-up count.
 
-        Raises ``Invalid`` (90) for a set-up call that is refused, for rules that only the server can have, and for a
-        clock that a used sandbox does not have already; then nothing has changed.
+        Raises ``Invalid`` (90) for a set-up call that is refused, for rules that only the server
+        can have, and for a clock that a used sandbox does not have already; then nothing has
+        changed.
         """
         known = (*self.config.scenarios, *sandbox.config.scenarios)
         scenarios = [one for one in config.scenarios if not one.builtin]
@@ -134,8 +150,12 @@ class Directory:
                 config = _keeping_time(config, sandbox, real)
             elif config.clock == ClockPlan(mode=ClockMode.MANUAL):
                 # It says that time stands, not when: it stands where it is.
-                config = replace(config, clock=ClockPlan(sandbox.clock.read(real), ClockMode.MANUAL))
-            return self.sandboxes.reopen(sandbox.key, replace(sandbox.beginning, config=config), real)
+                config = replace(
+                    config, clock=ClockPlan(sandbox.clock.read(real), ClockMode.MANUAL)
+                )
+            return self.sandboxes.reopen(
+                sandbox.key, replace(sandbox.beginning, config=config), real
+            )
         _check_clock(sandbox, scenarios)
         sandbox.apply_config(config)
         return sandbox
@@ -143,15 +163,17 @@ class Directory:
     def of_secret_key(self, headers: Headers) -> Sandbox:
         """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
         key = headers.get("x-secretkey", "")
-        return self.sandboxes.in_memory.get(key) or self.sandboxes.open(headers.get("x-secretkey"), self._real_clock())
+        return self.sandboxes.in_memory.get(key) or self.sandboxes.open(
+            headers.get("x-secretkey"), self._real_clock()
+        )
 
     def of_public_key(self, key: str | None) -> Sandbox:
         """The sandbox that a public key belongs to. Raises ``Unauthorised`` (40)."""
         return self.sandboxes.open_by_public_key(key, self._real_clock())
 
     def of_either_key(self, headers: Headers) -> Sandbox:
-        """The sandbox of the public key when there is one, else of the secret key (assumption ``keys.both``). Raises
-        ``Unauthorised`` (40)."""
+        """The sandbox of the public key when there is one, else of the secret key (assumption
+        ``keys.both``). Raises ``Unauthorised`` (40)."""
         public_key = headers.get("x-publickey")
         if public_key is None:
             return self.of_secret_key(headers)
@@ -168,14 +190,19 @@ class Directory:
         """The sandbox of the key that came with a request; None without one that opens any."""
         try:
             is_secret = "x-secretkey" in headers
-            return self.of_secret_key(headers) if is_secret else self.of_public_key(headers.get("x-publickey"))
+            return (
+                self.of_secret_key(headers)
+                if is_secret
+                else self.of_public_key(headers.get("x-publickey"))
+            )
         except Refused:
             return None
 
     def of_control(self, headers: Headers, *, changes: bool) -> Sandbox:
-        """The sandbox of the secret key when there is one, else of the id by which the list of sandboxes names it, else
-        of the public key, which many know: it changes nothing. A call that only reads opens none, and sees what would
-        open. Raises ``Unauthorised`` (40), and ``NotFound`` (1) for the id of no open sandbox."""
+        """The sandbox of the secret key when there is one, else of the id by which the list of
+        sandboxes names it, else of the public key, which many know: it changes nothing. A call that
+        only reads opens none, and sees what would open. Raises ``Unauthorised`` (40), and
+        ``NotFound`` (1) for the id of no open sandbox."""
         real = self._real_clock()
         if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
             return self.sandboxes.open(headers.get("x-secretkey"), real, keep=changes)
@@ -186,36 +213,51 @@ class Directory:
                 raise NotFound(Code.UNKNOWN_ERROR, {"XSandbox": reason}, message="Not Found")
             return found
         if changes:
-            reason = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
+            reason = (
+                "a public key changes nothing: send x-secretkey, or x-sandbox with an id of "
+                "GET /__admin/sandboxes"
+            )
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": reason})
         return self.sandboxes.open_by_public_key(headers["x-publickey"], real, keep=False)
 
     def of_inbox(self, headers: Headers, public_key: str | None) -> Sandbox:
-        """The sandbox of a webhook that arrives; a public key, which may be known to others, opens none. Raises
-        ``Unauthorised`` (40)."""
+        """The sandbox of a webhook that arrives; a public key, which may be known to others, opens
+        none. Raises ``Unauthorised`` (40)."""
         public_key = public_key if public_key is not None else headers.get("x-publickey")
-        known = self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
+        known = (
+            self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
+        )
         if known is not None:
             return known
         if "x-secretkey" in headers:
             return self.of_secret_key(headers)
-        field, reason = "XSecretkey", "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
+        field, reason = (
+            "XSecretkey",
+            "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey=",
+        )
         if public_key is not None:
             field = "PublicKey"
-            reason = "no sandbox with this public key is open; the first call with its secret key opens it"
+            reason = (
+                "no sandbox with this public key is open; the first call with its secret key "
+                "opens it"
+            )
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {field: reason})
 
     async def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
         """The sandbox that holds the object of a table that the address of a page names. Raises
         ``NotKept`` (43).
 
-        A copy of a sandbox holds it too: ``public_key`` picks one, else the original answers, and while there is none
-        the oldest copy.
+        A copy of a sandbox holds it too: ``public_key`` picks one, else the original answers, and
+        while there is none the oldest copy.
         """
         sandboxes, table_of = self.sandboxes, attrgetter(table)
         keys = await sandboxes.storage.fetch_with_page(object_id)
         if public_key is not None:
-            here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if key in sandboxes.in_memory]
+            here = [
+                key
+                for key in sandboxes.keys_of({"x-publickey": public_key})
+                if key in sandboxes.in_memory
+            ]
             named = sandboxes.get(here[0]) if here else None
             return named if named is not None and object_id in table_of(named) else None
         copy = None
@@ -234,8 +276,11 @@ def _prepared(config: SandboxConfig) -> SandboxConfig:
     return config
 
 
-def _server_config(settings: Settings, started: Micros, observers: tuple[MakeObserver, ...]) -> ServerConfig:
-    """The settings of the same names, and what others of them amount to; the server ``started`` at that instant."""
+def _server_config(
+    settings: Settings, started: Micros, observers: tuple[MakeObserver, ...]
+) -> ServerConfig:
+    """The settings of the same names, and what others of them amount to; the server ``started`` at
+    that instant."""
     return made_of(
         ServerConfig,
         settings,
@@ -250,7 +295,8 @@ def _server_config(settings: Settings, started: Micros, observers: tuple[MakeObs
 
 
 def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> SandboxConfig:
-    """The config with the clock as it stands, when that was moved or changed: no scenario turns time back."""
+    """The config with the clock as it stands, when that was moved or changed: no scenario turns
+    time back."""
     clock, opened = sandbox.clock, config.start_clock(sandbox.clock.real)
     if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
         return config
@@ -260,7 +306,10 @@ def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> Sand
 def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
     """Connections and certificates are the server's. Raises ``Invalid`` (90)."""
     for scenario in scenarios:
-        why = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
+        why = (
+            "the sandbox is not known when a connection is made: give this file to the server "
+            "with --scenario"
+        )
         if scenario.said.tls is not None:
             raise invalid({"Tls": f"got {scenario.said.tls.words}, and {why}"})
         for rule in scenario.rules:
@@ -269,28 +318,30 @@ def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
 
 
 def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
-    """A used sandbox lives in its own time: a scenario may say again what it began with, and nothing else. Raises
-    ``Invalid`` (90)."""
+    """A used sandbox lives in its own time: a scenario may say again what it began with, and
+    nothing else. Raises ``Invalid`` (90)."""
     known = [sandbox.config.clock, *(scenario.clock for scenario in sandbox.config.scenarios)]
     if any(scenario.clock is not None and scenario.clock not in known for scenario in scenarios):
         reason = (
-            f"this sandbox has been used, and its clock stands at {iso(sandbox.now)}; the clock of a scenario counts "
-            "when a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out and use /__admin/clock"
+            f"this sandbox has been used, and its clock stands at {iso(sandbox.now)}; the clock "
+            f"of a scenario counts "
+            "when a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out "
+            "and use /__admin/clock"
         )
         raise invalid({"Clock": reason})
 
 
 def _plan_of(clock: str) -> ClockPlan:
-    """The clock of ``--clock``: real, manual (standing still since the server started), or standing still at a given
-    instant."""
+    """The clock of ``--clock``: real, manual (standing still since the server started), or standing
+    still at a given instant."""
     if clock in (ClockMode.REAL, ClockMode.MANUAL):
         return ClockPlan(mode=ClockMode(clock))
     return ClockPlan(start=parse_instant(clock), mode=ClockMode.MANUAL)
 
 
 def _check_no_cuts(scenarios: Iterable[Scenario]) -> None:
-    """Refuse what only our own server can do: it alone hands a connection over to be cut, and has a certificate to
-    spoil. Raises ``Invalid`` (90)."""
+    """Refuse what only our own server can do: it alone hands a connection over to be cut, and has a
+    certificate to spoil. Raises ``Invalid`` (90)."""
     but = "no headers that say another length"
     why = "this is not the server of 'mockserver serve', which alone can do that"
     for scenario in scenarios:
@@ -299,5 +350,9 @@ def _check_no_cuts(scenarios: Iterable[Scenario]) -> None:
         for rule in scenario.rules:
             for outcome in rule.plan.outcomes:
                 if outcome.transport is not None and outcome.transport.cuts:
-                    got = f"rule '{rule.id}' ({rule.file}:{rule.line}): got {outcome.transport.words}"
-                    raise invalid({"Rules": f"{got}, allowed: {', '.join(WITHOUT_CONNECTION)}, {but}; {why}"})
+                    got = (
+                        f"rule '{rule.id}' ({rule.file}:{rule.line}): got {outcome.transport.words}"
+                    )
+                    raise invalid(
+                        {"Rules": f"{got}, allowed: {', '.join(WITHOUT_CONNECTION)}, {but}; {why}"}
+                    )

@@ -1,5 +1,5 @@
-"""Waiting that ends early: a request or an answer is held until something happens, until it is released, or until its
-client has left. Source: docs/scenario-language.md, transport.
+"""Waiting that ends early: a request or an answer is held until something happens, until it is
+released, or until its client has left. Source: docs/scenario-language.md, transport.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ LONGEST = 10 * MINUTE
 
 
 async def held(world: World, request: Request, fault: Transport) -> bool:
-    """Hold a request, or its answer, as a fault says; False when its client has left meanwhile. A request that is held
-    for a time is acted on all the same."""
+    """Hold a request, or its answer, as a fault says; False when its client has left meanwhile. A
+    request that is held for a time is acted on all the same."""
     sandbox, until = request.sandbox, fault.hold
     holding = sandbox.holding
     if isinstance(until, HoldUntil):
@@ -28,7 +28,9 @@ async def held(world: World, request: Request, fault: Transport) -> bool:
     holding.waiting += 1
     try:
         is_watched = fault.at is At.ANSWER
-        return await waited(world, request, lambda: holding.came > came, until or 0, is_watched=is_watched)
+        return await waited(
+            world, request, lambda: holding.came > came, until or 0, is_watched=is_watched
+        )
     finally:
         holding.waiting -= 1
 
@@ -40,10 +42,12 @@ async def waited(
     within: Micros = LONGEST,
     is_watched: bool = True,
 ) -> bool:
-    """Wait until something is over, so long at most; False when the client, if it ``is_watched``, has left meanwhile.
-    In process nobody can leave."""
+    """Wait until something is over, so long at most; False when the client, if it ``is_watched``,
+    has left meanwhile. In process nobody can leave."""
     loop, watches = asyncio.get_running_loop(), is_watched and not request.is_in_process
-    leaving: asyncio.Future[None] = loop.create_task(hung_up(request.receive)) if watches else loop.create_future()
+    leaving: asyncio.Future[None] = (
+        loop.create_task(hung_up(request.receive)) if watches else loop.create_future()
+    )
     try:
         await passed(world, request.sandbox, is_over, within, leaving)
         return not leaving.done()
@@ -52,8 +56,8 @@ async def waited(
 
 
 async def released(world: World, request: Request) -> bool:
-    """Wait while everything in a sandbox is held; False when the client has left meanwhile. When it was held for the
-    longest time, or the server stops, everything goes on."""
+    """Wait while everything in a sandbox is held; False when the client has left meanwhile. When it
+    was held for the longest time, or the server stops, everything goes on."""
     holding = request.sandbox.holding
     stays = not holding.is_all or await waited(world, request, lambda: not holding.is_all)
     if stays and holding.is_all:
@@ -62,7 +66,8 @@ async def released(world: World, request: Request) -> bool:
 
 
 async def let_go(world: World, request: Request) -> None:
-    """Let a request wait, where it names a sandbox, while everything there is held. Raises ``HungUp``."""
+    """Let a request wait, where it names a sandbox, while everything there is held. Raises
+    ``HungUp``."""
     if request.known is not None and request.known.holding.is_all:
         if not await released(world, request):
             raise HungUp
@@ -76,7 +81,8 @@ async def passed(
     within: Micros,
     leaving: asyncio.Future[None] | None = None,
 ) -> None:
-    """Wait until something is over in a sandbox, so long in real time at most, and not once ``leaving`` is done."""
+    """Wait until something is over in a sandbox, so long in real time at most, and not once
+    ``leaving`` is done."""
     loop = asyncio.get_running_loop()
     end, leaving = loop.time() + within / SECOND, leaving or loop.create_future()
 
@@ -84,5 +90,7 @@ async def passed(
         # A reset lets go of everything.
         return is_over() or world.sandboxes.present(sandbox) is not sandbox
 
-    while not (look() or world.runner.stopping or leaving.done()) and (left := end - loop.time()) > 0:
+    while (
+        not (look() or world.runner.stopping or leaving.done()) and (left := end - loop.time()) > 0
+    ):
         await world.runner.activity.wait(sandbox.key, round(left * SECOND), look, leaving)

@@ -1,14 +1,17 @@
-"""The pages of payers, which work without JavaScript and may be framed. The payment page of a payment link
-(``/pay/<paymentLinkId>``); and the challenge of 3-D Secure, which a payer passes, fails or cancels: of a charge
-(``/3ds/<chargeId>``), or of a payment token before it is used (``/3ds/token/<tokenId>``), whose form may be sent twice.
+"""The pages of payers, which work without JavaScript and may be framed. The payment page of a
+payment link (``/pay/<paymentLinkId>``); and the challenge of 3-D Secure, which a payer passes,
+fails or cancels: of a charge (``/3ds/<chargeId>``), or of a payment token before it is used
+(``/3ds/token/<tokenId>``), whose form may be sent twice.
 
-People type full-width digits, blanks of every kind, ``1240`` for a date and a comma in an amount. What can be meant in
-one way only is taken so. The API's words speak to those who write programs; a payer has no program to fix.
+People type full-width digits, blanks of every kind, ``1240`` for a date and a comma in an amount.
+What can be meant in one way only is taken so. The API's words speak to those who write programs; a
+payer has no program to fix.
 
-A view of the payment page pays at most once. Its key is in the address (``?view=``), so that Back after a payment
-leads to what was paid and not to an empty form; each try of a view has a key of its own, so that a double click or a
-reload is answered with the charge that the first one made. Sources: docs/spec/service.md, Payment link, and Charge
-(``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1 (``threeDSEmail``); docs/browser.md.
+A view of the payment page pays at most once. Its key is in the address (``?view=``), so that Back
+after a payment leads to what was paid and not to an empty form; each try of a view has a key of its
+own, so that a double click or a reload is answered with the charge that the first one made.
+Sources: docs/spec/service.md, Payment link, and Charge (``threeDsRedirectUrl``);
+docs/spec/published-facts.md, 7.1 (``threeDSEmail``); docs/browser.md.
 """
 
 import re
@@ -18,7 +21,15 @@ from dataclasses import field, replace
 from decimal import Decimal
 from typing import Any
 
-from mockserver.domain.cards import CCV_LENGTHS, MAX_LENGTH, MIN_LENGTH, Brand, brand_of, clean, passes_luhn
+from mockserver.domain.cards import (
+    CCV_LENGTHS,
+    MAX_LENGTH,
+    MIN_LENGTH,
+    Brand,
+    brand_of,
+    clean,
+    passes_luhn,
+)
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.money import MAX_INTEGER_DIGITS, Currency, currency, places
@@ -31,7 +42,15 @@ from mockserver.engine import payment_links, three_ds
 from mockserver.engine.intake import read_expiry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
-from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect, web_address, with_query
+from mockserver.web.page import (
+    NoSuchPage,
+    PageCall,
+    carry_out,
+    html,
+    redirect,
+    web_address,
+    with_query,
+)
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of
@@ -42,7 +61,8 @@ _VIEW = re.compile(r"[0-9a-f]{24}")
 
 @record
 class Bounds:
-    """The smallest and the largest amount of a currency that a payer may choose; 0 is no largest."""
+    """The smallest and the largest amount of a currency that a payer may choose; 0 is no
+    largest."""
 
     currency: Currency
     least: Decimal
@@ -60,7 +80,8 @@ class Bounds:
 
 @mutable
 class _View:
-    """One view of the page of a link, and what its form shows. ``key`` is empty before it begins."""
+    """One view of the page of a link, and what its form shows. ``key`` is empty before it
+    begins."""
 
     sandbox: Sandbox
     link: PaymentLink
@@ -81,7 +102,11 @@ class _View:
     def charge(self, charge_id: str | None) -> Charge | None:
         """A charge that was made through this link."""
         found = self.sandbox.charges.get(charge_id or "")
-        return found if found is not None and found.payment_link_id == self.link.payment_link_id else None
+        return (
+            found
+            if found is not None and found.payment_link_id == self.link.payment_link_id
+            else None
+        )
 
     def tries(self) -> tuple[Charge | None, str]:
         """The payment that this view has made, if one did not fail; and the key of its next try."""
@@ -100,7 +125,10 @@ def page(call: PageCall) -> Reply:
     view = _found(call, call.query.get("view", ""))
     charge = view.charge(call.query.get("chargeId"))
     if charge is not None and charge.status is not ChargeState.FAILED:
-        stays = charge.status is not ChargeState.PENDING_CHECKOUT and away_address(view.link, charge) is None
+        stays = (
+            charge.status is not ChargeState.PENDING_CHECKOUT
+            and away_address(view.link, charge) is None
+        )
         return _result(view, charge, used=False) if stays else redirect(_onward(view, charge))
     if charge is not None and not view.key:
         made_by = [key for key, made in view.link.attempts.items() if made == charge.charge_id]
@@ -113,7 +141,9 @@ def page(call: PageCall) -> Reply:
         return html(200, "closed.html", link=view.link)
     if not view.key:
         view.begin()
-        return redirect(view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key}))
+        return redirect(
+            view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key})
+        )
     if charge is not None:
         view.alert = f"{failure_of(charge)} Nothing was taken."
     elif call.query.get("cancelled"):
@@ -164,7 +194,8 @@ def _refused(view: _View, reply: Reply) -> Reply:
 
 
 def _faults_of_form(view: _View, kind: str) -> dict[str, str]:
-    """What is wrong with the form as it was typed: all of it, where the service names one kind of fault at a time."""
+    """What is wrong with the form as it was typed: all of it, where the service names one kind of
+    fault at a time."""
     faults = {}
     if view.link.amount is None:
         amount = amount_typed(view.form.get("amount", ""))
@@ -175,7 +206,8 @@ def _faults_of_form(view: _View, kind: str) -> dict[str, str]:
 
 
 def _bounds(view: _View) -> Bounds:
-    """Between which amounts a payer may choose (assumptions ``amount.minimum``, ``amount.maximum``)."""
+    """Between which amounts a payer may choose (assumptions ``amount.minimum``,
+    ``amount.maximum``)."""
     assumed, money = view.sandbox.assumed, currency(_currency(view))
     least = assumed["amount.minimum"]
     return Bounds(money, money.unit if least is None else least, assumed["amount.maximum"])
@@ -211,7 +243,8 @@ def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, obj
 
 
 def _onward(view: _View, charge: Charge) -> str:
-    """Where a payer goes whose charge has begun: to the challenge, to the shop, or to what became of it."""
+    """Where a payer goes whose charge has begun: to the challenge, to the shop, or to what became
+    of it."""
     if charge.status is ChargeState.PENDING_CHECKOUT:
         return view.sandbox.page(three_ds.page(charge))
     return away_address(view.link, charge) or view.address(chargeId=charge.charge_id)
@@ -233,7 +266,9 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
         link=link,
         charge=charge,
         title=title,
-        text=link.confirmation_message if charge.status in COMPLETE and link.confirmation_message else text,
+        text=link.confirmation_message
+        if charge.status in COMPLETE and link.confirmation_message
+        else text,
         paid_with=paid_with(charge.instrument),
         away=away_address(link, charge) if used else None,
         again=replace(view, key="").address() if used and link.has_room else None,
@@ -243,7 +278,10 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
 def _form(view: _View, way: str | None, status: int) -> Reply:
     """The card form with the other ways to pay, or the simulated one of them that was chosen."""
     link = view.link
-    kind = next((kind for kind in LinkPaymentType if kind.value == way and link.takes(kind)), LinkPaymentType.CARD)
+    kind = next(
+        (kind for kind in LinkPaymentType if kind.value == way and link.takes(kind)),
+        LinkPaymentType.CARD,
+    )
     _, key = view.tries()
     shown: dict[str, Any] = {
         "link": link,
@@ -258,15 +296,25 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         "reaches": [web_address(link.redirect_url)],
     }
     if kind is LinkPaymentType.CARD:
-        offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
+        offered = [
+            one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)
+        ]
         others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
-        return html(status, "pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
+        return html(
+            status, "pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others
+        )
     declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-    return html(status, "simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines)
+    return html(
+        status, "simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines
+    )
 
 
 def _found(call: PageCall, view: str) -> _View:
-    link = call.sandbox.payment_links.get(call.path["payment_link_id"]) if call.sandbox is not None else None
+    link = (
+        call.sandbox.payment_links.get(call.path["payment_link_id"])
+        if call.sandbox is not None
+        else None
+    )
     if call.sandbox is None or link is None:
         raise NoSuchPage("No such payment link", "The address names no payment link. Check it.")
     return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
@@ -290,7 +338,8 @@ def challenge(call: PageCall) -> Reply:
 
 
 def answer(call: PageCall) -> Reply:
-    """Take the payer's answer, and show how the challenge ended: of a charge, in the shop if it has said where."""
+    """Take the payer's answer, and show how the challenge ended: of a charge, in the shop if it has
+    said where."""
     _, before = _challenged(call)
     op = "charge.challenge" if isinstance(before, Charge) else "token.challenge"
     reply = carry_out(call, FORM_ROUTES[op], {"result": call.form.get("result", "")})
@@ -304,31 +353,48 @@ def answer(call: PageCall) -> Reply:
 
 
 def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
-    """Where the shop wants its payer back, the charge's id and status added: its notification address, or the page of
-    the payment link."""
+    """Where the shop wants its payer back, the charge's id and status added: its notification
+    address, or the page of the payment link."""
     link = sandbox.payment_links.get(charge.payment_link_id or "")
-    address = payment_links.address(unnoted(sandbox), link) if link else web_address(charge.three_ds_notification_url)
+    address = (
+        payment_links.address(unnoted(sandbox), link)
+        if link
+        else web_address(charge.three_ds_notification_url)
+    )
     if address is None:
         return None
-    return with_query(address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status])
+    return with_query(
+        address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status]
+    )
 
 
 def _challenged(call: PageCall) -> tuple[Sandbox, Charge | Token]:
     if (sandbox := call.sandbox) is not None:
         is_charge = "charge_id" in call.path
-        found = sandbox.charges.get(call.path["charge_id"]) if is_charge else sandbox.tokens.get(call.path["token_id"])
+        found = (
+            sandbox.charges.get(call.path["charge_id"])
+            if is_charge
+            else sandbox.tokens.get(call.path["token_id"])
+        )
         if found is not None and found.challenged:
             return sandbox, found
     raise NoSuchPage("No payment waits here", "The address names no 3-D Secure challenge.")
 
 
 def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = None) -> Reply:
-    shown = _of_charge(sandbox, challenged) if isinstance(challenged, Charge) else _of_token(challenged)
-    return html(400 if fault else 200, "three_ds.html", scripts=not shown["waits"], fault=fault, **shown)
+    shown = (
+        _of_charge(sandbox, challenged) if isinstance(challenged, Charge) else _of_token(challenged)
+    )
+    return html(
+        400 if fault else 200, "three_ds.html", scripts=not shown["waits"], fault=fault, **shown
+    )
 
 
 def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
-    (title, text), link = OUTCOMES[charge.status], sandbox.payment_links.get(charge.payment_link_id or "")
+    (title, text), link = (
+        OUTCOMES[charge.status],
+        sandbox.payment_links.get(charge.payment_link_id or ""),
+    )
     back = return_address(sandbox, charge)
     return {
         "charge": charge,
@@ -383,12 +449,21 @@ WAYS: Mapping[LinkPaymentType, str] = {
 
 OUTCOMES: Mapping[ChargeState, tuple[str, str]] = {
     ChargeState.PENDING_CHECKOUT: ("Waiting", "The payment waits for your answer."),
-    ChargeState.PENDING: ("Payment under way", "It is not complete yet: the bank still has to confirm it."),
+    ChargeState.PENDING: (
+        "Payment under way",
+        "It is not complete yet: the bank still has to confirm it.",
+    ),
     ChargeState.AUTHORISED: ("Thank you", "Your payment is authorised."),
     ChargeState.SUCCESS: ("Thank you", "Your payment was received."),
-    ChargeState.PARTIAL_REFUND: ("Thank you", "Your payment was received and later refunded in part."),
+    ChargeState.PARTIAL_REFUND: (
+        "Thank you",
+        "Your payment was received and later refunded in part.",
+    ),
     ChargeState.REFUND: ("Refunded", "Your payment was received and later refunded."),
-    ChargeState.AUTHORISE_CANCELLED: ("Cancelled", "The authorisation was cancelled. Nothing was paid."),
+    ChargeState.AUTHORISE_CANCELLED: (
+        "Cancelled",
+        "The authorisation was cancelled. Nothing was paid.",
+    ),
     ChargeState.FAILED: ("Not paid", "Nothing was paid."),
 }
 """Heading and sentence for what became of a payment."""
@@ -397,17 +472,21 @@ COMPLETE = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS})
 """States in which the merchant's own confirmation is true."""
 
 DECLINED = "Your bank has declined this payment. Try another card."
-NOT_TAKEN = "The payment could not be made. Nothing was taken; ask the shop, or try another way to pay."
+NOT_TAKEN = (
+    "The payment could not be made. Nothing was taken; ask the shop, or try another way to pay."
+)
 UNAVAILABLE = "The payment could not be made just now. Try again in a moment."
 _DECLINES: Mapping[int, str] = {
     Code.INSUFFICIENT_FUNDS: "There is not enough money on this account. Try another card.",
     Code.EXPIRED_CARD: "This card has expired. Try another card.",
     Code.INVALID_CCV: "The security code is not that of the card. Check it and try again.",
-    Code.THREE_D_SECURE_FAILED: "Your bank could not confirm that it is you. Try again, or try another card.",
+    Code.THREE_D_SECURE_FAILED: "Your bank could not confirm that it is you. Try again, or try "
+    "another card.",
     Code.CUSTOMER_CANCELLATION: "The payment was cancelled.",
     Code.EXCEEDS_WITHDRAWAL_FREQUENCY_LIMIT: DECLINED,
 }
-"""What a payer may know of a decline: not that a card is reported stolen, nor that a payment looks like fraud."""
+"""What a payer may know of a decline: not that a card is reported stolen, nor that a payment looks
+like fraud."""
 
 _REFUSED = {"CardNumber": "This card is not taken here.", "ExpiryDate": "This card has expired."}
 """Why a field is refused that is well typed: only the service knows its cards and the day."""
@@ -421,12 +500,17 @@ _PLAIN = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 
 def plain(text: str) -> str:
-    """A text in the usual form of its characters, without blanks and invisible ones at its ends and in its digits."""
+    """A text in the usual form of its characters, without blanks and invisible ones at its ends and
+    in its digits."""
     usual = unicodedata.normalize("NFKC", text).strip()
     if re.search(r"[^\W\d]", usual):
         return usual
     # Blanks, line ends, joiners and marks of direction say nothing.
-    return "".join(one for one in usual if not (one.isspace() or unicodedata.category(one) in ("Cf", "Cc", "Zs")))
+    return "".join(
+        one
+        for one in usual
+        if not (one.isspace() or unicodedata.category(one) in ("Cf", "Cc", "Zs"))
+    )
 
 
 def number_typed(text: str) -> str:
@@ -435,13 +519,19 @@ def number_typed(text: str) -> str:
 
 
 def expiry_typed(text: str) -> str:
-    """``MM/YY`` for a date that was typed without a slash or with another mark, else the text as it is."""
+    """``MM/YY`` for a date that was typed without a slash or with another mark, else the text as it
+    is."""
     found = _DATE.fullmatch(plain(text))
-    return f"{int(found[1]):02d}/{found[2][-2:]}" if found and 1 <= int(found[1]) <= 12 else plain(text)
+    return (
+        f"{int(found[1]):02d}/{found[2][-2:]}"
+        if found and 1 <= int(found[1]) <= 12
+        else plain(text)
+    )
 
 
 def amount_typed(text: str) -> str:
-    """An amount with a point, for one with a decimal comma or with commas between thousands; else the text."""
+    """An amount with a point, for one with a decimal comma or with commas between thousands; else
+    the text."""
     amount = plain(text)
     if _GROUPED.fullmatch(amount) and ("." in amount or amount.count(",") > 1):
         return amount.replace(",", "")
@@ -450,7 +540,8 @@ def amount_typed(text: str) -> str:
 
 
 def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str, str]:
-    """What is wrong with the fields of a card, all at once; whether a date has passed, the service knows."""
+    """What is wrong with the fields of a card, all at once; whether a date has passed, the service
+    knows."""
     digits = clean(number) or ""
     brand = brand_of(digits) if digits else None
     shortest, longest = CCV_LENGTHS[brand]
@@ -463,7 +554,11 @@ def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str
         ("Ccv", ccv, is_ccv, f"Please write the {ccv_is} the card."),
         ("Cardholder", cardholder, True, ""),
     )
-    return {name: words if typed else MISSING for name, typed, is_sound, words in fields if not (typed and is_sound)}
+    return {
+        name: words if typed else MISSING
+        for name, typed, is_sound, words in fields
+        if not (typed and is_sound)
+    }
 
 
 def amount_faults(amount: str, bounds: Bounds) -> dict[str, str]:
@@ -505,13 +600,15 @@ def failure_of(charge: Charge) -> str:
 def refusal_of(body: Any) -> str:
     """An alert for a payment that was not even tried; ``body`` is the error's, or None."""
     code = body.get("code") if isinstance(body, dict) else None
-    return _DECLINES.get(code or 0) or (UNAVAILABLE if code is None or body.get("isRetryable") else NOT_TAKEN)
+    return _DECLINES.get(code or 0) or (
+        UNAVAILABLE if code is None or body.get("isRetryable") else NOT_TAKEN
+    )
 
 
 def faults_of(body: Any) -> dict[str, str]:
-    """The fields that the service refuses, each with what a payer may hear of it, by the last part of their names:
-    what it says itself is for those who write programs. ``body`` is the error's. What the form shows by itself
-    (``_faults_of_form``) is told better there."""
+    """The fields that the service refuses, each with what a payer may hear of it, by the last part
+    of their names: what it says itself is for those who write programs. ``body`` is the error's.
+    What the form shows by itself (``_faults_of_form``) is told better there."""
     if not isinstance(body, dict):
         return {}
     refused = list(body.get("details") or ())

@@ -1,6 +1,6 @@
-"""The documents that describe the API to machines, made from the route table, the models and the kinds of webhooks,
-never written by hand: the payments API in OpenAPI 3.1, whose constant parts are ``openapi.json`` and ``openapi.md``,
-and its webhooks in AsyncAPI 3.0 too.
+"""The documents that describe the API to machines, made from the route table, the models and the
+kinds of webhooks, never written by hand: the payments API in OpenAPI 3.1, whose constant parts are
+``openapi.json`` and ``openapi.md``, and its webhooks in AsyncAPI 3.0 too.
 
 Source: docs/spec/published-facts.md, 6; assumption ``webhook.events``.
 """
@@ -22,19 +22,21 @@ from mockserver.wire.replies import reply_type
 from mockserver.wire.schemas import PLACEHOLDER, Schema, Schemas
 
 INTERFACE = "1.17.1.0"
-"""Version of the interface that is imitated (published facts, 10: the version header of webhooks)."""
+"""Version of the interface that is imitated (published facts, 10: the version header of
+webhooks)."""
 
 JSON = "application/json"
 _CONSTANT, _CONSTANT_OF_WEBHOOKS, _INTRODUCTION = (
-    Path(__file__).with_name(name).read_text("utf-8") for name in ("openapi.json", "asyncapi.json", "openapi.md")
+    Path(__file__).with_name(name).read_text("utf-8")
+    for name in ("openapi.json", "asyncapi.json", "openapi.md")
 )
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
 @record
 class WebhookKind:
-    """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are sent, and the name of
-    the reply that is their ``data``."""
+    """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are
+    sent, and the name of the reply that is their ``data``."""
 
     word: str
     event_types: tuple[str, ...]
@@ -50,17 +52,20 @@ META = ("messageId", "timestamp", "type", "eventType")
 """What each webhook says of itself."""
 
 WEBHOOKS = read_table("webhooks", _webhook_kind, Path(__file__).parent)
-"""Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
+"""Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may
+send any other."""
 
 HEADERS: dict[str, str] = {
-    "x-payfurl-signature": "Base64 of the HMAC-SHA256 of the body under the signing key (--webhook-key)",
+    "x-payfurl-signature": "Base64 of the HMAC-SHA256 of the body under the signing key "
+    "(--webhook-key)",
     "authorization": "What the receiver was registered with, when it was",
 }
 
 
 @lru_cache(maxsize=8)
 def document(assumed: Assumed, url: str) -> dict[str, Any]:
-    """The document for a set of assumptions and the address of a server. The answer is shared: do not change it."""
+    """The document for a set of assumptions and the address of a server. The answer is shared: do
+    not change it."""
     bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
     schemas = Schemas(bodies)
     schemas.reply("Problem")
@@ -76,7 +81,9 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     _word_statuses(schemas, assumed, "Charge", "Transaction")
     queries = {row.query.__name__ for row in ROUTES if row.query is not None}
     parts = made["components"]
-    parts["schemas"] = {name: schema for name, schema in sorted(schemas.named.items()) if name not in queries}
+    parts["schemas"] = {
+        name: schema for name, schema in sorted(schemas.named.items()) if name not in queries
+    }
     parts["responses"] = {
         status: {"description": text, "content": {JSON: {"schema": PROBLEM}}}
         for status, text in parts["responses"].items()
@@ -87,12 +94,17 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
 def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
     """Statuses of a charge are words of the profile."""
     for name in names:
-        schemas.named[name]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
+        schemas.named[name]["properties"]["status"]["enum"] = list(
+            profile_of(assumed).status.values()
+        )
 
 
 def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
     words = getdoc(row.handle) if isfunction(row.handle) else row.summary
-    headers = [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
+    headers = [
+        {"name": name, "in": "header", "required": False, "schema": {"type": "string"}}
+        for name in row.headers
+    ]
     shown: dict[str, Any] = {
         "operationId": _name(row),
         "tags": [_tag(row)],
@@ -104,7 +116,9 @@ def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
     if row.is_public:
         shown["security"] = _security(row, assumed)
     if row.body is not None:
-        shown["requestBody"] = schemas.request(row.body, schemas.example(schemas.body(row.body)), [JSON])
+        shown["requestBody"] = schemas.request(
+            row.body, schemas.example(schemas.body(row.body)), [JSON]
+        )
     return shown
 
 
@@ -125,8 +139,14 @@ def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
         done["links"] = links
     return {
         str(assumed["response.created_status"] if row.creates else 200): done,
-        **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
-        "default": {"description": "Whatever else a scenario answers.", "content": {JSON: {"schema": {}}}},
+        **{
+            str(code): {"$ref": f"#/components/responses/{code}"}
+            for code in sorted(_refusals(row, assumed))
+        },
+        "default": {
+            "description": "Whatever else a scenario answers.",
+            "content": {JSON: {"schema": {}}},
+        },
     }
 
 
@@ -169,7 +189,10 @@ def _name(row: Route[Any, Any]) -> str:
 
 def _webhooks(schemas: Schemas) -> dict[str, Any]:
     text = {"type": "string"}
-    headers = [{"name": name, "in": "header", "description": said, "schema": text} for name, said in HEADERS.items()]
+    headers = [
+        {"name": name, "in": "header", "description": said, "schema": text}
+        for name, said in HEADERS.items()
+    ]
     responses = {
         "2XX": {"description": "Taken"},
         "default": {"description": "Not taken: it is sent again, later each time."},
@@ -177,8 +200,16 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
     found = {}
     for kind in WEBHOOKS:
         for event_type in kind.event_types:
-            body = {"required": True, "content": {JSON: {"schema": _envelope(kind, event_type, schemas)}}}
-            post = {"summary": kind.summary, "parameters": headers, "requestBody": body, "responses": responses}
+            body = {
+                "required": True,
+                "content": {JSON: {"schema": _envelope(kind, event_type, schemas)}},
+            }
+            post = {
+                "summary": kind.summary,
+                "parameters": headers,
+                "requestBody": body,
+                "responses": responses,
+            }
             found[event_type] = {"post": post}
     return found
 
@@ -189,7 +220,9 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
     made["info"]["version"] = INTERFACE
     made["channels"] = {kind.word: _channel(kind) for kind in WEBHOOKS}
     made["operations"] = {f"send_{kind.word}": _sending(kind) for kind in WEBHOOKS}
-    messages = {name: _message(kind, name, schemas) for kind in WEBHOOKS for name in kind.event_types}
+    messages = {
+        name: _message(kind, name, schemas) for kind in WEBHOOKS for name in kind.event_types
+    }
     _word_statuses(schemas, assumed, "Transaction")
     made["components"] = {"messages": messages, "schemas": dict(sorted(schemas.named.items()))}
     return made

@@ -1,9 +1,11 @@
-"""An operation of the payments API: what it reads, whom it lets in, what it does and how it answers. And the
-set-up calls of a scenario, which are operations that run in the moment a sandbox opens, or when somebody asks for them.
+"""An operation of the payments API: what it reads, whom it lets in, what it does and how it
+answers. And the set-up calls of a scenario, which are operations that run in the moment a sandbox
+opens, or when somebody asks for them.
 
-What happens between the rules of arrival and the reply is synchronous, at one instant of the sandbox's clock: that is
-the transaction. Time that a scenario asks for is spent before it or after it, never inside. An answer may lag behind
-the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/scenario-language.md, outcome.
+What happens between the rules of arrival and the reply is synchronous, at one instant of the
+sandbox's clock: that is the transaction. Time that a scenario asks for is spent before it or after
+it, never inside. An answer may lag behind the present state (``lag``) or repeat an earlier one
+(``replay``). Source: docs/scenario-language.md, outcome.
 """
 
 import asyncio
@@ -73,17 +75,26 @@ class OperationEndpoint(Endpoint):
         self.largest = max(route.largest or 0, world.settings.max_body)
 
     def _misplaced(self, request: Request) -> Mapping[str, str]:
-        """Where fields belong that stand in a body or a query of an operation that reads none, by name."""
+        """Where fields belong that stand in a body or a query of an operation that reads none, by
+        name."""
         in_body = request.fields.misplaced(self.route.query) if self.route.body is None else {}
-        return {**in_body, **(request.asked.misplaced(self.route.body) if self.route.query is None else {})}
+        return {
+            **in_body,
+            **(request.asked.misplaced(self.route.body) if self.route.query is None else {}),
+        }
 
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
-        return directory.of_either_key(headers) if self.route.is_public else directory.of_secret_key(headers)
+        return (
+            directory.of_either_key(headers)
+            if self.route.is_public
+            else directory.of_secret_key(headers)
+        )
 
     async def interrupted(self, request: Request) -> Reply | None:
-        """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
+        """Let the rules decide that know the head of a request. In process each request is a
+        connection of its own."""
         if request.is_in_process and self.world.directory.refuses_connection():
             raise Cut("scripted fault: the connection is reset as it is made")
         try:
@@ -130,7 +141,8 @@ class OperationEndpoint(Endpoint):
         return acted if isinstance(acted, Reply) else await acted
 
     async def _act_later(self, fault: Transport | None, request: Request, step: Step) -> Reply:
-        """Carry a request out after what holds it up, and when what it needs has been made ahead of it."""
+        """Carry a request out after what holds it up, and when what it needs has been made ahead of
+        it."""
         runner, ready = self.world.runner, None
         if fault is not None:
             watching.arrived(step, self.world.real_clock())
@@ -156,12 +168,14 @@ class OperationEndpoint(Endpoint):
                 await self.send(request, "proxy")
 
     async def send(self, request: Request, by: str) -> tuple[int | None, bytes]:
-        """Take the same request once more, marked with who sends it: the status and the answer; None and what came of
-        it when the connection broke."""
+        """Take the same request once more, marked with who sends it: the status and the answer;
+        None and what came of it when the connection broke."""
         marked = {**request.headers, SENT_BY: by}
         target, path = (request.resource, request.query), dict(request.path)
         try:
-            answer = await asked(self, request.method, *target, marked, request.raw, path_params=path)
+            answer = await asked(
+                self, request.method, *target, marked, request.raw, path_params=path
+            )
         except ConnectionError:
             return None, b""
         return answer.status, answer.raw
@@ -170,23 +184,39 @@ class OperationEndpoint(Endpoint):
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
         limit = self.world.settings.rate_limit
         reason = (
-            f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
+            f"got more than {limit} calls in a second, allowed: {limit} for each sandbox "
+            f"(--rate-limit); "
             f"the next one is accepted in {duration_text(wait)}"
         )
         step = self._begin(request, request.sandbox, is_counted=False)
         seconds = -(-wait // SECOND)
         step.result.pause = seconds * SECOND
         code = Code.RATE_LIMITING_APPLIED
-        body = problem(429, code, code.message, request.resource, {"RateLimit": reason}, is_retryable=True)
+        body = problem(
+            429, code, code.message, request.resource, {"RateLimit": reason}, is_retryable=True
+        )
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
         return Reply(429, body, step=step, repeatable=False, headers=headers)
 
     def _begin(
-        self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
+        self,
+        request: Request,
+        sandbox: Sandbox,
+        fields: Mapping[str, object] = NO_FIELDS,
+        *,
+        is_counted: bool = True,
     ) -> Step:
         director = sandbox.director
         call = director.count(self.op) if is_counted else None
-        asked = Asked(self.op, True, request.headers, request.path, fields, call, is_setup=director.is_setting_up)
+        asked = Asked(
+            self.op,
+            True,
+            request.headers,
+            request.path,
+            fields,
+            call,
+            is_setup=director.is_setting_up,
+        )
         if sandbox.config.rules.connections and request.client is not None:
             asked = replace(asked, connection=f"{request.client[0]}:{request.client[1]}")
         request.step = step = Step(sandbox, asked)
@@ -197,8 +227,8 @@ class OperationEndpoint(Endpoint):
         return step
 
     def arrive(self, request: Request, sandbox: Sandbox) -> tuple[Step, Transport | Reply | None]:
-        """Read the request and ask the rules of arrival: its step, and what holds it up or what it is answered
-        already."""
+        """Read the request and ask the rules of arrival: its step, and what holds it up or what it
+        is answered already."""
         try:
             _check_coding(request)
             if _is_as_documented(request):
@@ -211,7 +241,9 @@ class OperationEndpoint(Endpoint):
                 step.result.decisions += _SILENCE
                 return step, None
             # Before anything happens.
-            fault = step.ask(Stage.ARRIVAL, step.attempt(self.op, subject=step.asked.named)).outcome.transport
+            fault = step.ask(
+                Stage.ARRIVAL, step.attempt(self.op, subject=step.asked.named)
+            ).outcome.transport
         except Unanswerable as refused:
             step = request.step or self._begin(request, sandbox)
             self._note_ignored(step, request)
@@ -226,7 +258,9 @@ class OperationEndpoint(Endpoint):
         profile = profile_of(sandbox.assumed)
         body, query, read = self.route.body, self.route.query, NO_FIELDS
         if body is not None:
-            request.fields = read = Fields.of_body(body, request.raw, profile.json_depth, profile.reads_commas)
+            request.fields = read = Fields.of_body(
+                body, request.raw, profile.json_depth, profile.reads_commas
+            )
         elif request.raw:
             request.fields = Fields.of_unread(request.raw, profile.json_depth)
         if not request.query:
@@ -237,7 +271,8 @@ class OperationEndpoint(Endpoint):
         return read or request.asked
 
     def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
-        """An earlier answer, where a rule or the request's idempotency key wants that, else the reply of ``act``."""
+        """An earlier answer, where a rule or the request's idempotency key wants that, else the
+        reply of ``act``."""
         sandbox = step.sandbox
         by_key = idempotency.HEADER in request.headers and self.route.method != "GET"
         if by_key and sandbox.assumed["request.idempotency"] == "by_header":
@@ -252,9 +287,13 @@ class OperationEndpoint(Endpoint):
         return reply
 
     def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
-        """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
+        """The first answer under the request's idempotency key, or a new one (assumption
+        ``request.idempotency``)."""
         step.result.assumed.append("request.idempotency")
-        key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
+        key, asked = (
+            request.headers[idempotency.HEADER],
+            (request.resource, request.query, request.raw),
+        )
         try:
             first = idempotency.first(step, key, asked)
         except Refused as refused:
@@ -270,9 +309,11 @@ class OperationEndpoint(Endpoint):
             idempotency.keep(step, key, asked, reply.status, reply.text())
         return reply
 
-    def carry_out(self, request: Request, step: Step, ready: object = None, *, is_new: bool = False) -> Reply:
-        """Do what a request asks that has arrived, in its step, unless it repeats one (``is_new``: it is known not to);
-        ``ready`` is what was made ahead of it."""
+    def carry_out(
+        self, request: Request, step: Step, ready: object = None, *, is_new: bool = False
+    ) -> Reply:
+        """Do what a request asks that has arrived, in its step, unless it repeats one (``is_new``:
+        it is known not to); ``ready`` is what was made ahead of it."""
         sandbox = step.sandbox
         if not is_new and (sandbox.config.rules.replays or idempotency.HEADER in request.headers):
             act = partial(self.carry_out, request, step, ready, is_new=True)
@@ -281,7 +322,9 @@ class OperationEndpoint(Endpoint):
         body, query = request.fields.body, request.asked.body
         try:
             if body is None or query is None or request.misread:
-                body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
+                body, query = self._form(
+                    sandbox.config.strict or profile.refuses_unknown, request, step
+                )
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
             read, past = partial(self.route.handle, call), sandbox.past
@@ -302,7 +345,9 @@ class OperationEndpoint(Endpoint):
             status = profile.created_status
         return Reply(status, reply, step, _fault_of_answer(step) if step.result.ruled else None)
 
-    def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
+    def _refused(
+        self, request: Request, step: Step, refused: Exception, fault: Transport | None = None
+    ) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
 
     def _note_ignored(self, step: Step, request: Request) -> None:
@@ -314,8 +359,9 @@ class OperationEndpoint(Endpoint):
                 request.unknown = watching.hints(step, model, self._misplaced(request))
 
     def _form(self, strict: bool, request: Request, step: Step) -> tuple[Body | None, Body | None]:
-        """Body and query as models, where they are not just as they should be. Raises ``Invalid`` (90) with every fault
-        of form in both: nothing is asked of the rules before the form is sound (assumption ``error.validation``)."""
+        """Body and query as models, where they are not just as they should be. Raises ``Invalid``
+        (90) with every fault of form in both: nothing is asked of the rules before the form is
+        sound (assumption ``error.validation``)."""
         faults: dict[str, str] = {}
         query = self._typed(request.asked, self.route.query, strict, faults)
         body = self._typed(request.fields, self.route.body, strict, faults)
@@ -331,15 +377,21 @@ class OperationEndpoint(Endpoint):
         return body, query
 
     def _refused_parameters(self, request: Request, step: Step) -> Sequence[MisreadParameter]:
-        """The parameters that are refused because they would be read other than they are written."""
+        """The parameters that are refused because they would be read other than they are
+        written."""
         if not request.misread:
             return ()
         step.result.assumed += dict.fromkeys(one.assumption for one in request.misread)
         config, profile = step.sandbox.config, profile_of(step.sandbox.assumed)
-        return refused_among(request.misread, profile.blank_query, profile.raw_plus, strict=config.strict)
+        return refused_among(
+            request.misread, profile.blank_query, profile.raw_plus, strict=config.strict
+        )
 
-    def _typed(self, given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]) -> Body | None:
-        """The model of some fields, None where the route has none; their faults are added to ``faults``."""
+    def _typed(
+        self, given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]
+    ) -> Body | None:
+        """The model of some fields, None where the route has none; their faults are added to
+        ``faults``."""
         unknown = stray_fields(self.op, given.unknown) if strict else ()
         if model is None and not unknown:
             return None
@@ -403,12 +455,15 @@ def _again(step: Step, status: int, text: str, fault: Transport | None = None) -
 _ANSWERED = {"content-type": "application/json; charset=utf-8"}
 _SUCCESS = ReplyMap()
 _NO_OPERATION = "a set-up call must be an operation of the payments API"
-_HINT = "no rule of a scenario hears a set-up call: a test value makes one fail, such as metadata.mock: expired_card"
+_HINT = (
+    "no rule of a scenario hears a set-up call: a test value makes one fail, such as "
+    "metadata.mock: expired_card"
+)
 
 
 def prepare(world: World, lookup: RouteLookup, sandbox: Sandbox) -> None:
-    """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
-    call whose answer is not as expected, and the answer it got."""
+    """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid``
+    (90) naming the first call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
         answers: dict[str, object] = {}
         with sandbox.director.during_set_up():
@@ -422,8 +477,9 @@ def prepare(world: World, lookup: RouteLookup, sandbox: Sandbox) -> None:
 async def set_up(
     world: World, lookup: RouteLookup, sandbox: Sandbox, scenario: Scenario, by: str
 ) -> list[dict[str, object]]:
-    """Make the set-up calls of a scenario now, at one instant, as requests that the journal says were sent ``by``
-    something: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
+    """Make the set-up calls of a scenario now, at one instant, as requests that the journal says
+    were sent ``by`` something: each call with its status. Raises as ``prepare`` does; what was done
+    before it stays."""
     answers, made = dict[str, object](), list[dict[str, object]]()
     # What others have made due is no part of it.
     await world.runner.catch_up(sandbox)
@@ -438,7 +494,8 @@ async def set_up(
 
 
 def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
-    """The calls of a scenario by their names, each with what it takes of the ``answers`` before it."""
+    """The calls of a scenario by their names, each with what it takes of the ``answers`` before
+    it."""
     for place, call in enumerate(scenario.said.setup):
         name = f"Setup.{call.id or place}"
         try:
@@ -453,7 +510,12 @@ def _of(scenario: Scenario) -> str:
 
 
 def _take(
-    name: str, wanted: CallMap, status: int, answer: object, scenario: Scenario, answers: dict[str, object]
+    name: str,
+    wanted: CallMap,
+    status: int,
+    answer: object,
+    scenario: Scenario,
+    answers: dict[str, object],
 ) -> None:
     """Keep an answer that is as expected, else refuse it."""
     expected = wanted.expect or _SUCCESS
@@ -470,16 +532,23 @@ def _take(
         answers[wanted.id] = answer
 
 
-def _made(sandbox: Sandbox, lookup: RouteLookup, call: CallMap, by: str | None = None) -> tuple[int, object]:
-    """Make a set-up call, and what is due at once because of it: status and body of the answer, read as a client reads
-    them. The journal keeps one that was sent ``by`` something."""
+def _made(
+    sandbox: Sandbox, lookup: RouteLookup, call: CallMap, by: str | None = None
+) -> tuple[int, object]:
+    """Make a set-up call, and what is due at once because of it: status and body of the answer,
+    read as a client reads them. The journal keeps one that was sent ``by`` something."""
     target = urlsplit(call.path)
     path = unquote(target.path)
     endpoints, parameters = lookup.at(path) or (None, {})
     endpoint = None if endpoints is None else endpoints.by_method.get(call.method)
     if not isinstance(endpoint, OperationEndpoint):
-        return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION})
-    headers, raw = {**(call.headers or {}), "x-secretkey": sandbox.key}, b"" if call.body is None else dumps(call.body)
+        return 404, problem(
+            404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION}
+        )
+    headers, raw = (
+        {**(call.headers or {}), "x-secretkey": sandbox.key},
+        b"" if call.body is None else dumps(call.body),
+    )
     if by is not None:
         headers[SENT_BY] = by
     query = target.query.encode()

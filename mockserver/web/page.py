@@ -1,13 +1,16 @@
-"""How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs. ``pages.py`` has THE
-list of pages: what a browser can open, once. Templates are loaded when the first page is asked for; every value is
-escaped. A browser keeps style sheets and scripts by a path that holds the hash of them all.
+"""How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs.
+``pages.py`` has THE list of pages: what a browser can open, once. Templates are loaded when the
+first page is asked for; every value is escaped. A browser keeps style sheets and scripts by a path
+that holds the hash of them all.
 
-A page carries no key: its address names an object, and the object its sandbox. What a form asks for is carried out by
-an ordinary operation through ``carry_out``, so that scenarios, journal and webhooks see it as they see any call.
+A page carries no key: its address names an object, and the object its sandbox. What a form asks for
+is carried out by an ordinary operation through ``carry_out``, so that scenarios, journal and
+webhooks see it as they see any call.
 
-What a payer types into the client script ``/js/payfurl.js`` stands in a frame of this server (``/js/fields``), as with
-the published script. A closed shadow root would not do: key and input events come out of it, and the listeners of the
-shop hear them first. Source: docs/spec/published-facts.md, 7.1.
+What a payer types into the client script ``/js/payfurl.js`` stands in a frame of this server
+(``/js/fields``), as with the published script. A closed shadow root would not do: key and input
+events come out of it, and the listeners of the shop hear them first. Source:
+docs/spec/published-facts.md, 7.1.
 """
 
 from __future__ import annotations
@@ -31,7 +34,15 @@ from mockserver.scenario.transport import Transport
 from mockserver.web import holds
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.operations.route import Route
-from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
+from mockserver.web.request import (
+    NO_STORE,
+    NOSNIFF,
+    RawHeader,
+    Reply,
+    Request,
+    TooLarge,
+    retry_after,
+)
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -44,12 +55,14 @@ HTML = (b"content-type", b"text/html; charset=utf-8")
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _EMBEDDABLE = (b"cross-origin-resource-policy", b"cross-origin")
 _EMBEDDED = (_EMBEDDABLE, (b"cross-origin-embedder-policy", b"require-corp"))
-"""What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only what allows it."""
+"""What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only
+what allows it."""
 
 
 class PageCall:
-    """One request of a browser, and the sandbox that its address names. Of a form field given twice the last value
-    counts. ``fault`` is that of the operation that was carried out: it strikes the page."""
+    """One request of a browser, and the sandbox that its address names. Of a form field given twice
+    the last value counts. ``fault`` is that of the operation that was carried out: it strikes the
+    page."""
 
     def __init__(self, world: World, request: Request) -> None:
         self.world = world
@@ -68,8 +81,8 @@ class NoSuchPage(Exception):
 
 @record
 class PageRoute:
-    """A page, and the function that serves it. Whose it is says the ``table`` with the object that its placeholder
-    names, or the function ``find``; a page with neither is of the server."""
+    """A page, and the function that serves it. Whose it is says the ``table`` with the object that
+    its placeholder names, or the function ``find``; a page with neither is of the server."""
 
     method: str
     path: str
@@ -131,8 +144,9 @@ def html(
     framed: bool = True,
     **values: object,
 ) -> Reply:
-    """The whole page of a template, with the values that it names. Nothing comes from outside, nothing is inline.
-    ``reaches`` are addresses of others that a form may lead to, step after step; None where forms lead nowhere."""
+    """The whole page of a template, with the values that it names. Nothing comes from outside,
+    nothing is inline. ``reaches`` are addresses of others that a form may lead to, step after step;
+    None where forms lead nowhere."""
     named = [urlsplit(one) for one in reaches or () if one]
     others = [f"{one.scheme}://{one.netloc.rpartition('@')[2]}" for one in named]
     origins = ["'none'"] if reaches is None else ["'self'", *others]
@@ -142,23 +156,38 @@ def html(
     rules += "frame-src 'self'; " if frames else ""
     # A shop may stand anywhere.
     rules += "frame-ancestors http: https:" if framed else "frame-ancestors 'none'"
-    policy, embedded = (b"content-security-policy", rules.encode("latin-1")), _EMBEDDED if framed else ()
+    policy, embedded = (
+        (b"content-security-policy", rules.encode("latin-1")),
+        _EMBEDDED if framed else (),
+    )
     headers = (HTML, *embedded, policy, NOSNIFF, (b"referrer-policy", b"no-referrer"), NO_STORE)
     text = _environment().get_template(template).render(values)
     return Reply(status, text.encode("utf-8", "replace"), headers=headers)
 
 
 def redirect(location: str) -> Reply:
-    return Reply(303, b"", headers=((b"location", location.encode("latin-1", "replace")), NO_STORE, *_EMBEDDED))
+    return Reply(
+        303,
+        b"",
+        headers=((b"location", location.encode("latin-1", "replace")), NO_STORE, *_EMBEDDED),
+    )
 
 
-def carry_out(call: PageCall, route: Route[Any, Any], body: Mapping[str, object], path: str | None = None) -> Reply:
-    """Let an ordinary operation do what a form asks for, in the sandbox of the page, and keep it in the journal, under
-    ``path`` when that is not the page's."""
-    own = {name: value for name, value in call.headers.items() if name not in ("cookie", idempotency.HEADER)}
+def carry_out(
+    call: PageCall, route: Route[Any, Any], body: Mapping[str, object], path: str | None = None
+) -> Reply:
+    """Let an ordinary operation do what a form asks for, in the sandbox of the page, and keep it in
+    the journal, under ``path`` when that is not the page's."""
+    own = {
+        name: value
+        for name, value in call.headers.items()
+        if name not in ("cookie", idempotency.HEADER)
+    }
     headers, resource = {**own, "content-type": "application/json"}, path or call.request.resource
     operation = OperationEndpoint(call.world, route)
-    request = Request(route.method, resource, call.path, b"", headers, raw=dumps(body), known=call.sandbox)
+    request = Request(
+        route.method, resource, call.path, b"", headers, raw=dumps(body), known=call.sandbox
+    )
     step, arrived = operation.arrive(request, request.sandbox)
     call.request.step = step
     step.result.answered = False
@@ -173,8 +202,14 @@ def carry_out(call: PageCall, route: Route[Any, Any], body: Mapping[str, object]
 
 
 def web_address(text: str | None) -> str | None:
-    """The address when a browser may be sent there: http or https with a host, printable ASCII only; else None."""
-    sound = text and text.isascii() and is_web_address(text) and not any(mark in text for mark in "\"'<>\\`;,")
+    """The address when a browser may be sent there: http or https with a host, printable ASCII
+    only; else None."""
+    sound = (
+        text
+        and text.isascii()
+        and is_web_address(text)
+        and not any(mark in text for mark in "\"'<>\\`;,")
+    )
     return text if sound else None
 
 
@@ -183,7 +218,11 @@ def with_query(address: str, /, **more: str) -> str:
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
 
-_TYPES = {"css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8", "svg": b"image/svg+xml"}
+_TYPES = {
+    "css": b"text/css; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "svg": b"image/svg+xml",
+}
 
 
 @record
@@ -210,7 +249,9 @@ def static_files() -> Mapping[str, StaticFile]:
         kind = _TYPES.get(entry.name.rpartition(".")[2])
         if kind is not None:
             body = entry.read_bytes()
-            found[entry.name] = StaticFile(kind, body, f'"{blake2b(body, digest_size=8).hexdigest()}"')
+            found[entry.name] = StaticFile(
+                kind, body, f'"{blake2b(body, digest_size=8).hexdigest()}"'
+            )
     return found
 
 
@@ -221,7 +262,8 @@ def money(amount: Decimal, currency: str) -> str:
 
 
 def clip(text: str | None, most: int) -> str:
-    """A merchant's text of any length, cut to ``most`` characters; masked before, so that no cut uncovers a number."""
+    """A merchant's text of any length, cut to ``most`` characters; masked before, so that no cut
+    uncovers a number."""
     masked = mask_text(text or "")
     return masked if len(masked) <= most else f"{masked[: most - 1].rstrip()}…"
 
@@ -238,7 +280,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
         # A card number is masked in whatever field a merchant put it; a picture is not touched.
-        finalize=lambda value: mask_text(value) if type(value) is str and not value.startswith("data:") else value,
+        finalize=lambda value: (
+            mask_text(value) if type(value) is str and not value.startswith("data:") else value
+        ),
     )
     made.globals["money"] = money
     made.globals["static"] = f"/__static/{static_version()}"
@@ -247,12 +291,15 @@ def _environment() -> Environment:
 
 
 def static_file(call: PageCall) -> Reply:
-    """A style sheet or a script by its name, under the path of any version: a page of another one may be open."""
+    """A style sheet or a script by its name, under the path of any version: a page of another one
+    may be open."""
     found = static_files().get(call.path["name"])
     if found is None:
         return Reply(404, b"No such file.", headers=(TEXT,))
     is_kept = call.path.get("version") == static_version()
-    return _file(call, found, (b"cache-control", b"max-age=31536000, immutable" if is_kept else b"no-cache"))
+    return _file(
+        call, found, (b"cache-control", b"max-age=31536000, immutable" if is_kept else b"no-cache")
+    )
 
 
 def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
@@ -264,7 +311,9 @@ def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
 def script(call: PageCall) -> Reply:
     """The client script; any shop may load it."""
     readable = (b"access-control-allow-origin", b"*")
-    return _file(call, static_files()["payfurl.js"], (b"cache-control", b"no-cache"), readable, _EMBEDDABLE)
+    return _file(
+        call, static_files()["payfurl.js"], (b"cache-control", b"no-cache"), readable, _EMBEDDABLE
+    )
 
 
 def entry_frame(call: PageCall) -> Reply:

@@ -4,25 +4,79 @@ from mockserver.web import control_page, demo, hosted, page
 from mockserver.web.page import PageRoute
 
 PAGE_ROUTES = (
-    PageRoute("GET", "/pay/{payment_link_id}", hosted.page, "Payment page of a payment link", table="payment_links"),
-    PageRoute("POST", "/pay/{payment_link_id}", hosted.pay, "Pay on the page of a payment link", table="payment_links"),
-    PageRoute("GET", "/3ds/{charge_id}", hosted.challenge, "3-D Secure challenge of a charge", table="charges"),
-    PageRoute("POST", "/3ds/{charge_id}", hosted.answer, "Answer a 3-D Secure challenge", table="charges"),
     PageRoute(
-        "GET", "/3ds/token/{token_id}", hosted.challenge, "3-D Secure challenge before a token is used", table="tokens"
+        "GET",
+        "/pay/{payment_link_id}",
+        hosted.page,
+        "Payment page of a payment link",
+        table="payment_links",
     ),
     PageRoute(
-        "POST", "/3ds/token/{token_id}", hosted.answer, "Answer a challenge before a token is used", table="tokens"
+        "POST",
+        "/pay/{payment_link_id}",
+        hosted.pay,
+        "Pay on the page of a payment link",
+        table="payment_links",
+    ),
+    PageRoute(
+        "GET",
+        "/3ds/{charge_id}",
+        hosted.challenge,
+        "3-D Secure challenge of a charge",
+        table="charges",
+    ),
+    PageRoute(
+        "POST", "/3ds/{charge_id}", hosted.answer, "Answer a 3-D Secure challenge", table="charges"
+    ),
+    PageRoute(
+        "GET",
+        "/3ds/token/{token_id}",
+        hosted.challenge,
+        "3-D Secure challenge before a token is used",
+        table="tokens",
+    ),
+    PageRoute(
+        "POST",
+        "/3ds/token/{token_id}",
+        hosted.answer,
+        "Answer a challenge before a token is used",
+        table="tokens",
     ),
     PageRoute("GET", "/js/payfurl.js", page.script, "Client script of a shop"),
-    PageRoute("GET", "/js/fields", page.entry_frame, "Card and PayTo fields of the client script, for a frame"),
+    PageRoute(
+        "GET",
+        "/js/fields",
+        page.entry_frame,
+        "Card and PayTo fields of the client script, for a frame",
+    ),
     PageRoute("GET", "/demo", demo.shop, "Demo shop", find=demo.sandbox),
     PageRoute("POST", "/demo/order", demo.order, "Order in the demo shop", find=demo.sandbox),
-    PageRoute("POST", "/demo/thanks", demo.challenge_ended, "The demo shop learns that a challenge has ended"),
+    PageRoute(
+        "POST",
+        "/demo/thanks",
+        demo.challenge_ended,
+        "The demo shop learns that a challenge has ended",
+    ),
     PageRoute("GET", "/demo/thanks", demo.thanks, "What became of an order", find=demo.sandbox),
-    PageRoute("GET", "/", control_page.front, "Leads a browser to the control page", find=control_page.sandbox),
+    PageRoute(
+        "GET",
+        "/",
+        control_page.front,
+        "Leads a browser to the control page",
+        find=control_page.sandbox,
+    ),
     PageRoute("GET", "/__admin", control_page.page, "Control page"),
-    PageRoute("GET", "/__admin/events-stream", control_page.stream, "Server-sent events of the control page"),
+    PageRoute(
+        "GET",
+        "/__admin/events-stream",
+        control_page.stream,
+        "Server-sent events of the control page",
+    ),
     PageRoute("GET", "/__static/{name}", page.static_file, "Style sheets and scripts of the pages"),
-    PageRoute("GET", "/__static/{version}/{name}", page.static_file, "The same by a path that browsers keep"),
+    PageRoute(
+        "GET",
+        "/__static/{version}/{name}",
+        page.static_file,
+        "The same by a path that browsers keep",
+    ),
 )

@@ -1,9 +1,17 @@
-"""A request on its way through the server, and the reply to it; and the few ASGI moves that endpoints need, without the
-cost of request and response objects."""
+"""A request on its way through the server, and the reply to it; and the few ASGI moves that
+endpoints need, without the cost of request and response objects."""
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from dataclasses import field
 from itertools import chain
 from typing import Any
@@ -32,23 +40,25 @@ RawHeader = tuple[bytes, bytes]
 Headers = Mapping[str, str]
 
 TRANSPORT = "mockserver.transport"
-"""The scope extension under which our own server hands over the connection's transport: a scripted fault resets or cuts
-the real connection."""
+"""The scope extension under which our own server hands over the connection's transport: a scripted
+fault resets or cuts the real connection."""
 
 JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")
 
 IN_ONE_PIECE = 10_000_000
-"""Bytes of a body that is read in one piece; one that may be greater, a state document, is read in parts."""
+"""Bytes of a body that is read in one piece; one that may be greater, a state document, is read in
+parts."""
 
 ASKED_PATH = "mockserver.asked_path"
 """The scope key of the path as it was asked for, while routes are looked for by a tidy one."""
 
 
 def is_foreign(lifespan: Scope) -> bool:
-    """Whether another server than ours runs the application. A server says by which ASGI it speaks, and ours announces
-    itself in the state; what drives an application in its own process, such as a test client, does neither."""
+    """Whether another server than ours runs the application. A server says by which ASGI it speaks,
+    and ours announces itself in the state; what drives an application in its own process, such as a
+    test client, does neither."""
     return "asgi" in lifespan and TRANSPORT not in lifespan.get("state", {})
 
 
@@ -70,14 +80,17 @@ async def asked(
     raw: bytes,
     **more: object,
 ) -> Answered:
-    """The answer of an application in this process; ``more`` is for the scope. Raises ``ConnectionError`` when a fault
-    of a scenario breaks the connection, or leaves it without an answer."""
+    """The answer of an application in this process; ``more`` is for the scope. Raises
+    ``ConnectionError`` when a fault of a scenario breaks the connection, or leaves it without an
+    answer."""
     scope: Scope = {
         "type": "http",
         "method": method,
         "path": path,
         "query_string": query,
-        "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
+        "headers": tuple(
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
+        ),
         **more,
     }
     answered: list[Message] = []
@@ -98,11 +111,13 @@ async def asked(
 
 
 class TooLarge(Exception):
-    """A body is over the limit, in bytes. How long it is, is said where its head does: what has come of another by now
-    depends on packets."""
+    """A body is over the limit, in bytes. How long it is, is said where its head does: what has
+    come of another by now depends on packets."""
 
     def __init__(self, limit: int, length: int | None) -> None:
-        super().__init__(f"got {'more' if length is None else length}, wanted at most {limit} bytes")
+        super().__init__(
+            f"got {'more' if length is None else length}, wanted at most {limit} bytes"
+        )
 
 
 class HungUp(Exception):
@@ -110,9 +125,9 @@ class HungUp(Exception):
 
 
 def tidied(path: str) -> str:
-    """A path as routes are looked for by it, without doubled and trailing slashes, which are ignored; ``*`` and other
-    targets without a slash as they are. A line end is encoded: patterns would ignore the last one, and values are
-    decoded once more anyway."""
+    """A path as routes are looked for by it, without doubled and trailing slashes, which are
+    ignored; ``*`` and other targets without a slash as they are. A line end is encoded: patterns
+    would ignore the last one, and values are decoded once more anyway."""
     if not path.startswith("/"):
         return path
     while "//" in path:
@@ -121,14 +136,15 @@ def tidied(path: str) -> str:
 
 
 def decoded(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The values of placeholders, which some clients encode twice (docs/spec/published-facts.md, 1.0)."""
+    """The values of placeholders, which some clients encode twice (docs/spec/published-facts.md,
+    1.0)."""
     return {name: unquote(value) for name, value in parameters.items()}
 
 
 async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -> deque[bytes]:
-    """The whole body in the parts that come: to put 100 MB together takes as long as others may wait. At once when a
-    server can hand over one that has come already: its ``receive`` has an ``at_hand``. Raises ``TooLarge`` as soon as
-    it is known to be, ``HungUp`` when it never ends."""
+    """The whole body in the parts that come: to put 100 MB together takes as long as others may
+    wait. At once when a server can hand over one that has come already: its ``receive`` has an
+    ``at_hand``. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
     at_hand = getattr(receive, "at_hand", None)
     here: bytes | None = at_hand() if at_hand is not None else None
     said = headers.get("content-length", "")
@@ -167,13 +183,16 @@ def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
 
 
 headers_by = BoundedCache(512, _headers, are_usual).__getitem__
-"""The headers of a scope, as the guard has made them a tuple, by name: of one given twice the first counts, but beside
-a public key the last secret key (assumption ``keys.both``). Most clients send the same ones with every request, and the
-journal keeps them all: one map does for all."""
+"""The headers of a scope, as the guard has made them a tuple, by name: of one given twice the first
+counts, but beside a public key the last secret key (assumption ``keys.both``). Most clients send
+the same ones with every request, and the journal keeps them all: one map does for all."""
 
 
-async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[RawHeader] = (JSON_TYPE, NOSNIFF)) -> None:
-    """One whole answer. A server that can write one in a single go has a ``whole`` at its ``send``."""
+async def send_bytes(
+    send: Send, status: int, body: bytes, headers: Iterable[RawHeader] = (JSON_TYPE, NOSNIFF)
+) -> None:
+    """One whole answer. A server that can write one in a single go has a ``whole`` at its
+    ``send``."""
     whole = getattr(send, "whole", None)
     if whole is not None and whole(status, tuple(headers), body):
         return
@@ -182,7 +201,9 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[Raw
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_parts(send: Send, status: int, parts: deque[bytes], headers: Iterable[RawHeader]) -> None:
+async def send_parts(
+    send: Send, status: int, parts: deque[bytes], headers: Iterable[RawHeader]
+) -> None:
     """One whole answer in parts, which are used up by that; others are served in between."""
     headers = [*headers, (b"content-length", b"%d" % sum(map(len, parts)))]
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -192,8 +213,8 @@ async def send_parts(send: Send, status: int, parts: deque[bytes], headers: Iter
     await send({"type": "http.response.body", "body": b""})
     part = b""
     while parts:
-        # Memory goes back to the machine from its end: with the last part all at once, which takes 100 ms for 1 GB,
-        # unless that is the first to go.
+        # Memory goes back to the machine from its end: with the last part all at once, which takes
+        # 100 ms for 1 GB, unless that is the first to go.
         parts.pop()
         await asyncio.sleep(0)
 
@@ -221,7 +242,9 @@ async def stream(
                 await asyncio.wait({coming})
                 return
             chunk = coming.result()
-            await send({"type": "http.response.body", "body": chunk or b"", "more_body": chunk is not None})
+            await send(
+                {"type": "http.response.body", "body": chunk or b"", "more_body": chunk is not None}
+            )
             if chunk is None:
                 return
     finally:
@@ -246,11 +269,12 @@ async def _disconnected() -> Message:
 
 @mutable
 class Request:
-    """A request as it came, and what is known of it by now: the sandbox that it names (``known``), that which counts it
-    as under way (``in_use``), and the ``step`` that it took there. ``path`` are the placeholders of ``resource``;
-    ``receive`` says when the client leaves, ``decided`` what the rules said while its body was sent. ``parts`` are the
-    body of one that is read in parts. ``fields`` are those of its body, ``asked`` those of its query, once an operation
-    has read them; ``unknown`` those that it does not read, each with a hint; ``misread`` the parameters that it
+    """A request as it came, and what is known of it by now: the sandbox that it names (``known``),
+    that which counts it as under way (``in_use``), and the ``step`` that it took there. ``path``
+    are the placeholders of ``resource``; ``receive`` says when the client leaves, ``decided`` what
+    the rules said while its body was sent. ``parts`` are the body of one that is read in parts.
+    ``fields`` are those of its body, ``asked`` those of its query, once an operation has read them;
+    ``unknown`` those that it does not read, each with a hint; ``misread`` the parameters that it
     reads other than they are written."""
 
     method: str
@@ -292,17 +316,21 @@ class Request:
 def again(entry: JournalEntry, known: Sandbox | None = None) -> Request:
     """The request of an entry of the journal, as it came."""
     asked = entry.asked
-    return Request(entry.method, entry.path, asked.path, entry.query, asked.headers, raw=entry.raw, known=known)
+    return Request(
+        entry.method, entry.path, asked.path, entry.query, asked.headers, raw=entry.raw, known=known
+    )
 
 
 @mutable
 class Reply:
-    """What is to be answered (``status`` None: nothing is), ``body`` as bytes when it was written before.
+    """What is to be answered (``status`` None: nothing is), ``body`` as bytes when it was written
+    before.
 
-    ``step`` is the step to be noted in the journal; ``fault`` spoils the answer on the way. ``repeatable`` is False
-    when the request must not be taken again to repeat its story, ``is_repeat`` True when the client learns nothing
-    from it of what it asked for. ``headers`` is None for those of the endpoint. ``chunks`` are an answer that goes on
-    until the client leaves, ``parts`` one that is too long for one piece.
+    ``step`` is the step to be noted in the journal; ``fault`` spoils the answer on the way.
+    ``repeatable`` is False when the request must not be taken again to repeat its story,
+    ``is_repeat`` True when the client learns nothing from it of what it asked for. ``headers`` is
+    None for those of the endpoint. ``chunks`` are an answer that goes on until the client leaves,
+    ``parts`` one that is too long for one piece.
     """
 
     status: int | None
@@ -323,7 +351,8 @@ class Reply:
 
 
 def retry_after(fault: Exception) -> tuple[RawHeader, ...]:
-    """The header that says when a refused request may be tried again; none where another try changes nothing."""
+    """The header that says when a refused request may be tried again; none where another try
+    changes nothing."""
     return ((b"retry-after", b"%d" % fault.wait),) if isinstance(fault, TryLater) else ()
 
 

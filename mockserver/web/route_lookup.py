@@ -27,7 +27,8 @@ _NO_PLACEHOLDERS: Placeholders = {}
 
 @mutable
 class PathEndpoints:
-    """The endpoints of one ``path`` of the tables by method; ``otherwise`` serves all other methods."""
+    """The endpoints of one ``path`` of the tables by method; ``otherwise`` serves all other
+    methods."""
 
     path: str
     pattern: re.Pattern[str]
@@ -35,7 +36,8 @@ class PathEndpoints:
     otherwise: Any = None
 
     def take(self, route: Route) -> None:
-        """Take in a route of this path; of two of one method the first counts, as it does in Starlette."""
+        """Take in a route of this path; of two of one method the first counts, as it does in
+        Starlette."""
         for method in sorted(route.methods or ()):
             self.by_method.setdefault(method, route.endpoint)
         if route.methods is None:
@@ -43,7 +45,8 @@ class PathEndpoints:
 
 
 class RouteLookup:
-    """An application that hands each request to the endpoint of its path. ``router`` serves what is not found here."""
+    """An application that hands each request to the endpoint of its path. ``router`` serves what is
+    not found here."""
 
     def __init__(self, routes: Iterable[BaseRoute], router: ASGIApp) -> None:
         self._router = router
@@ -52,12 +55,18 @@ class RouteLookup:
         self.add(routes)
 
     def add(self, routes: Iterable[BaseRoute]) -> None:
-        """Find these routes too, in their order and after those that are there. The last one of each path refuses all
-        methods that it does not serve."""
+        """Find these routes too, in their order and after those that are there. The last one of
+        each path refuses all methods that it does not serve."""
         for route in routes:
             if isinstance(route, Route):
-                alike = self._templates.setdefault(_shape(route.path), {}) if "{" in route.path else self._exact
-                alike.setdefault(route.path, PathEndpoints(route.path, route.path_regex)).take(route)
+                alike = (
+                    self._templates.setdefault(_shape(route.path), {})
+                    if "{" in route.path
+                    else self._exact
+                )
+                alike.setdefault(route.path, PathEndpoints(route.path, route.path_regex)).take(
+                    route
+                )
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve a request, whose path is tidy."""
@@ -70,7 +79,8 @@ class RouteLookup:
         return served
 
     def at(self, path: str) -> tuple[PathEndpoints, Mapping[str, str]] | None:
-        """The endpoints of a path as a client writes it, and its placeholders; None where there are none."""
+        """The endpoints of a path as a client writes it, and its placeholders; None where there are
+        none."""
         found = self._find(tidied(path))
         return None if found is None else (found[0], decoded(found[1]))
 
@@ -87,5 +97,6 @@ class RouteLookup:
 
 
 def _shape(path: str) -> tuple[int, str]:
-    """The number of segments and the first one: what a path has in common with the template that it fits."""
+    """The number of segments and the first one: what a path has in common with the template that it
+    fits."""
     return path.count("/"), path[1:].partition("/")[0]

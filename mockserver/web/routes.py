@@ -1,4 +1,5 @@
-"""THE routes: every operation of the payments API, once. Served, printed and described from here."""
+"""THE routes: every operation of the payments API, once. Served, printed and described from
+here."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,7 @@ def _forms() -> Sequence[tuple[str, re.Pattern[str], str]]:
 
 
 def operation_of(method: str, path: str) -> str | None:
-    """The operation that a method and a path, with its query, mean; literal segments count before placeholders."""
+    """The operation that a method and a path, with its query, mean; literal segments count before
+    placeholders."""
     bare = path.partition("?")[0].rstrip("/")
     return next((op for one, form, op in _forms() if one == method and form.fullmatch(bare)), None)

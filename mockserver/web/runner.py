@@ -1,5 +1,5 @@
-"""Runs the work of sandboxes when it is due, sends the webhooks that follow, and wakes those who wait; does whatever is
-long a little at a time, and serves others in between."""
+"""Runs the work of sandboxes when it is due, sends the webhooks that follow, and wakes those who
+wait; does whatever is long a little at a time, and serves others in between."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SERVER = ""
 """Stands for the list of sandboxes; no sandbox has this key."""
 
 SPELL, REST, LONGEST_REST = 0.00025, 12, 1.0
-"""How many seconds waiting calls are examined before a rest, how many times as long that is, as the rest of the machine
-is for others, and how many seconds at most."""
+"""How many seconds waiting calls are examined before a rest, how many times as long that is, as the
+rest of the machine is for others, and how many seconds at most."""
 
 Look = Callable[[], bool]
 """Whether a caller has stopped waiting."""
@@ -45,14 +45,20 @@ class Activity:
 
     def wake_all(self) -> None:
         """Let nobody wait any more."""
-        for waiting in [one for watched in self.watched.values() for one in watched.waiting if not one.done()]:
+        for waiting in [
+            one for watched in self.watched.values() for one in watched.waiting if not one.done()
+        ]:
             waiting.set_result(None)
 
     async def wait(
-        self, key: str, within: Micros, look: Look | None = None, leaving: asyncio.Future[Any] | None = None
+        self,
+        key: str,
+        within: Micros,
+        look: Look | None = None,
+        leaving: asyncio.Future[Any] | None = None,
     ) -> None:
-        """Wait until something happens in a sandbox, and ``look`` is true; at most so long in real time, and not once
-        ``leaving`` is done."""
+        """Wait until something happens in a sandbox, and ``look`` is true; at most so long in real
+        time, and not once ``leaving`` is done."""
         watched = self.watched.setdefault(key, _Watched())
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         watched.waiting[waiting] = look
@@ -70,8 +76,8 @@ class Activity:
 
 @mutable
 class _Watched:
-    """Those who wait in one sandbox. One task looks after all of them: to wake each for a look of its own would cost
-    the others more than the looks do."""
+    """Those who wait in one sandbox. One task looks after all of them: to wake each for a look of
+    its own would cost the others more than the looks do."""
 
     waiting: dict[asyncio.Future[None], Look | None] = field(default_factory=dict)
     _stirred: bool = False
@@ -129,7 +135,8 @@ async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
 
 
 def look_ahead(table: Table[Any], query: Query[Any]) -> Awaitable[None] | None:
-    """Looks at the rows of a table before the step that searches it; None when the step can do that itself."""
+    """Looks at the rows of a table before the step that searches it; None when the step can do that
+    itself."""
     return in_steps(table.look_ahead(query)) if table.is_long_work(query) else None
 
 
@@ -156,15 +163,19 @@ class Dispatcher(Protocol):
 
 
 class Runner:
-    """``real_clock`` is the machine's time; ``report`` gets what those who watch a sandbox say after a use of it.
+    """``real_clock`` is the machine's time; ``report`` gets what those who watch a sandbox say
+    after a use of it.
 
-    ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
-    is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
-    each knows when it was last used. ``note`` gets each sandbox that may have changed, where one is kept;
-    ``turn`` serves others in the long work of a sandbox.
+    ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the
+    sandboxes whose clock is being moved, each with what is set when that has ended. ``uses`` counts
+    what was asked of all sandboxes, so that each knows when it was last used. ``note`` gets each
+    sandbox that may have changed, where one is kept; ``turn`` serves others in the long work of a
+    sandbox.
     """
 
-    def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox, Remark], None]) -> None:
+    def __init__(
+        self, real_clock: Callable[[], Micros], report: Callable[[Sandbox, Remark], None]
+    ) -> None:
         self.real_clock = real_clock
         self.dispatcher: Dispatcher | None = None
         self.ticker: Ticker | None = None
@@ -177,13 +188,13 @@ class Runner:
         self._report = report
 
     async def aside(self, make: Callable[[], T]) -> T:
-        """What takes half a second to make when it is first asked for: in a thread while the application is served, as
-        others must not wait so long."""
+        """What takes half a second to make when it is first asked for: in a thread while the
+        application is served, as others must not wait so long."""
         return await asyncio.to_thread(make) if self.dispatcher is not None else make()
 
     def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
-        """Run a slice of the work that is due, by now or when the machine's time is ``real``; send what is to be
-        sent."""
+        """Run a slice of the work that is due, by now or when the machine's time is ``real``; send
+        what is to be sent."""
         if sandbox.holding.is_all:
             return
         ran = sandbox.schedule.ran
@@ -192,7 +203,8 @@ class Runner:
             self.changed(sandbox)
 
     def visit(self, sandbox: Sandbox) -> bool:
-        """A request has come to a sandbox: it is in use. Whether it is in the present, as it is when nothing is due."""
+        """A request has come to a sandbox: it is in use. Whether it is in the present, as it is
+        when nothing is due."""
         sandbox.touched = real = self.real_clock()
         until, waiting = sandbox.clock.read(real), sandbox.schedule.entries
         if waiting and waiting[0].at <= until:
@@ -209,8 +221,8 @@ class Runner:
             self.run(sandbox, real)
 
     def pass_time(self, sandbox: Sandbox, length: Micros) -> bool:
-        """Let time pass for a sandbox whose clock is set by hand; False for any other. Time stands while the clock is
-        being moved: receivers of webhooks are called then."""
+        """Let time pass for a sandbox whose clock is set by hand; False for any other. Time stands
+        while the clock is being moved: receivers of webhooks are called then."""
         if sandbox.clock.mode is not ClockMode.MANUAL:
             return False
         if sandbox not in self.moving:
@@ -221,7 +233,8 @@ class Runner:
         return True
 
     async def advance(self, sandbox: Sandbox, length: Micros) -> None:
-        """Let time pass for a sandbox before a request is acted on, whatever its clock; others are served meanwhile."""
+        """Let time pass for a sandbox before a request is acted on, whatever its clock; others are
+        served meanwhile."""
         to = min(sandbox.now + length, LATEST)
         sandbox.clock.hold(sandbox.now)
         try:
@@ -239,7 +252,8 @@ class Runner:
             due.run_slice(sandbox, to)
 
     def changed(self, sandbox: Sandbox) -> None:
-        """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""
+        """Something may have changed in a sandbox: send what is to be sent, wake those who wait for
+        it."""
         if self.note is not None:
             self.note(sandbox)
         if sandbox.deliveries.outbox and self.dispatcher is not None:
@@ -259,7 +273,8 @@ class Runner:
         self.changed(sandbox)
 
     def answered(self, step: Step) -> None:
-        """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
+        """A step has been answered: its webhooks may go out. What else is due by now may be long,
+        and can wait."""
         sandbox = step.sandbox
         deliveries.release(sandbox, step.result.webhooks)
         self.acted(sandbox)
@@ -270,20 +285,25 @@ class Runner:
         self.used(sandbox)
 
     async def flush_webhooks(self, step: Step) -> None:
-        """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
+        """Send the webhooks of a step that a scenario wants before its answer, and wait until they
+        are tried."""
         sandbox = step.sandbox
         await self.catch_up(sandbox)
         end = self.real_clock() + 2 * sandbox.assumed["webhook.timeout"]
-        while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(sandbox, end):
+        while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(
+            sandbox, end
+        ):
             pass
 
     def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
         """The ids of the deliveries of a sandbox that are being tried."""
         return self.dispatcher.sending(sandbox) if self.dispatcher is not None else frozenset()
 
-    async def try_ends(self, sandbox: Sandbox, end: Micros, leaving: asyncio.Task[None] | None = None) -> bool:
-        """Wait until one of the tries under way in a sandbox ends, or ``leaving``; False when the machine's time has
-        reached ``end``, or the server stops."""
+    async def try_ends(
+        self, sandbox: Sandbox, end: Micros, leaving: asyncio.Task[None] | None = None
+    ) -> bool:
+        """Wait until one of the tries under way in a sandbox ends, or ``leaving``; False when the
+        machine's time has reached ``end``, or the server stops."""
         left = end - self.real_clock()
         if left <= 0 or self.stopping or self.dispatcher is None:
             return False
@@ -304,9 +324,9 @@ SHORTEST_WAIT = 5 * MILLISECOND
 
 
 class Ticker:
-    """Lets time pass without requests: a timer for each sandbox in which something comes due. Nothing depends on it but
-    the moment: every request runs what is due before it anyway. ``is_live`` says whether a sandbox was not reset
-    meanwhile."""
+    """Lets time pass without requests: a timer for each sandbox in which something comes due.
+    Nothing depends on it but the moment: every request runs what is due before it anyway.
+    ``is_live`` says whether a sandbox was not reset meanwhile."""
 
     def __init__(self, runner: Runner, is_live: Callable[[Sandbox], bool]) -> None:
         self._runner = runner
@@ -336,7 +356,8 @@ class Ticker:
             while True:
                 sandbox = await self._due.get()
                 self.forget(sandbox)
-                # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
+                # What a slice takes follows from how far it goes: who moves a clock is alone in
+                # running what is due.
                 if self._is_live(sandbox) and sandbox not in self._runner.moving:
                     # Who asks next is told of rows that cannot be read.
                     with suppress(NotKept):

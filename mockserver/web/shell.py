@@ -1,7 +1,8 @@
 """The way of every request, on one page: read, authenticate, arrive, act, word, note, send.
 
-The payments API, the control API, the pages and the inboxes go this way. They differ in how they know the sandbox, in
-what acts, and in whether it is a step of the journal: that is what a subclass of ``Endpoint`` says.
+The payments API, the control API, the pages and the inboxes go this way. They differ in how they
+know the sandbox, in what acts, and in whether it is a step of the journal: that is what a subclass
+of ``Endpoint`` says.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from mockserver.wire.jsonio import loads
 
 
 class Endpoint:
-    """One row of a table, its ``route``, as an ASGI application. ``op`` is what its requests are counted as;
-    ``largest`` the greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that
-    brings none; ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body
-    is read in parts."""
+    """One row of a table, its ``route``, as an ASGI application. ``op`` is what its requests are
+    counted as; ``largest`` the greatest body in bytes, None for that of the settings; ``headers``
+    are those of an answer that brings none; ``searches`` says that the sandbox of a request may
+    have to be looked for, ``in_parts`` that its body is read in parts."""
 
     op: str
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
@@ -55,22 +56,23 @@ class Endpoint:
         self.route = route
 
     async def fetch(self, request: Request) -> None:
-        """Take the sandbox that the request names into memory; others are served meanwhile, as a large one takes
-        seconds. Raises ``NotKept`` (43)."""
+        """Take the sandbox that the request names into memory; others are served meanwhile, as a
+        large one takes seconds. Raises ``NotKept`` (43)."""
         await self.world.sandboxes.fetch_named(request.headers)
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The sandbox that the request names, if it needs one. Raises ``Unauthorised`` (40), ``Invalid`` (90)."""
+        """The sandbox that the request names, if it needs one. Raises ``Unauthorised`` (40),
+        ``Invalid`` (90)."""
         raise NotImplementedError
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
-        """Do what is asked, at once where nothing is waited for. Raises ``Unanswerable`` where nothing is to be
-        noted, ``HungUp`` when the client left."""
+        """Do what is asked, at once where nothing is waited for. Raises ``Unanswerable`` where
+        nothing is to be noted, ``HungUp`` when the client left."""
         raise NotImplementedError
 
     async def interrupted(self, request: Request) -> Reply | None:
-        """The fault that strikes while the body of the request is sent; None when the body may be read. Asked only when
-        a rule of any sandbox has such a fault."""
+        """The fault that strikes while the body of the request is sent; None when the body may be
+        read. Asked only when a rule of any sandbox has such a fault."""
         return None
 
     def refused(self, fault: Exception, request: Request) -> Reply:
@@ -86,13 +88,24 @@ class Endpoint:
         scope["path"] = scope.get(asgi.ASKED_PATH, scope["path"])
         scope[OPERATION] = self.op
         headers, query = asgi.headers_by(scope["headers"]), scope["query_string"]
-        request = Request(scope["method"], scope["path"], path, query, headers, receive, client=scope.get("client"))
+        request = Request(
+            scope["method"],
+            scope["path"],
+            path,
+            query,
+            headers,
+            receive,
+            client=scope.get("client"),
+        )
         try:
             reply = await self._reply(scope, request)
             body = reply.text()
             if reply.step is not None:
                 self.note(request, reply.step, reply, body)
-            if self.world.store is not None and (lost := await self._unkept(self.world.store, request)) is not None:
+            if (
+                self.world.store is not None
+                and (lost := await self._unkept(self.world.store, request)) is not None
+            ):
                 reply, body = lost, lost.text()
             await self._send(scope, receive, send, request, reply, body)
         except HungUp:
@@ -107,7 +120,8 @@ class Endpoint:
                 self._ended(step, receive)
 
     async def _reply(self, scope: asgi.Scope, request: Request) -> Reply:
-        """Read, authenticate, arrive, act: the reply to a request, which may be a refusal. Raises ``HungUp``."""
+        """Read, authenticate, arrive, act: the reply to a request, which may be a refusal. Raises
+        ``HungUp``."""
         world = self.world
         try:
             cut = await self.interrupted(request) if world.directory.has_upload_rules else None
@@ -134,7 +148,8 @@ class Endpoint:
             return self.refused(fault, request)
 
     def _ended(self, step: Step, receive: asgi.Receive) -> None:
-        """Tell the findings how an answer that took its time has ended, and let the webhooks go that waited for it."""
+        """Tell the findings how an answer that took its time has ended, and let the webhooks go
+        that waited for it."""
         if step.result.watched:
             is_gone = getattr(receive, "is_gone", None)
             watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())
@@ -189,21 +204,35 @@ class Endpoint:
         self.world.runner.used(sandbox)
 
     async def _send(
-        self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send, request: Request, reply: Reply, body: bytes
+        self,
+        scope: asgi.Scope,
+        receive: asgi.Receive,
+        send: asgi.Send,
+        request: Request,
+        reply: Reply,
+        body: bytes,
     ) -> None:
-        """Answer, after the webhooks and the time that the step puts before it, or let its fault strike."""
+        """Answer, after the webhooks and the time that the step puts before it, or let its fault
+        strike."""
         step = request.step
-        status, headers = reply.status or 200, self.headers if reply.headers is None else reply.headers
+        status, headers = (
+            reply.status or 200,
+            self.headers if reply.headers is None else reply.headers,
+        )
         if step is not None:
             scope[STEP] = step
             if step.result.urgent:
                 await self.world.runner.flush_webhooks(step)
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
-            if (reply.fault is not None or step.sandbox.holding.is_all) and not await self._may_answer(request, reply):
+            if (
+                reply.fault is not None or step.sandbox.holding.is_all
+            ) and not await self._may_answer(request, reply):
                 raise HungUp
         if (fault := reply.fault) is not None:
-            conversation = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
+            conversation = Conversation(
+                scope, receive, send, status=reply.status or 503, body=body, headers=headers
+            )
             await conversation.perform(fault)
             return
         scope[STATUS] = status
@@ -215,13 +244,19 @@ class Endpoint:
             await asgi.send_bytes(send, status, body, headers)
 
     async def _may_answer(self, request: Request, reply: Reply) -> bool:
-        """Let the time pass that a fault puts before the answer, and that for which it is held; False when the client
-        has left meanwhile."""
+        """Let the time pass that a fault puts before the answer, and that for which it is held;
+        False when the client has left meanwhile."""
         fault, world = reply.fault, self.world
         if fault is not None:
             has_passed = fault.virtual and world.runner.pass_time(request.sandbox, fault.delay)
-            if fault.delay and not has_passed and not await holds.waited(world, request, within=fault.delay):
+            if (
+                fault.delay
+                and not has_passed
+                and not await holds.waited(world, request, within=fault.delay)
+            ):
                 return False
-            if fault.hold is not None and (reply.status is None or not await holds.held(world, request, fault)):
+            if fault.hold is not None and (
+                reply.status is None or not await holds.held(world, request, fault)
+            ):
                 return False
         return await holds.released(world, request)

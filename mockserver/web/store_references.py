@@ -23,12 +23,14 @@ _LONGEST = 300
 class StoreReferences:
     """The ``PersistenceContext`` of one server.
 
-    The file has the text of each scenario once for all sandboxes, by its digest; built-in scenarios are those of the
-    running version. ``rows`` are those of the world ``SERVER``, ``unwritten`` those that are not in the file yet.
-    Raises ``Unreadable``.
+    The file has the text of each scenario once for all sandboxes, by its digest; built-in scenarios
+    are those of the running version. ``rows`` are those of the world ``SERVER``, ``unwritten``
+    those that are not in the file yet. Raises ``Unreadable``.
     """
 
-    def __init__(self, rows: StoredRows, directory: Directory, operations: Iterable[OperationEndpoint]) -> None:
+    def __init__(
+        self, rows: StoredRows, directory: Directory, operations: Iterable[OperationEndpoint]
+    ) -> None:
         self._directory = directory
         self._operations = {_name(operation): operation for operation in operations}
         self._stored = _scenarios(rows)
@@ -47,14 +49,18 @@ class StoreReferences:
         return self._operations.get(name) if name is not None else None
 
     def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
-        """The fields of a request: how they are read, where the journal has the text and the name of the operation."""
+        """The fields of a request: how they are read, where the journal has the text and the name
+        of the operation."""
         if isinstance(request, Fields):
             return [request.is_body, request.commas] if is_named else write_plain(dict(request))
         return write_plain(request)
 
-    def read(self, stored: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
+    def read(
+        self, stored: object, endpoint: object, raw: bytes, query: bytes
+    ) -> Mapping[str, object]:
         """The fields of a request again. ``write`` has stored them all as plain data, or only how
-        the text that the journal has is read: as a body or a query, with decimal commas or without."""
+        the text that the journal has is read: as a body or a query, with decimal commas or
+        without."""
         if isinstance(stored, dict):
             plain: Mapping[str, object] = read_plain(stored)
             return plain
@@ -81,7 +87,8 @@ class StoreReferences:
         return place
 
     def scenario(self, place: str) -> Scenario:
-        """The scenario of a place. Raises ``LookupError`` for one that the store lacks or this version refuses."""
+        """The scenario of a place. Raises ``LookupError`` for one that the store lacks or this
+        version refuses."""
         if place not in self._made:
             for known in self._directory.config.scenarios:
                 self._made.setdefault(self.place_of(known), known)
@@ -103,9 +110,14 @@ class StoreReferences:
             raise LookupError(f"scenario {name}: {refused}") from None
 
     def config(self, scenarios: list[Scenario]) -> SandboxConfig:
-        """The config of the server under some scenarios: that in force for new sandboxes, when they are the same."""
+        """The config of the server under some scenarios: that in force for new sandboxes, when they
+        are the same."""
         present = self._directory.config
-        return present if tuple(scenarios) == present.scenarios else self._directory.config_of(scenarios)
+        return (
+            present
+            if tuple(scenarios) == present.scenarios
+            else self._directory.config_of(scenarios)
+        )
 
 
 def _scenarios(rows: StoredRows) -> dict[str, Any]:

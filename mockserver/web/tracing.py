@@ -1,9 +1,10 @@
-"""Spans of OpenTelemetry: one for each request, in the trace of its caller, and one for each try of a webhook, in the
-trace of the request that caused it.
+"""Spans of OpenTelemetry: one for each request, in the trace of its caller, and one for each try of
+a webhook, in the trace of the request that caused it.
 
-Ids of spans are chance. They go to the collector and into the header ``traceparent`` of webhooks, into nothing that the
-product keeps or answers. No attribute holds a key, card data or a ccv. Imported only where spans are wanted.
-Source: OpenTelemetry semantic conventions 1.23 and later, HTTP spans; W3C Trace Context.
+Ids of spans are chance. They go to the collector and into the header ``traceparent`` of webhooks,
+into nothing that the product keeps or answers. No attribute holds a key, card data or a ccv.
+Imported only where spans are wanted. Source: OpenTelemetry semantic conventions 1.23 and later,
+HTTP spans; W3C Trace Context.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,10 +30,12 @@ _SPAN = "mockserver.span"
 
 
 class Tracing:
-    """The spans of one server, made by ``provider``. ``route_of`` gives the path of the route in the table for a method
-    and a path, None where there is none."""
+    """The spans of one server, made by ``provider``. ``route_of`` gives the path of the route in
+    the table for a method and a path, None where there is none."""
 
-    def __init__(self, provider: TracerProvider, route_of: Callable[[str, str], str | None]) -> None:
+    def __init__(
+        self, provider: TracerProvider, route_of: Callable[[str, str], str | None]
+    ) -> None:
         self._tracer = provider.get_tracer("mockserver")
         self._route_of = route_of
         self._causes: WeakKeyDictionary[Delivery, Span] = WeakKeyDictionary()
@@ -53,7 +56,12 @@ class Tracing:
         span: Span = access.scope[_SPAN]
         if span.is_recording():
             span.set_attributes(_about(access.scope))
-            _note_status(span, access.status or None, access.fault or (None if access.status else "no_answer"), 500)
+            _note_status(
+                span,
+                access.status or None,
+                access.fault or (None if access.status else "no_answer"),
+                500,
+            )
         span.end()
 
     def caused(self, scope: Scope, step: Step) -> None:
@@ -63,8 +71,8 @@ class Tracing:
                 self._causes[delivery] = scope[_SPAN]
 
     def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Span:
-        """The span of a try to deliver a webhook; ``headers`` get its ``traceparent``. The signature is that of the
-        body and stays what it is."""
+        """The span of a try to deliver a webhook; ``headers`` get its ``traceparent``. The
+        signature is that of the body and stays what it is."""
         cause = self._causes.get(delivery)
         above = Context() if cause is None else set_span_in_context(cause, Context())
         span = self._tracer.start_span("POST", above, SpanKind.CLIENT, _about_try(delivery))
@@ -79,7 +87,8 @@ class Tracing:
 
 
 def _note_status(span: Span, status: int | None, fault: str | None, least: int) -> None:
-    """What became of a request: its status, and the kind of its failure, which one of ``least`` or above is too."""
+    """What became of a request: its status, and the kind of its failure, which one of ``least`` or
+    above is too."""
     if status is not None:
         span.set_attribute("http.response.status_code", status)
     if fault is None and status is not None and status >= least:
@@ -96,8 +105,12 @@ def _about(scope: Scope) -> Mapping[str, str]:
         return found
     fired = [decision for decision in step.result.decisions if decision.rule is not None]
     if fired:
-        found["mockserver.rule"] = mask_start(",".join(dict.fromkeys(one.rule for one in fired)), LONGEST)
-        found["mockserver.outcome"] = mask_start("; ".join(dict.fromkeys(one.outcome.words for one in fired)), LONGEST)
+        found["mockserver.rule"] = mask_start(
+            ",".join(dict.fromkeys(one.rule for one in fired)), LONGEST
+        )
+        found["mockserver.outcome"] = mask_start(
+            "; ".join(dict.fromkeys(one.outcome.words for one in fired)), LONGEST
+        )
     charge = step.result.about.get("charge")
     if isinstance(charge, Charge):
         found["mockserver.charge.id"] = charge.charge_id
@@ -117,7 +130,9 @@ def _about_try(delivery: Delivery) -> Mapping[str, str | int]:
         found["server.address"] = url.hostname or ""
         found["server.port"] = url.port or (443 if url.scheme == "https" else 80)
         # Neither a password nor a query, which may be one.
-        found["url.full"] = mask_start(f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}", LONGEST)
+        found["url.full"] = mask_start(
+            f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}", LONGEST
+        )
     if delivery.tries:
         found["http.request.resend_count"] = len(delivery.tries)
     if delivery.message.type == "transaction" and delivery.message.subject_id is not None:

@@ -1,7 +1,9 @@
-"""Transport faults, performed on the real connection: what the scenario says is what the client's socket sees.
+"""Transport faults, performed on the real connection: what the scenario says is what the client's
+socket sees.
 
-Some strike while a body is sent, when only the head of its request is known. Source: docs/scenario-language.md,
-transport. Without a connection of ours (an in-process client) a cut is an exception.
+Some strike while a body is sent, when only the head of its request is known. Source:
+docs/scenario-language.md, transport. Without a connection of ours (an in-process client) a cut is
+an exception.
 """
 
 import asyncio
@@ -16,9 +18,27 @@ from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
 from mockserver.scenario.matching import Attempt, Stage
-from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport, edited
+from mockserver.scenario.transport import (
+    UNAVAILABLE,
+    At,
+    Dribble,
+    ErrorBody,
+    FaultKind,
+    Transport,
+    edited,
+)
 from mockserver.web.access import STATUS, STEP
-from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, hung_up, send_bytes
+from mockserver.web.request import (
+    JSON_TYPE,
+    TRANSPORT,
+    Message,
+    RawHeader,
+    Receive,
+    Scope,
+    Send,
+    hung_up,
+    send_bytes,
+)
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
 
@@ -68,7 +88,8 @@ class Conversation:
                 raise ValueError("it is performed before there is an answer")
 
     async def cut(self, raw: bytes, *, reset: bool = False) -> None:
-        """Write raw bytes to the connection and end it, by a reset or in order. Raises ``Cut`` where there is none."""
+        """Write raw bytes to the connection and end it, by a reset or in order. Raises ``Cut``
+        where there is none."""
         transport = self.connection()
         if transport is None:
             raise Cut(f"scripted fault after {len(raw)} bytes")
@@ -79,7 +100,9 @@ class Conversation:
             if reset:
                 connection = transport.get_extra_info("socket")
                 if connection is not None:
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    connection.setsockopt(
+                        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                    )
                 transport.abort()
             else:
                 transport.close()
@@ -91,7 +114,9 @@ class Conversation:
 
     def raw(self) -> bytes:
         """The whole answer as it would stand on the wire."""
-        phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
+        phrase = (
+            HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
+        )
         lines = [b"HTTP/1.1 %d %b" % (self.status, phrase.encode())]
         headers = [*self.headers]
         if not {b"content-length", b"transfer-encoding"} & {name for name, _ in headers}:
@@ -105,12 +130,22 @@ class Conversation:
         await send_bytes(self.send, self.status, body, self.headers)
 
     async def _status(self, fault: Transport) -> None:
-        body, self.status, self.headers = fault.body, fault.status or 500, _under(fault, (JSON_TYPE,))
+        body, self.status, self.headers = (
+            fault.body,
+            fault.status or 500,
+            _under(fault, (JSON_TYPE,)),
+        )
         if isinstance(body, ErrorBody):
-            may_retry = fault.at is not At.ANSWER or self.status == UNAVAILABLE or self.scope["method"] == "GET"
+            may_retry = (
+                fault.at is not At.ANSWER
+                or self.status == UNAVAILABLE
+                or self.scope["method"] == "GET"
+            )
             path, op = self.scope["path"], self.scope[STEP].asked.op
             body = scripted(self.status, op, path, body.code, body.message, may_retry=may_retry)
-        await self._answer(body.encode() if isinstance(body, str) else b"" if body is None else dumps(body))
+        await self._answer(
+            body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
+        )
 
     async def _edited(self, fault: Transport) -> None:
         if fault.edit or fault.omit:
@@ -130,19 +165,25 @@ class Conversation:
         await self.send({"type": "http.response.start", "status": self.status, "headers": headers})
         for start in range(0, len(self.body), pieces.chunk):
             await asyncio.sleep(pieces.every / SECOND)
-            chunk, has_more = self.body[start : start + pieces.chunk], start + pieces.chunk < len(self.body)
+            chunk, has_more = (
+                self.body[start : start + pieces.chunk],
+                start + pieces.chunk < len(self.body),
+            )
             await self.send({"type": "http.response.body", "body": chunk, "more_body": has_more})
 
 
 def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader, ...]:
     """Headers of an answer under those that a fault sets."""
-    own = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()]
+    own = [
+        (name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()
+    ]
     names = {name for name, _ in own}
     return (*own, *(header for header in headers if header[0] not in names))
 
 
 WINDOW = 65_536
-"""Bytes of a body that are let in before it is cut: what is shorter is known whole to the journal and the findings."""
+"""Bytes of a body that are let in before it is cut: what is shorter is known whole to the journal
+and the findings."""
 
 
 def upload_decision(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision | None:
@@ -159,7 +200,8 @@ def is_cut(decision: Decision) -> bool:
 
 
 async def first_of(receive: Receive) -> bytes:
-    """The body, or what comes of it in ``WINDOW``; whether to send it is not answered (``Expect: 100-continue``)."""
+    """The body, or what comes of it in ``WINDOW``; whether to send it is not answered (``Expect:
+    100-continue``)."""
     suppress_continue = getattr(receive, "suppress_continue", None)
     if suppress_continue is not None:
         suppress_continue()

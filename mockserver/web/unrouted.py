@@ -1,7 +1,7 @@
 """The routes of Starlette, and what answers where none of them does.
 
-A request that no route takes gets an answer that names the nearest path, and an entry in the journal of the sandbox
-whose key came with it.
+A request that no route takes gets an answer that names the nearest path, and an entry in the
+journal of the sandbox whose key came with it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,24 @@ from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.access import STATUS
-from mockserver.web.request import JSON_TYPE, NO_STORE, NOSNIFF, Message, Receive, Reply, Request, Scope, Send
+from mockserver.web.request import (
+    JSON_TYPE,
+    NO_STORE,
+    NOSNIFF,
+    Message,
+    Receive,
+    Reply,
+    Request,
+    Scope,
+    Send,
+)
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 
 
 class Guest:
-    """Another application in the place of an endpoint. ``op`` is what its requests are counted as."""
+    """Another application in the place of an endpoint. ``op`` is what its requests are counted
+    as."""
 
     def __init__(self, op: str, application: ASGIApp) -> None:
         self.op = op
@@ -50,11 +61,13 @@ PathRow = tuple[str, Iterable[str], Endpoint | Guest]
 def starlette_routes(rows: Iterable[PathRow], world: World) -> tuple[list[BaseRoute], Unrouted]:
     """The routes of all rows, and what serves paths that none of them has.
 
-    Exact paths come first, then those with the fewest placeholders. Behind the routes of a path comes one that refuses
-    all other methods: no other path that fits may serve them."""
+    Exact paths come first, then those with the fewest placeholders. Behind the routes of a path
+    comes one that refuses all other methods: no other path that fits may serve them."""
     paths: dict[str, list[Route]] = {}
     for path, methods, endpoint in rows:
-        paths.setdefault(path, []).append(Route(path, endpoint, methods=list(methods), name=endpoint.op))
+        paths.setdefault(path, []).append(
+            Route(path, endpoint, methods=list(methods), name=endpoint.op)
+        )
     templates = [path.split("/") for path in paths]
     for path, routes in paths.items():
         methods = [method for route in routes for method in route.methods or ()]
@@ -72,20 +85,24 @@ _LONGEST_PATH = 200
 
 
 class Unrouted(Endpoint):
-    """Answers in the place of a route: 404 with the nearest of ``templates``, the split paths of all routes, or 405
-    where ``methods`` are those of the path."""
+    """Answers in the place of a route: 404 with the nearest of ``templates``, the split paths of
+    all routes, or 405 where ``methods`` are those of the path."""
 
     op = NO_OPERATION
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
-    def __init__(self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None
+    ) -> None:
         super().__init__(world)
         self._templates = templates
         self._allowed = None if methods is None else ", ".join(sorted(methods))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; there is no route for a WebSocket."""
-        await (WebSocketClose() if scope["type"] == "websocket" else super().__call__)(scope, receive, send)
+        await (WebSocketClose() if scope["type"] == "websocket" else super().__call__)(
+            scope, receive, send
+        )
 
     def authenticate(self, request: Request) -> Sandbox | None:
         ours = request.resource.startswith(_OURS)
@@ -104,7 +121,9 @@ class Unrouted(Endpoint):
         details = {"Method": f"got {request.method}, allowed: {self._allowed}"}
         body = problem(405, Code.UNKNOWN_ERROR, "Method Not Allowed", request.resource, details)
         headers = (*self.headers, (b"allow", self._allowed.encode()))
-        return Reply(405, body, _step(request, f"{self._allowed} {request.resource}"), headers=headers)
+        return Reply(
+            405, body, _step(request, f"{self._allowed} {request.resource}"), headers=headers
+        )
 
 
 def unknown_path(request: Request, near: str | None = None) -> Reply:
@@ -117,7 +136,8 @@ def unknown_path(request: Request, near: str | None = None) -> Reply:
 
 
 def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
-    """The path of a route that looks most alike, whatever stands in the place of its ids; None when none does."""
+    """The path of a route that looks most alike, whatever stands in the place of its ids; None when
+    none does."""
     given = path.lower().split("/")
     if len(path) > _LONGEST_PATH or len(given) > 10:
         return None
@@ -127,9 +147,12 @@ def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
         if template[1].startswith("__") is not path.startswith(_OURS):
             continue
         fixed = [place for place, part in enumerate(template) if not part.startswith("{")]
-        # One segment more is a prefix such as /v1: what stands in the place of ids is left out all the same.
+        # One segment more is a prefix such as /v1: what stands in the place of ids is left out all
+        # the same.
         more = len(given) - len(template)
-        theirs = given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
+        theirs = (
+            given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
+        )
         ours = "/".join(template[place] for place in fixed)
         ratio = difflib.SequenceMatcher(None, "/".join(theirs), ours, autojunk=False).ratio()
         if ratio > best:

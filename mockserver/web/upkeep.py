@@ -1,5 +1,6 @@
-"""What keeps a server from growing for ever: its unused sandboxes are dropped, and the memory of those that are gone is
-given back by a thread, as 100,000 charges take a while to be freed. Source: the command line's ``--sandbox-idle``.
+"""What keeps a server from growing for ever: its unused sandboxes are dropped, and the memory of
+those that are gone is given back by a thread, as 100,000 charges take a while to be freed. Source:
+the command line's ``--sandbox-idle``.
 """
 
 import asyncio
@@ -14,13 +15,16 @@ from mockserver.web.runner import SERVER, for_each
 from mockserver.web.world import World
 
 IDLE_IN_STORE = "24h"
-"""How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle`` says."""
+"""How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle``
+says."""
 
 
 async def drop_idle(world: World) -> None:
-    """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time waited for. Nothing
-    where no time is set."""
-    if (idle := world.settings.sandbox_idle or (IDLE_IN_STORE if world.store is not None else None)) is not None:
+    """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time
+    waited for. Nothing where no time is set."""
+    if (
+        idle := world.settings.sandbox_idle or (IDLE_IN_STORE if world.store is not None else None)
+    ) is not None:
         length = parse_duration(idle)
         while True:
             await asyncio.sleep(min(length // 4, MINUTE) / SECOND)
@@ -28,9 +32,9 @@ async def drop_idle(world: World) -> None:
 
 
 async def sweep(world: World, length: Micros) -> int:
-    """Drop the sandboxes unused for ``length`` of the machine's time, or where a store has them put them away, while
-    others are served; how many that were. A request that names a sandbox uses it, and so does a client that follows it;
-    work that comes due in it does not."""
+    """Drop the sandboxes unused for ``length`` of the machine's time, or where a store has them put
+    them away, while others are served; how many that were. A request that names a sandbox uses it,
+    and so does a client that follows it; work that comes due in it does not."""
     sandboxes, store, since = world.sandboxes, world.store, world.real_clock() - length
 
     def drop(key: str) -> bool:
@@ -49,8 +53,14 @@ async def sweep(world: World, length: Micros) -> int:
     if count:
         world.runner.activity.notify(SERVER)
     if count and world.log is not None:
-        did, counted = ("dropped", "droppedSandboxes") if store is None else ("put away", "putAwaySandboxes")
-        time, idle, what = log_time(world.real_clock()), duration_text(length), "sandbox" if count == 1 else "sandboxes"
+        did, counted = (
+            ("dropped", "droppedSandboxes") if store is None else ("put away", "putAwaySandboxes")
+        )
+        time, idle, what = (
+            log_time(world.real_clock()),
+            duration_text(length),
+            "sandbox" if count == 1 else "sandboxes",
+        )
         text = f"{time} {did} {count} {what} unused for {idle} (--sandbox-idle)"
         world.log(LogLine("info", text, {"time": time, counted: count, "idle": idle}))
     return count

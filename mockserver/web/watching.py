@@ -29,14 +29,17 @@ PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
 SENT_BY = "x-mockserver-sent-by"
-"""A request that was sent again from the journal carries this header: the client did not send it and is not
-responsible for it."""
+"""A request that was sent again from the journal carries this header: the client did not send it
+and is not responsible for it."""
 
 
-def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock: Callable[[], Micros]) -> None:
+def called(
+    request: Request, step: Step, reply: Reply, answer: bytes, real_clock: Callable[[], Micros]
+) -> None:
     """Tell of a step that a client asked for, the newest of the journal."""
     observers, asked = step.sandbox.observers, step.asked
-    # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
+    # A request that was refused for its idempotency key did nothing, and its answer says nothing of
+    # the first one.
     if not observers or reply.is_repeat:
         return
     if asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
@@ -53,8 +56,8 @@ def called(request: Request, step: Step, reply: Reply, answer: bytes, real_clock
 
 
 def _asked_by_others(step: Step) -> None:
-    """Tell of what a payer has done, or of a request that was sent again: what somebody else has begun is not the
-    client's to end."""
+    """Tell of what a payer has done, or of a request that was sent again: what somebody else has
+    begun is not the client's to end."""
     for event in step.result.events:
         if event.before is not None or step.asked.op in PAYER_OPERATIONS:
             for observer in step.sandbox.observers:
@@ -76,7 +79,9 @@ def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
         asked.request,
         asked.path,
         text=request.raw,
-        where=f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource,
+        where=f"{request.resource}?{request.query.decode('latin-1')}"
+        if request.query
+        else request.resource,
         headers=headers,
         answer=answer,
         code=code,
@@ -91,30 +96,37 @@ def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
         # While the clock stands, a week of reads takes no time.
         pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
         is_repeat=result.is_repeat,
-        is_partial=result.ruled and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
+        is_partial=result.ruled
+        and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
         is_browser=is_browser and not is_own_page(headers),
         rows=batch.meaning if op == "batch.create" and isinstance(batch, Batch) else None,
     )
 
 
 def _is_plainly_answered(step: Step, fault: Transport | None) -> bool:
-    """Whether an answer is ours, goes out whole and at once, shows the present and asks for no pause."""
+    """Whether an answer is ours, goes out whole and at once, shows the present and asks for no
+    pause."""
     result = step.result
     is_kept_waiting = result.watched or result.latency or result.urgent
     return fault is None and not is_kept_waiting and not result.pause and step.sandbox.past is None
 
 
 def _answered(call: Call, step: Step, fault: Transport | None) -> Call:
-    """A call with what becomes of its answer: a ``fault`` may spoil it, and it may be late in two ways."""
+    """A call with what becomes of its answer: a ``fault`` may spoil it, and it may be late in two
+    ways."""
     result, waited_as = step.result, min(step.result.watched, 0)
     is_late = step.sandbox.past is not None and result.lag != 0
     return replace(
         call,
         doubt=fault.doubt if fault is not None else None,
-        is_open=waited_as < 0 or result.latency > 0 or result.urgent or (fault is not None and fault.is_slow),
+        is_open=waited_as < 0
+        or result.latency > 0
+        or result.urgent
+        or (fault is not None and fault.is_slow),
         waited_as=waited_as,
         is_late=is_late,
-        is_ours=not is_late and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
+        is_ours=not is_late
+        and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
         may_retry=fault is not None and fault.may_retry,
         retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
     )
@@ -142,17 +154,29 @@ def arrived(step: Step, real: Micros) -> None:
 
 
 def remark_line(remark: Remark, masked_key: str, real: Micros) -> LogLine:
-    """A remark as the log shows it: ``finding double-charge error charge=... journal=17,19``. ``real`` is the
-    machine's time."""
+    """A remark as the log shows it: ``finding double-charge error charge=... journal=17,19``.
+    ``real`` is the machine's time."""
     name, severity, time, entries = remark.name, remark.severity, log_time(real), remark.entries
     about = "".join(f" {kind}={subject}" for kind, subject in remark.about.items())
-    text = f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {masked_key}"
-    facts = {"time": time, "finding": name, "severity": severity, "about": remark.about, "journal": entries}
-    return LogLine("info" if severity == "note" else severity, text, {**facts, "sandbox": masked_key})
+    text = (
+        f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} "
+        f"{masked_key}"
+    )
+    facts = {
+        "time": time,
+        "finding": name,
+        "severity": severity,
+        "about": remark.about,
+        "journal": entries,
+    }
+    return LogLine(
+        "info" if severity == "note" else severity, text, {**facts, "sandbox": masked_key}
+    )
 
 
 def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
-    """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
+    """The answer of a step that took its time has ended; ``is_gone``: the client had hung up
+    before."""
     sandbox, entry = step.sandbox, step.result.watched
     if entry:
         step.result.watched = 0
@@ -162,8 +186,9 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 
 
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
-    """The first fields that the operation does not read, each with where it belongs, as ``strays`` say, or with the
-    nearest field of ``model``, or an empty text; without what client libraries send by themselves."""
+    """The first fields that the operation does not read, each with where it belongs, as ``strays``
+    say, or with the nearest field of ``model``, or an empty text; without what client libraries
+    send by themselves."""
     names = stray_fields(step.asked.op, step.result.ignored[:100])
     known = names_of(model) if model is not None else []
     found = {}
@@ -180,7 +205,9 @@ def _instrument_of(step: Step) -> Instrument | None:
     customer = sandbox.customers.get(str(request.get("customerId")))
     default = customer.default_payment_method_id if customer is not None else None
     method = sandbox.payment_methods.get(str(request.get("paymentMethodId") or default))
-    return token.instrument if token is not None else method.charged() if method is not None else None
+    return (
+        token.instrument if token is not None else method.charged() if method is not None else None
+    )
 
 
 def _subject_of(step: Step) -> str | None:
@@ -208,7 +235,9 @@ def _currency_of(step: Step) -> str | None:
     if default != PROVIDERS_OWN and not in_anothers:
         return default
     # The body of a batch takes long to read, and names no object.
-    naming = ("chargeId", "paymentMethodId", "providerId") if step.asked.op != "batch.create" else ()
+    naming = (
+        ("chargeId", "paymentMethodId", "providerId") if step.asked.op != "batch.create" else ()
+    )
     named = {name: str(step.asked.request.get(name)) for name in naming}
     if (charge := sandbox.charges.get(named.get("chargeId", ""))) is not None:
         return charge.currency

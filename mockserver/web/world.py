@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 class World:
     """The settings, the directory of sandboxes and the runner of their work.
 
-    ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens, ``set_up``
-    those of a scenario later; ``streams`` counts open event streams, ``requests`` by operation those that were
-    answered; ``lags`` are those of the event loop within ``WINDOW``; ``tracing`` makes spans, None where they are off.
-    ``rate_limit`` goes by the machine's time: it spares the machine, and a sandbox whose clock stands would never be
-    let in again. ``store`` is that of ``--store``;
-    ``observers`` make those who watch a sandbox that opens. Raises ``ScenarioRefused`` when the
-    scenarios of the settings cannot be used.
+    ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that
+    opens, ``set_up`` those of a scenario later; ``streams`` counts open event streams, ``requests``
+    by operation those that were answered; ``lags`` are those of the event loop within ``WINDOW``;
+    ``tracing`` makes spans, None where they are off. ``rate_limit`` goes by the machine's time: it
+    spares the machine, and a sandbox whose clock stands would never be let in again. ``store`` is
+    that of ``--store``; ``observers`` make those who watch a sandbox that opens. Raises
+    ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
     def __init__(
@@ -52,15 +52,17 @@ class World:
         self.begin(reader)
 
     def begin(self, reader: ScenarioReader) -> None:
-        """Know nothing of what was, under the scenarios of a reader, as a server that has just started. Raises
-        ``ScenarioRefused``."""
+        """Know nothing of what was, under the scenarios of a reader, as a server that has just
+        started. Raises ``ScenarioRefused``."""
         self.requests: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
         self.lags: deque[float] = deque(maxlen=round(WINDOW / BEAT))
         self.streams = 0
         limit = self.settings.rate_limit
         self.rate_limit = RateLimit(limit) if limit else None
         self.runner = Runner(self.real_clock, self._report)
-        self.directory = Directory(self.settings, self.real_clock, reader, self._opened, self._observers)
+        self.directory = Directory(
+            self.settings, self.real_clock, reader, self._opened, self._observers
+        )
 
     @property
     def sandboxes(self) -> Sandboxes:
@@ -72,8 +74,8 @@ class World:
         self.runner.activity.notify(SERVER)
 
     def is_idle(self, sandbox: Sandbox, since: Micros) -> bool:
-        """Whether a sandbox has not been used since the machine's time ``since``, and nothing is under way in it: no
-        answer, no webhook, no move of its clock, no waiting call."""
+        """Whether a sandbox has not been used since the machine's time ``since``, and nothing is
+        under way in it: no answer, no webhook, no move of its clock, no waiting call."""
         runner = self.runner
         return (
             sandbox.touched <= since

@@ -15,7 +15,8 @@ _LONGEST_SHOWN = 60
 
 
 def is_json(content_type: str) -> bool:
-    """Whether a content type names JSON, whatever parameters follow. A blank one names nothing else."""
+    """Whether a content type names JSON, whatever parameters follow. A blank one names nothing
+    else."""
     if content_type in _ALSO_JSON:
         return True
     name = content_type.partition(";")[0].strip().lower()
@@ -29,7 +30,8 @@ def media_words(content_type: str) -> str:
 
 
 def coding_fault(content_encoding: str) -> str | None:
-    """What to say of a body that must be decoded to be read; None of one that can be read as it is."""
+    """What to say of a body that must be decoded to be read; None of one that can be read as it
+    is."""
     codings = {coding.strip().lower() for coding in content_encoding.split(",")}
     if codings <= _NOT_CODED:
         return None

@@ -1,5 +1,5 @@
-"""What control calls carry, in bodies and in queries: names are taken as they are documented, and none that
-is unknown. A misspelt one must not change what a call does.
+"""What control calls carry, in bodies and in queries: names are taken as they are documented, and
+none that is unknown. A misspelt one must not change what a call does.
 
 Source: docs/control-api.md.
 """
@@ -34,13 +34,16 @@ class OpenBody(ControlBody):
 
 
 def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") -> B:
-    """The typed body or query. Raises ``Invalid`` (90) naming those that are unknown, ``MOST_FAULTS`` at most, else
-    every other fault."""
+    """The typed body or query. Raises ``Invalid`` (90) naming those that are unknown,
+    ``MOST_FAULTS`` at most, else every other fault."""
     names = names_of(model)
     unknown = list(islice((name for name in given if name not in names), MOST_FAULTS))
     if unknown and not issubclass(model, OpenBody):
         allowed = ", ".join(names) or "none"
-        faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
+        faults = {
+            mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}"
+            for name in unknown
+        }
         raise invalid({pascal([name]): words for name, words in faults.items()})
     folded = Folded(dict(given), [], [])
     refuse_many(folded, MOST_MEMBERS)

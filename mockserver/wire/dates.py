@@ -4,7 +4,17 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Instant, Micros, instant_of
+from mockserver.domain.clock import (
+    EARLIEST,
+    HOUR,
+    LATEST,
+    MILLISECOND,
+    MINUTE,
+    SECOND,
+    Instant,
+    Micros,
+    instant_of,
+)
 from mockserver.domain.record import read_table
 
 _SHOWN = 40
@@ -13,9 +23,11 @@ _TIME = r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})"
 _ZONE_OFFSET = r"[+-]\d{2}(?::?\d{2})?"
 
 _ISO = (
-    # One client writes a blank after the hour; a plus sign that was not escaped in a query arrives as a blank.
+    # One client writes a blank after the hour; a plus sign that was not escaped in a query arrives
+    # as a blank.
     r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})"
-    r"(?:[Tt ](?P<hour>\d{2}): ?(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+    r"(?:[Tt ](?P<hour>\d{2}): "
+    r"?(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
     rf"(?: ?(?P<zone>[Zz]|UTC|GMT|{_ZONE_OFFSET})|(?P<plus> \d{{2}}:?\d{{2}}))?)?"
 )
 _BASIC = (
@@ -32,28 +44,37 @@ _CARD_LIKE = r"\d(?:[ -]?\d){11,}"
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
-# Names that a Java runtime prints, in minutes east of UTC: RFC 822's, and those that mean one offset only. Java itself
-# takes IST for India and BST for Britain.
-_ZONES = dict(read_table("zone_names", lambda name, minutes_east: (name, int(minutes_east) * MINUTE)))
+# Names that a Java runtime prints, in minutes east of UTC: RFC 822's, and those that mean one
+# offset only. Java itself takes IST for India and BST for Britain.
+_ZONES = dict(
+    read_table("zone_names", lambda name, minutes_east: (name, int(minutes_east) * MINUTE))
+)
 
 
 def read_moment(value: object) -> Instant:
-    """The instant that ``value`` names: no zone means UTC, a date alone its first moment; digits after the seventh are
-    cut.
+    """The instant that ``value`` names: no zone means UTC, a date alone its first moment; digits
+    after the seventh are cut.
 
-    Takes ISO 8601 text (``T`` or a blank, up to 9 digits of fraction, any zone form), the .NET query form with a blank
-    after the hour, whole milliseconds since 1970 as a number or as a text of 11 digits or more, and Java's ``Tue Nov 14
-    22:13:20 UTC 2023``. Raises ``ValueError`` with what was got and what is allowed, also beyond the years 1 to 9999.
+    Takes ISO 8601 text (``T`` or a blank, up to 9 digits of fraction, any zone form), the .NET
+    query form with a blank after the hour, whole milliseconds since 1970 as a number or as a text
+    of 11 digits or more, and Java's ``Tue Nov 14 22:13:20 UTC 2023``. Raises ``ValueError`` with
+    what was got and what is allowed, also beyond the years 1 to 9999.
     """
     match value:
         case str():
             return _read_text(value)
         case int() if type(value) is not bool:
             return _within_bounds(value * MILLISECOND)
-        case Decimal() if value.is_finite() and value.adjusted() < 18 and value == value.to_integral_value():
+        case Decimal() if (
+            value.is_finite() and value.adjusted() < 18 and value == value.to_integral_value()
+        ):
             return _within_bounds(int(value) * MILLISECOND)
         case _:
-            kinds = {bool: "a boolean", Decimal: "a number that is not whole or too large", type(None): "null"}
+            kinds = {
+                bool: "a boolean",
+                Decimal: "a number that is not whole or too large",
+                type(None): "null",
+            }
             raise ValueError(f"got {kinds.get(type(value), 'a value of another type')}, {_ALLOWED}")
 
 
@@ -67,7 +88,9 @@ def _read_text(text: str) -> Instant:
     bare = text.strip()
     if re.fullmatch(_EPOCH, bare, re.ASCII):
         return _within_bounds((int(bare) if len(bare) <= 18 else LATEST) * MILLISECOND)
-    found = next(filter(None, (re.fullmatch(form, bare, re.ASCII) for form in (_ISO, _BASIC, _JAVA))), None)
+    found = next(
+        filter(None, (re.fullmatch(form, bare, re.ASCII) for form in (_ISO, _BASIC, _JAVA))), None
+    )
     if not found:
         raise ValueError(f"got {_quoted(bare)}, {_ALLOWED}")
     part = found.groupdict()
@@ -96,7 +119,8 @@ def _month(text: str) -> int:
 
 
 def _offset(zone: str) -> Micros:
-    """Microseconds east of UTC. Raises ``ValueError`` for a name not in the table and an offset of a day or more."""
+    """Microseconds east of UTC. Raises ``ValueError`` for a name not in the table and an offset of
+    a day or more."""
     name = zone.strip().upper()
     if not name:
         return 0

@@ -1,9 +1,10 @@
-"""What single fields of bodies and queries hold, as types of pydantic: each with how it is read, and how it
-is described in the OpenAPI documents.
+"""What single fields of bodies and queries hold, as types of pydantic: each with how it is read,
+and how it is described in the OpenAPI documents.
 
-A field is read as the service reads it: a number also from a numeric text, a choice in any letter case or by its index.
-Fields of control calls are read more strictly, since nobody but the user of the sandbox sends them.
-Sources: docs/spec/service.md; docs/spec/published-facts.md, 1.0 (``[]`` as an empty object), 8 (rows 7-16).
+A field is read as the service reads it: a number also from a numeric text, a choice in any letter
+case or by its index. Fields of control calls are read more strictly, since nobody but the user of
+the sandbox sends them. Sources: docs/spec/service.md; docs/spec/published-facts.md, 1.0 (``[]`` as
+an empty object), 8 (rows 7-16).
 """
 
 import re
@@ -30,18 +31,20 @@ T = TypeVar("T")
 Schema: TypeAlias = Mapping[str, Any]
 
 MOST_ITEMS = 1_000
-"""Objects in a list of a body: one step reads and performs them all, and serves no other request meanwhile."""
+"""Objects in a list of a body: one step reads and performs them all, and serves no other request
+meanwhile."""
 
 MOST_CHOICES = 100
-"""Names of a small set in a list of a body: to find the nearest known one of each wrong name takes long."""
+"""Names of a small set in a list of a body: to find the nearest known one of each wrong name takes
+long."""
 
 MOST_CHARACTERS = 10_000
-"""Characters of a text that has no other limit. A wallet's encrypted data, the longest text that published
-clients send, has less than 6,000."""
+"""Characters of a text that has no other limit. A wallet's encrypted data, the longest text that
+published clients send, has less than 6,000."""
 
 MOST_ENTRIES, MOST_OF_KEY, MOST_OF_METADATA = 500, 100, 2_000
-"""Entries of metadata, and of any other map of texts; characters of a key, and of a value of metadata.
-Each value is masked wherever it is shown."""
+"""Entries of metadata, and of any other map of texts; characters of a key, and of a value of
+metadata. Each value is masked wherever it is shown."""
 
 _MOST_FAULTS_OF_MAP = 10
 _LONGEST_NAME, _LONGEST_SHOWN, _LONGEST_KEY_SHOWN = 100, 20, 40
@@ -52,7 +55,8 @@ _DATE_TIME: Schema = {"type": "string", "format": "date-time"}
 
 
 class Reads:
-    """Marks a type with the function that reads its values, and with the schema that describes what is taken.
+    """Marks a type with the function that reads its values, and with the schema that describes what
+    is taken.
 
     The function raises ``ValueError`` with the words of the refusal."""
 
@@ -60,10 +64,14 @@ class Reads:
         self._read = read
         self._schema = schema
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._read)
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         return dict(self._schema)
 
 
@@ -115,8 +123,8 @@ ReceiverOrNowhere = Annotated[str, Field(max_length=LONGEST_ADDRESS), _without(n
 
 
 def text_map(longest: int) -> Reads:
-    """Reads a map of texts of at most ``longest`` characters; keys keep their case, numbers and flags become
-    texts, and what is null is left out."""
+    """Reads a map of texts of at most ``longest`` characters; keys keep their case, numbers and
+    flags become texts, and what is null is left out."""
 
     def read(value: object) -> dict[str, str]:
         if value == []:
@@ -165,7 +173,8 @@ TextMap = Annotated[dict[str, str], text_map(MOST_CHARACTERS)]
 
 
 def _read_number(value: object) -> Decimal:
-    """An exact number from a JSON number or a numeric text. Raises ``ValueError`` for anything else, booleans too."""
+    """An exact number from a JSON number or a numeric text. Raises ``ValueError`` for anything
+    else, booleans too."""
     number = Decimal(value) if type(value) is int or type(value) is Decimal else number_of(value)
     if number is not None:
         return number
@@ -205,7 +214,9 @@ _EPOCH: Schema = {"type": "integer", "description": "epoch ms"}
 
 Number = Annotated[Decimal, Reads(_read_number, _either({"type": "number"}, _SIGNED))]
 Whole32 = Annotated[int, Reads(_read_whole, _either(_INT32, _DIGITS))]
-PayerAmount = Annotated[Decimal, Reads(_read_payer_amount, {"type": "string", "pattern": f"^{_PLAIN}$"})]
+PayerAmount = Annotated[
+    Decimal, Reads(_read_payer_amount, {"type": "string", "pattern": f"^{_PLAIN}$"})
+]
 Flag = Annotated[bool, Reads(_read_flag, _either({"type": "boolean"}, _FLAG_WORD))]
 Moment = Annotated[Instant, Reads(read_moment, _either(_DATE_TIME, _EPOCH))]
 
@@ -213,14 +224,19 @@ Moment = Annotated[Instant, Reads(read_moment, _either(_DATE_TIME, _EPOCH))]
 
 
 def one_of(choices: type[Enum]) -> Reads:
-    """Reads a member of an enumeration by its word in any letter case, or by its index (published facts, 8, row 12)."""
+    """Reads a member of an enumeration by its word in any letter case, or by its index (published
+    facts, 8, row 12)."""
     names = [member.value for member in choices]
     chosen = choice_of(choices)
 
     def read(value: object) -> Enum:
         found = chosen(value)
         if found is None:
-            hint = nearest(value.lower(), [name.lower() for name in names]) if isinstance(value, str) else ""
+            hint = (
+                nearest(value.lower(), [name.lower() for name in names])
+                if isinstance(value, str)
+                else ""
+            )
             raise ValueError(f"wanted one of {', '.join(names)}{hint}")
         return found
 
@@ -284,7 +300,11 @@ def word_of(*words: str) -> Reads:
 
 def _read_name(value: object) -> str:
     """A name that people read: printable, and not blank."""
-    if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME or not value.isprintable():
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value.strip()) <= _LONGEST_NAME
+        or not value.isprintable()
+    ):
         raise ValueError(f"wanted a text of 1 to {_LONGEST_NAME} printable characters")
     return value
 

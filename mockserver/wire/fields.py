@@ -1,7 +1,8 @@
-"""What a request says, by field: its body or query as a mapping under canonical names, in whatever letter case they
-came, and as a typed model, with every fault at once.
+"""What a request says, by field: its body or query as a mapping under canonical names, in whatever
+letter case they came, and as a typed model, with every fault at once.
 
-Sources: assumption ``request.letter_case``; docs/spec/published-facts.md, 0 (rule 3), 1.0, 8 (rows 7-16).
+Sources: assumption ``request.letter_case``; docs/spec/published-facts.md, 0 (rule 3), 1.0, 8 (rows
+7-16).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from mockserver.domain.record import mutable, read_table, record
 from mockserver.wire.jsonio import MalformedJson, count_of_values, loads
 
 MOST_FIELDS = 2_000
-"""Fields, and items of lists, of one body of the payments API: one step reads them all, and serves no other
-request meanwhile."""
+"""Fields, and items of lists, of one body of the payments API: one step reads them all, and serves
+no other request meanwhile."""
 
 COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 """A number that has a decimal comma."""
@@ -54,14 +55,18 @@ def _spellings(name: str) -> AliasChoices:
 
 
 class Body(BaseModel):
-    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
+    """Base of what callers send. Fields are camelCase on the wire; null means absent for every
+    optional field.
 
-    ``also_read`` has further names by which fields are read, each with the usual one; ``may_be_blank`` the
-    parameters of a query that say nothing without a value, and do nothing else then.
+    ``also_read`` has further names by which fields are read, each with the usual one;
+    ``may_be_blank`` the parameters of a query that say nothing without a value, and do nothing else
+    then.
     """
 
     model_config = ConfigDict(
-        alias_generator=AliasGenerator(alias=camel, validation_alias=_spellings), defer_build=True, frozen=True
+        alias_generator=AliasGenerator(alias=camel, validation_alias=_spellings),
+        defer_build=True,
+        frozen=True,
     )
 
     also_read: ClassVar[Mapping[str, str]] = {}
@@ -87,8 +92,8 @@ class Spelling:
 
 @mutable
 class Folded:
-    """A body with canonical keys, the keys that no field knows, and those given twice in different letter case; with
-    ``commas`` numeric texts may have a decimal comma."""
+    """A body with canonical keys, the keys that no field knows, and those given twice in different
+    letter case; with ``commas`` numeric texts may have a decimal comma."""
 
     values: dict[str, Any]
     unknown: list[str]
@@ -117,7 +122,9 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
 
 def nested_body(annotation: Any) -> type[Body] | None:
     """The kind of body inside a field, however it is wrapped; None for any other field."""
-    found = (part for part in parts_of(annotation) if isinstance(part, type) and issubclass(part, Body))
+    found = (
+        part for part in parts_of(annotation) if isinstance(part, type) and issubclass(part, Body)
+    )
     return next(found, None)
 
 
@@ -129,8 +136,8 @@ def parts_of(annotation: Any) -> Iterator[Any]:
 
 
 def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> Folded:
-    """Give every known key its canonical spelling, at every level; with ``commas`` also every numeric text that has a
-    decimal comma."""
+    """Give every known key its canonical spelling, at every level; with ``commas`` also every
+    numeric text that has a decimal comma."""
     folded = Folded({}, [], [], commas)
     folded.values = _fold(model, raw, "", folded)
     return folded
@@ -148,14 +155,20 @@ def _fold(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) 
             folded.twice.append(path + alias)
         if spelling.nested is not None:
             value = _fold_inner(spelling, value, path + alias, folded)
-        elif folded.commas and spelling.number and isinstance(value, str) and re.fullmatch(COMMA, value):
+        elif (
+            folded.commas
+            and spelling.number
+            and isinstance(value, str)
+            and re.fullmatch(COMMA, value)
+        ):
             value = value.replace(",", ".")
         values[alias] = value
     return values
 
 
 def _fold_inner(spelling: Spelling, value: Any, path: str, folded: Folded) -> Any:
-    """A body inside another, or a list of them; ``[]`` is an empty object where no list is wanted."""
+    """A body inside another, or a list of them; ``[]`` is an empty object where no list is
+    wanted."""
     nested: Any = spelling.nested
     if isinstance(value, dict):
         return _fold(nested, value, f"{path}.", folded)
@@ -164,12 +177,15 @@ def _fold_inner(spelling: Spelling, value: Any, path: str, folded: Folded) -> An
     if not spelling.many:
         return value or {}
     items = enumerate(value)
-    return [_fold(nested, one, f"{path}.{place}.", folded) if isinstance(one, dict) else one for place, one in items]
+    return [
+        _fold(nested, one, f"{path}.{place}.", folded) if isinstance(one, dict) else one
+        for place, one in items
+    ]
 
 
 def refuse_many(folded: Folded, most: int) -> None:
-    """Raises ``Invalid`` (90) for a body of more than ``most`` fields and items of lists. What an unknown field
-    holds is not read, and does not count."""
+    """Raises ``Invalid`` (90) for a body of more than ``most`` fields and items of lists. What an
+    unknown field holds is not read, and does not count."""
     unknown = len(folded.unknown)
     count = unknown + count_of_values(folded.values, most - unknown)
     if count > most:
@@ -187,9 +203,12 @@ def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
 
 
 def validate(model: type[B], folded: Folded, *, refused: Sequence[str] = ()) -> B:
-    """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; unknown fields that are ``refused``
-    are faults too, of which it names ``MOST_FAULTS``."""
-    details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice[:MOST_FAULTS]}
+    """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; unknown fields
+    that are ``refused`` are faults too, of which it names ``MOST_FAULTS``."""
+    details = {
+        pascal(name.split(".")): "given twice in different letter case"
+        for name in folded.twice[:MOST_FAULTS]
+    }
     for name in refused[:MOST_FAULTS]:
         parts = name.split(".")
         details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
@@ -197,7 +216,9 @@ def validate(model: type[B], folded: Folded, *, refused: Sequence[str] = ()) -> 
         body = model.model_validate(folded.values)
     except ValidationError as problem:
         for fault in problem.errors(include_url=False)[:MOST_FAULTS]:
-            details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))
+            details.setdefault(
+                pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault)
+            )
         raise invalid(details) from None
     if details:
         raise invalid(details)
@@ -205,7 +226,8 @@ def validate(model: type[B], folded: Folded, *, refused: Sequence[str] = ()) -> 
 
 
 def pascal(parts: Sequence[str]) -> str:
-    """``PaymentInformation.CardNumber``: a field's place as error details write it (published facts, 10)."""
+    """``PaymentInformation.CardNumber``: a field's place as error details write it (published
+    facts, 10)."""
     return ".".join(map(capitalised, parts))
 
 
@@ -225,12 +247,13 @@ _PLAIN = (str, int, Decimal)
 
 
 class Fields(Mapping[str, object]):
-    """The fields of a body or a query under their canonical names; with ``commas`` numeric texts may have a decimal
-    comma.
+    """The fields of a body or a query under their canonical names; with ``commas`` numeric texts
+    may have a decimal comma.
 
-    Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of the text as it
-    stands, and no names are folded; it is None where they do not, or where anything is wrong. After :meth:`release`
-    only the text is kept, and is read again when it is needed: the journal holds many requests, and few are ever read.
+    Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of
+    the text as it stands, and no names are folded; it is None where they do not, or where anything
+    is wrong. After :meth:`release` only the text is kept, and is read again when it is needed: the
+    journal holds many requests, and few are ever read.
     """
 
     __slots__ = ("_folded", "_given", "_model", "_text", "body", "commas", "is_body")
@@ -262,12 +285,18 @@ class Fields(Mapping[str, object]):
     def of_body(cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False) -> Fields:
         """The fields of a JSON body of at most ``deepest`` levels. Raises ``MalformedJson``."""
         given = loads(raw, deepest) if raw.strip() else {}
-        return cls(model, raw, given if isinstance(given, dict) else _empty(given), is_body=True, commas=commas)
+        return cls(
+            model,
+            raw,
+            given if isinstance(given, dict) else _empty(given),
+            is_body=True,
+            commas=commas,
+        )
 
     @classmethod
     def of_unread(cls, raw: bytes, deepest: int) -> Fields:
-        """The first fields of a body that is not read, all of them unknown; what is no JSON object counts as one field,
-        ``Body``, unless it says nothing."""
+        """The first fields of a body that is not read, all of them unknown; what is no JSON object
+        counts as one field, ``Body``, unless it says nothing."""
         given: object = True
         with suppress(MalformedJson):
             given = loads(raw, deepest) if raw.strip() else None
@@ -288,7 +317,9 @@ class Fields(Mapping[str, object]):
             self._folded = fold(self._model, self._given, commas=self.commas)
             return self._folded
         # What it was read as before: a body that is no object is an empty one.
-        read = loads(self._text or b"{}", sys.maxsize) if self.is_body else parameters_of(self._text)
+        read = (
+            loads(self._text or b"{}", sys.maxsize) if self.is_body else parameters_of(self._text)
+        )
         return fold(self._model, read if isinstance(read, dict) else {}, commas=self.commas)
 
     @property
@@ -297,31 +328,42 @@ class Fields(Mapping[str, object]):
         return self.folded.unknown if self.body is None else ()
 
     def misplaced(self, other: type[Body] | None) -> Mapping[str, str]:
-        """Where unknown fields belong that ``other`` has, which is read elsewhere: "in the query: ?amount=5"."""
+        """Where unknown fields belong that ``other`` has, which is read elsewhere: "in the query:
+        ?amount=5"."""
         found: dict[str, str] = {}
         given = self._given or {}
         spellings = spellings_of(other or Body)
         for name in self.unknown[:MOST_FAULTS]:
-            near = name if name.lower() in spellings else nearest_of(name, (one.alias for one in spellings.values()))
+            near = (
+                name
+                if name.lower() in spellings
+                else nearest_of(name, (one.alias for one in spellings.values()))
+            )
             if near is None:
                 continue
             alias = spellings[near.lower()].alias
             value = given.get(name)
-            text = mask_start(mask_field(name, str(value)), _LONGEST_SHOWN) if isinstance(value, _PLAIN) else ""
-            found[name] = f"in the query: ?{alias}={quote(text, safe='*')}" if self.is_body else "in the body"
+            text = (
+                mask_start(mask_field(name, str(value)), _LONGEST_SHOWN)
+                if isinstance(value, _PLAIN)
+                else ""
+            )
+            found[name] = (
+                f"in the query: ?{alias}={quote(text, safe='*')}" if self.is_body else "in the body"
+            )
         return found
 
     def typed(self, model: type[B], *, refused: Sequence[str] = ()) -> B:
-        """The fields as a model. Raises ``Invalid`` (90) with every fault; unknown fields that are ``refused`` are
-        faults too."""
+        """The fields as a model. Raises ``Invalid`` (90) with every fault; unknown fields that are
+        ``refused`` are faults too."""
         if self._may_be_too_many():
             refuse_many(self.folded, MOST_FIELDS)
         body: Any = self.body
         return body if type(body) is model else validate(model, self.folded, refused=refused)
 
     def _may_be_too_many(self) -> bool:
-        """Whether there may be more fields than are read. Each takes two characters or more, so that a short
-        text need not be counted."""
+        """Whether there may be more fields than are read. Each takes two characters or more, so
+        that a short text need not be counted."""
         if not self.is_body or len(self._text) <= 2 * MOST_FIELDS:
             return False
         return count_of_values(self._given, MOST_FIELDS) > MOST_FIELDS
@@ -337,14 +379,18 @@ class Fields(Mapping[str, object]):
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, or ``default``."""
         given, spelling = self._given, spellings_of(self._model).get(name)
-        if self.body is None or given is None or (spelling is not None and spelling.nested is not None):
+        if (
+            self.body is None
+            or given is None
+            or (spelling is not None and spelling.nested is not None)
+        ):
             return self.folded.values.get(name, default)
         # Its name is spelt in one of the two usual ways.
         return given[name] if name in given else given.get(name[:1].upper() + name[1:], default)
 
     def pick(self, names: Iterable[str]) -> Mapping[str, object]:
-        """The values of those fields that are given, from one reading of the text; a text without fields of these names
-        is not read: a batch has up to 10 MB."""
+        """The values of those fields that are given, from one reading of the text; a text without
+        fields of these names is not read: a batch has up to 10 MB."""
         if not any(map(spellings_of(self._model).__contains__, names)):
             return {}
         values = self.folded.values
@@ -365,14 +411,16 @@ class Fields(Mapping[str, object]):
 
 
 def _empty(value: object) -> dict[str, Any]:
-    """A body that is no object: ``[]`` is an empty one (published facts, 1.0). Raises ``MalformedJson``."""
+    """A body that is no object: ``[]`` is an empty one (published facts, 1.0). Raises
+    ``MalformedJson``."""
     if value == []:
         return {}
     raise MalformedJson("wanted a JSON object", 1, 1)
 
 
 def parameters_of(query_string: bytes) -> dict[str, str]:
-    """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
+    """The query by name; a parameter without a value counts as absent, of one given twice the last
+    counts."""
     return {name: value for name, value in query_pairs(query_string) if value}
 
 
@@ -387,8 +435,9 @@ NO_FIELDS = no_fields(Body)
 
 
 def stray_fields(op: str, unknown: Iterable[str]) -> Sequence[str]:
-    """The unknown fields of an operation without those that a published library sends by itself, in whatever letter
-    case: what the finding ``unknown-field`` names, and what ``--strict`` refuses."""
+    """The unknown fields of an operation without those that a published library sends by itself, in
+    whatever letter case: what the finding ``unknown-field`` names, and what ``--strict``
+    refuses."""
     by_libraries = _sent_by_libraries()
     return [name for name in unknown if (op, name.lower()) not in by_libraries]
 

@@ -1,8 +1,10 @@
-"""JSON in and out with exact numbers: ``0.10`` comes in as a ``Decimal``, ``Decimal("200.0")`` goes out as ``200``.
+"""JSON in and out with exact numbers: ``0.10`` comes in as a ``Decimal``, ``Decimal("200.0")`` goes
+out as ``200``.
 
-State documents may have hundreds of megabytes: their text is read and written in parts, with pauses between them. A
-window of the text is decoded at a time. What lies whole inside it is read at once; what is longer is opened, and its
-members are read one after the other. What is written is opened likewise.
+State documents may have hundreds of megabytes: their text is read and written in parts, with pauses
+between them. A window of the text is decoded at a time. What lies whole inside it is read at once;
+what is longer is opened, and its members are read one after the other. What is written is opened
+likewise.
 """
 
 import json
@@ -33,15 +35,22 @@ _LONG = 18
 _BLANK = " \t\n\r"
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-# Escapes one after the other from the left, so that an escaped backslash is never taken for the begin of a surrogate.
-_ESCAPE = r"(?s)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)"
+# Escapes one after the other from the left, so that an escaped backslash is never taken for the
+# begin of a surrogate.
+_ESCAPE = (
+    r"(?s)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<lone>u[dD][89a-fA-F])|.)"
+)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 # What a search for the place of a fault must distinguish: texts, brackets, numbers.
-_TOKEN = r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity'
+_TOKEN = (
+    r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]'
+    r"|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity"
+)
 
-# What of a text can be decoded by itself: no escape is cut, and no pair of surrogates. The first half of a pair is
-# left for later when the window ends before the second.
+# What of a text can be decoded by itself: no escape is cut, and no pair of surrogates. The first
+# half of a pair is left for later when the window ends before the second.
 _PART_OF_TEXT = re.compile(
     r'(?s)(?:[^"\\]++|\\[^u]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}(?=.{6}))*+'
 )
@@ -55,8 +64,8 @@ _MOST_OF_KEY = 60
 
 
 class MalformedJson(ValueError):
-    """A body that is not strict JSON. The text says what and where, and quotes no more of it than the masked name of a
-    key."""
+    """A body that is not strict JSON. The text says what and where, and quotes no more of it than
+    the masked name of a key."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         self.message = message
@@ -66,16 +75,18 @@ class MalformedJson(ValueError):
 
 
 class _NotTaken(ValueError):
-    """A number or an object that is JSON and is refused all the same. Its place is not known where it is raised."""
+    """A number or an object that is JSON and is refused all the same. Its place is not known where
+    it is raised."""
 
 
 def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> object:
-    """The value of a JSON text in UTF-8, with or without a byte order mark. Of equal keys the last one counts, or with
-    ``unique`` none may come twice: for what people write, where one of them is a mistake.
+    """The value of a JSON text in UTF-8, with or without a byte order mark. Of equal keys the last
+    one counts, or with ``unique`` none may come twice: for what people write, where one of them is
+    a mistake.
 
-    Numbers are ``int``, or ``Decimal`` with every digit when they have a fraction, an exponent or over 18 digits.
-    Raises ``MalformedJson``: not UTF-8, not JSON, NaN or Infinity, a number of over 400 digits or an exponent beyond
-    400, half of a surrogate pair, more than ``max_depth`` levels.
+    Numbers are ``int``, or ``Decimal`` with every digit when they have a fraction, an exponent or
+    over 18 digits. Raises ``MalformedJson``: not UTF-8, not JSON, NaN or Infinity, a number of over
+    400 digits or an exponent beyond 400, half of a surrogate pair, more than ``max_depth`` levels.
     """
     if body.startswith(_BOM):
         body = body[len(_BOM) :]
@@ -94,7 +105,8 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
         raise _refused(text, max_depth, unique=unique) from None
     if end != len(text) and (more := _behind_blanks(text, end)) != len(text):
         raise _malformed("not JSON: more text after the value", text, more)
-    # Rarely true, and cheap to ask (one character is found ten times faster than two): only then is it worth a walk.
+    # Rarely true, and cheap to ask (one character is found ten times faster than two): only then is
+    # it worth a walk.
     openings = text.count("{") + (text.count("[") if "[" in text else 0)
     if openings > max_depth and _depth_of(value) > max_depth:
         raise _refused(text, max_depth, unique=unique)
@@ -104,31 +116,33 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
 
 
 def dumps(value: object, *, zeros: bool = False) -> bytes:
-    """The JSON text in UTF-8, without blanks. Every ``Decimal`` keeps its digits, with ``zeros`` also those that end it
-    (``0.20``); enums go as their values.
+    """The JSON text in UTF-8, without blanks. Every ``Decimal`` keeps its digits, with ``zeros``
+    also those that end it (``0.20``); enums go as their values.
 
-    Raises ``TypeError`` for anything else that JSON does not know, dataclasses and date-times included: their form is a
-    decision of the caller.
+    Raises ``TypeError`` for anything else that JSON does not know, dataclasses and date-times
+    included: their form is a decision of the caller.
     """
     return orjson.dumps(value, _number_in_full if zeros else _number_written, _OPTIONS)
 
 
 def kept_text(value: object) -> bytes:
-    """The JSON text of a value, to be kept: the encoder leaves one in a far larger buffer, which a copy leaves out."""
+    """The JSON text of a value, to be kept: the encoder leaves one in a far larger buffer, which a
+    copy leaves out."""
     return b"%b" % orjson.dumps(value, _number_written, _OPTIONS)
 
 
 @lru_cache(4_096)
 def _number_written(value: object) -> Encoded:
-    """The text of a number, which the encoder does not know: equal ones have the same, whatever digits they came with.
-    Raises ``TypeError`` for anything else."""
+    """The text of a number, which the encoder does not know: equal ones have the same, whatever
+    digits they came with. Raises ``TypeError`` for anything else."""
     if isinstance(value, Decimal):
         return Encoded(number_text(value))
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _number_in_full(value: object) -> Encoded:
-    """The text of a number with every digit that it came with. Raises ``TypeError`` for anything else."""
+    """The text of a number with every digit that it came with. Raises ``TypeError`` for anything
+    else."""
     if isinstance(value, Decimal) and value.is_finite():
         return Encoded(f"{value:f}")
     raise TypeError(f"{type(value).__name__} has no JSON form")
@@ -161,7 +175,11 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return made
 
 
-_READS: dict[str, Any] = {"parse_float": _decimal, "parse_int": _integer, "parse_constant": _constant}
+_READS: dict[str, Any] = {
+    "parse_float": _decimal,
+    "parse_int": _integer,
+    "parse_constant": _constant,
+}
 _DECODER = json.JSONDecoder(**_READS)
 _UNIQUE_DECODER = json.JSONDecoder(**_READS, object_pairs_hook=_unique)
 """Refuses an object with a key that comes twice."""
@@ -176,7 +194,9 @@ def _levels(value: object) -> Iterator[list[Any]]:
     level = [value]
     while level := [one for one in level if isinstance(one, dict | list)]:
         yield level
-        level = [child for one in level for child in (one.values() if isinstance(one, dict) else one)]
+        level = [
+            child for one in level for child in (one.values() if isinstance(one, dict) else one)
+        ]
 
 
 def _depth_of(value: object) -> int:
@@ -184,7 +204,8 @@ def _depth_of(value: object) -> int:
 
 
 def count_of_values(value: object, most: int) -> int:
-    """How many values are in a value, at whatever depth; of more than ``most`` the outer levels are counted."""
+    """How many values are in a value, at whatever depth; of more than ``most`` the outer levels are
+    counted."""
     count = 0
     for level in _levels(value):
         count += sum(map(len, level))
@@ -194,7 +215,8 @@ def count_of_values(value: object, most: int) -> int:
 
 
 def _half_pair_in(text: str) -> int | None:
-    """Where the first half of a surrogate pair stands that has no other half; None where there is none."""
+    """Where the first half of a surrogate pair stands that has no other half; None where there is
+    none."""
     return next((escape.start() for escape in re.finditer(_ESCAPE, text) if escape["lone"]), None)
 
 
@@ -204,7 +226,8 @@ def _given_twice(key: str) -> str:
 
 
 def _refused(text: str, max_depth: int, *, unique: bool) -> MalformedJson:
-    """The first level that is too deep, number that is refused or key that comes twice, with its place."""
+    """The first level that is too deep, number that is refused or key that comes twice, with its
+    place."""
     open_keys: list[set[str]] = []
     for token in re.finditer(_TOKEN, text):
         match token[0][0]:
@@ -223,18 +246,25 @@ def _refused(text: str, max_depth: int, *, unique: bool) -> MalformedJson:
                 open_keys.pop()
             case _:
                 try:
-                    _constant(token[0]) if token[0].endswith(("NaN", "Infinity")) else _decimal(token[0])
+                    _constant(token[0]) if token[0].endswith(("NaN", "Infinity")) else _decimal(
+                        token[0]
+                    )
                 except _NotTaken as reason:
                     return _malformed(str(reason), text, token.start())
     return _malformed("more levels than can be read", text, 0)
 
 
 def _fault(error: json.JSONDecodeError, text: str) -> tuple[str, str, int]:
-    """What is wrong and where. Python 3.13 points at a comma that is too many, all before at what stands behind it."""
+    """What is wrong and where. Python 3.13 points at a comma that is too many, all before at what
+    stands behind it."""
     if "trailing comma" not in error.msg:
         return f"not JSON: {error.msg}", text, error.pos
     behind = _behind_blanks(text, error.pos + 1)
-    words = "Expecting value" if text[behind] == "]" else "Expecting property name enclosed in double quotes"
+    words = (
+        "Expecting value"
+        if text[behind] == "]"
+        else "Expecting property name enclosed in double quotes"
+    )
     return f"not JSON: {words}", text, behind
 
 
@@ -256,7 +286,8 @@ WINDOW = 1_000_000
 """Bytes that are decoded at a time."""
 
 _LONGEST_NUMBER = 1_000
-"""Characters that must be seen of a number, which may go on behind the window: more than any has that is taken."""
+"""Characters that must be seen of a number, which may go on behind the window: more than any has
+that is taken."""
 
 LONG = 500
 """Items that a list may have to be written at a time."""
@@ -268,7 +299,8 @@ _OPENED = 3
 """Levels of a document that are opened when it is written: down to the rows of a table."""
 
 Known = Mapping[str, Collection[str]]
-"""The members that objects of the two outermost levels may have, by the name of the object; that of all is empty."""
+"""The members that objects of the two outermost levels may have, by the name of the object; that of
+all is empty."""
 
 
 def dumps_in_slices(document: dict[str, Any]) -> Cooperative[deque[bytes]]:
@@ -313,9 +345,12 @@ def _is_long(value: Any) -> bool:
     return any(type(one) is list and len(one) > LONG for one in held)
 
 
-def loads_in_slices(body: deque[bytes], *, unique: bool = False, known: Known | None = None) -> Cooperative[object]:
-    """What ``loads`` makes of a text that comes in parts, which are used up. Raises ``MalformedJson`` for what
-    that refuses, and ``Invalid`` (90) as soon as an object has ``MOST_FAULTS`` members that are not ``known``."""
+def loads_in_slices(
+    body: deque[bytes], *, unique: bool = False, known: Known | None = None
+) -> Cooperative[object]:
+    """What ``loads`` makes of a text that comes in parts, which are used up. Raises
+    ``MalformedJson`` for what that refuses, and ``Invalid`` (90) as soon as an object has
+    ``MOST_FAULTS`` members that are not ``known``."""
     reader = _Reader(_Window(body), unique, known or {})
     value = yield from reader.value(0, "")
     if (yield from reader.character()):
@@ -338,7 +373,8 @@ class _Window:
         self._line, self._column = 1, 1
 
     def go_on(self) -> bool:
-        """Leave behind what is read and decode more, at least as much as is left; False at the end of the text."""
+        """Leave behind what is read and decode more, at least as much as is left; False at the end
+        of the text."""
         if self.is_last:
             return False
         self._line, self._column = self.place(self.at)
@@ -381,7 +417,8 @@ class _Reader:
         self.text = text
         self._is_unique = unique
         self._known = known
-        # Where the last text began: in the window, and in the document when the window has gone on since.
+        # Where the last text began: in the window, and in the document when the window has gone on
+        # since.
         self._begun = 0
         self._begun_at: tuple[int, int] | None = None
         self._decode = (_UNIQUE_DECODER if unique else _DECODER).raw_decode
@@ -398,7 +435,8 @@ class _Reader:
             yield
 
     def value(self, depth: int, name: str) -> Cooperative[Any]:
-        """The next value, which is the member of a ``name`` inside so many open objects and arrays."""
+        """The next value, which is the member of a ``name`` inside so many open objects and
+        arrays."""
         char, text = (yield from self.character()), self.text
         if len(text.text) - text.at < WINDOW // 2:
             text.go_on()
@@ -414,8 +452,8 @@ class _Reader:
         return (yield from self._opened(depth, name))
 
     def _whole(self, levels: int) -> Any:
-        """The object or array that begins here; None when it is to be opened: it goes on behind the window, has more
-        levels, or its fault is to be found."""
+        """The object or array that begins here; None when it is to be opened: it goes on behind the
+        window, has more levels, or its fault is to be found."""
         text, begin = self.text, self.text.at
         try:
             value, end = self._decode(text.text, begin)
@@ -445,8 +483,8 @@ class _Reader:
         return value
 
     def _text(self) -> Cooperative[str]:
-        """The text that begins here. It may be as long as the document: one that goes on behind the window is
-        decoded part by part, with a pause after each."""
+        """The text that begins here. It may be as long as the document: one that goes on behind the
+        window is decoded part by part, with a pause after each."""
         text, parts = self.text, list[str]()
         half: MalformedJson | None = None
         self._begun, self._begun_at = text.at, None
@@ -493,7 +531,8 @@ class _Reader:
         return self._begun_at or self.text.place(self._begun)
 
     def _half_pair(self, begin: int, end: int) -> MalformedJson | None:
-        """The refusal of the first half of a surrogate pair in a part of the window that has no other half."""
+        """The refusal of the first half of a surrogate pair in a part of the window that has no
+        other half."""
         text = self.text
         if _SURROGATE.search(text.text, begin, end) is None:
             return None
@@ -548,5 +587,8 @@ def _note_unknown(unknown: list[str], name: str, key: str, known: Collection[str
     unknown.append(key)
     if len(unknown) >= MOST_FAULTS:
         above = f"{capitalised(name)}." if name else ""
-        details = {f"{above}{mask_start(one, 40)}": f"unknown field{nearest(one, known)}" for one in unknown}
+        details = {
+            f"{above}{mask_start(one, 40)}": f"unknown field{nearest(one, known)}"
+            for one in unknown
+        }
         raise invalid(details)

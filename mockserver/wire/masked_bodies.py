@@ -29,18 +29,19 @@ _LONGEST = 1_000_000
 
 _LONGEST_GROUP = 6
 _MOST_SPELT = 700
-"""Items of the lists of a body that may spell a card number, digit by digit or in groups as they are printed."""
+"""Items of the lists of a body that may spell a card number, digit by digit or in groups as they
+are printed."""
 
 _MOST_SHOWN = 100_000
 _LEAST_SHOWN = 5
 _LIKE_A_CARD = 60
-"""Characters of a body that are shown, those for which a value counts at least, and those for which it also counts as
-often as it has as many digits as a card number: it is looked at far longer."""
+"""Characters of a body that are shown, those for which a value counts at least, and those for which
+it also counts as often as it has as many digits as a card number: it is looked at far longer."""
 
 
 def mask_body(raw: bytes, field: ShownField = mask_field) -> object:
-    """A body as it may be shown, ``field`` as of ``mask_json``. One that is not JSON or is very long is shown as the
-    beginning of its text with every digit and key masked."""
+    """A body as it may be shown, ``field`` as of ``mask_json``. One that is not JSON or is very
+    long is shown as the beginning of its text with every digit and key masked."""
     if not raw or raw.isspace():
         return None
     if len(raw) <= _LONGEST:
@@ -51,8 +52,8 @@ def mask_body(raw: bytes, field: ShownField = mask_field) -> object:
 
 
 def mask_json(value: object, field: ShownField = mask_field) -> object:
-    """A JSON value with card numbers, ccv and keys masked, by the names of fields and by their form; with
-    ``sendable_field`` fit to be sent again.
+    """A JSON value with card numbers, ccv and keys masked, by the names of fields and by their
+    form; with ``sendable_field`` fit to be sent again.
 
     Of a long text the beginning is shown, and of a value that holds very much its first parts.
     """
@@ -61,7 +62,8 @@ def mask_json(value: object, field: ShownField = mask_field) -> object:
 
 @mutable
 class _Shown:
-    """Shows a value until ``left`` characters are used up, each text as ``field`` shows it in a field of its name."""
+    """Shows a value until ``left`` characters are used up, each text as ``field`` shows it in a
+    field of its name."""
 
     left: int
     field: ShownField
@@ -118,7 +120,10 @@ class _Shown:
         self.left -= most
         if most == len(text):
             return self._masked(text, name)
-        return f"{self._masked(text[: most + LONGEST_CARD_TEXT], name)[:most]}... ({len(text)} characters)"
+        return (
+            f"{self._masked(text[: most + LONGEST_CARD_TEXT], name)[:most]}... ({len(text)} "
+            f"characters)"
+        )
 
     def _masked(self, text: str, name: str) -> str:
         self.left -= _LIKE_A_CARD * (sum(map(str.isdecimal, text)) // MIN_LENGTH)

@@ -1,4 +1,5 @@
-"""What differs from profile to profile: how requests are read, the words and digits of the answers."""
+"""What differs from profile to profile: how requests are read, the words and digits of the
+answers."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,14 +16,16 @@ _AUTHORISED = rf"\b{ChargeState.AUTHORISED.value}\b"
 
 _MASKED: Mapping[str, Callable[[CardNumber], str]] = {
     "first4_last4": attrgetter("masked"),
-    "first6_last4": lambda number: (number.iin if len(number.masked) > 10 else number.masked[:6]) + number.masked[6:],
+    "first6_last4": lambda number: (
+        (number.iin if len(number.masked) > 10 else number.masked[:6]) + number.masked[6:]
+    ),
     "last4": lambda number: "*" * (len(number.masked) - 4) + number.last4,
 }
 
 
 class WireProfile:
-    """The wire forms that the assumptions of a sandbox settle, worked out once; ``masked`` shows a card number
-    (assumption ``card.masking``)."""
+    """The wire forms that the assumptions of a sandbox settle, worked out once; ``masked`` shows a
+    card number (assumption ``card.masking``)."""
 
     def __init__(self, assumed: Assumed) -> None:
         self.created_status = assumed["response.created_status"]
@@ -69,8 +72,8 @@ _BY_FIELD: Mapping[str, tuple[str, ...]] = {
 
 
 def assumptions_used(answer: object) -> set[str]:
-    """Keys of the assumptions that the words and digits of an answer follow: worked out when an entry of the journal is
-    read. What an operation asks while it runs is in its entry already."""
+    """Keys of the assumptions that the words and digits of an answer follow: worked out when an
+    entry of the journal is read. What an operation asks while it runs is in its entry already."""
     if isinstance(answer, list):
         return set().union(*map(assumptions_used, answer))
     found: set[str] = set()

@@ -1,9 +1,9 @@
-"""What stands in a query and is read other than it is written: a parameter without a value counts as
-absent, and a plus sign that was not escaped, which decodes to a blank, as that of a time zone.
+"""What stands in a query and is read other than it is written: a parameter without a value counts
+as absent, and a plus sign that was not escaped, which decodes to a blank, as that of a time zone.
 
 Without its value a parameter widens what a call does: ``?amount=`` refunds all that is left,
-``?Reference=`` lists everything. The assumptions ``request.blank_query`` and ``request.raw_plus`` say
-what is read and what is refused; the finding ``query-not-as-written`` tells of both.
+``?Reference=`` lists everything. The assumptions ``request.blank_query`` and ``request.raw_plus``
+say what is read and what is refused; the finding ``query-not-as-written`` tells of both.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""Answers made of ``replies.csv``, of the control API of ``control_answers.csv``: a field is written from the attribute
-that it is named after, or that its row says to read, in the form of what it holds.
+"""Answers made of ``replies.csv``, of the control API of ``control_answers.csv``: a field is
+written from the attribute that it is named after, or that its row says to read, in the form of what
+it holds.
 
 Source: docs/spec/published-facts.md, 2.
 """
@@ -24,8 +25,9 @@ _ALWAYS = "always "
 
 @record
 class _Row:
-    """A field, what it holds, and what is read for it: an attribute of an attribute, or ``always`` a JSON value. In the
-    row without a field, what the whole means, and whether it has ``some`` of its fields."""
+    """A field, what it holds, and what is read for it: an attribute of an attribute, or ``always``
+    a JSON value. In the row without a field, what the whole means, and whether it has ``some`` of
+    its fields."""
 
     reply: str
     field: str
@@ -40,15 +42,17 @@ def _table(name: str) -> Mapping[str, Sequence[_Row]]:
 
 
 def _rows(reply: str) -> Sequence[_Row]:
-    """The rows of a reply, of the payments API or the control API. Raises ``KeyError`` for an unknown one."""
+    """The rows of a reply, of the payments API or the control API. Raises ``KeyError`` for an
+    unknown one."""
     return _table("replies").get(reply) or _table("control_answers")[reply]
 
 
 @record
 class ReplyType:
-    """An object of an answer: what it means, and what each of its fields holds, in the words of the table: a word such
-    as ``date-time`` or the name of another reply, with ``list of`` or ``map of`` before it, ``or null`` or ``if any``
-    behind it. ``some`` means that any of them may be missing."""
+    """An object of an answer: what it means, and what each of its fields holds, in the words of the
+    table: a word such as ``date-time`` or the name of another reply, with ``list of`` or ``map of``
+    before it, ``or null`` or ``if any`` behind it. ``some`` means that any of them may be
+    missing."""
 
     meaning: str
     some: bool
@@ -63,10 +67,10 @@ def reply_type(name: str) -> ReplyType:
 
 
 def reply_of(name: str, value: object, /, **others: object) -> Members:
-    """An answer of the reply of that name: the fields that ``others`` gives, and the rest from a value,
-    ``paymentMethodId`` from its ``payment_method_id``, ``dateAdded`` and ``createdDate`` from its ``added``. Amounts
-    and words go as they are, instants as date-times, objects as answers of their own. Raises ``TypeError`` for others
-    that the reply does not have."""
+    """An answer of the reply of that name: the fields that ``others`` gives, and the rest from a
+    value, ``paymentMethodId`` from its ``payment_method_id``, ``dateAdded`` and ``createdDate``
+    from its ``added``. Amounts and words go as they are, instants as date-times, objects as answers
+    of their own. Raises ``TypeError`` for others that the reply does not have."""
     blank, own = _plan(name, tuple(others))
     members: Members = {**blank, **others}
     for field, read, write in own:
@@ -77,17 +81,22 @@ def reply_of(name: str, value: object, /, **others: object) -> Members:
 
 @cache
 def _plan(name: str, given: tuple[str, ...]) -> tuple[Any, ...]:
-    """Every field in order, with its value if that is always the same; and the others that are not given, each with
-    what reads it, and what writes it unless it goes as it is."""
+    """Every field in order, with its value if that is always the same; and the others that are not
+    given, each with what reads it, and what writes it unless it goes as it is."""
     _, *rows = _rows(name)
     if unknown := set(given) - {row.field for row in rows}:
         raise TypeError(f"{name} has no {', '.join(unknown)}")
     rows = [row for row in rows if row.field in given or not row.holds.endswith(" if any")]
     always = {
-        row.field: json.loads(row.read_from.removeprefix(_ALWAYS)) for row in rows if row.read_from.startswith(_ALWAYS)
+        row.field: json.loads(row.read_from.removeprefix(_ALWAYS))
+        for row in rows
+        if row.read_from.startswith(_ALWAYS)
     }
     own = [row for row in rows if row.field not in given and row.field not in always]
-    read = [(row.field, attrgetter(row.read_from or _attribute(row.field)), _writer(row.holds)) for row in own]
+    read = [
+        (row.field, attrgetter(row.read_from or _attribute(row.field)), _writer(row.holds))
+        for row in own
+    ]
     return {row.field: always.get(row.field) for row in rows}, read
 
 

@@ -1,8 +1,9 @@
-"""Objects of the service in answers. Those that ``replies.csv`` says all of are written from it; here is what it does
-not: what depends on the profile or on other objects. A charge with its card is written by plain code.
+"""Objects of the service in answers. Those that ``replies.csv`` says all of are written from it;
+here is what it does not: what depends on the profile or on other objects. A charge with its card is
+written by plain code.
 
-Source: docs/spec/service.md, Resources; docs/spec/published-facts.md, 2; countries ISO 3166-1, time zones those of the
-IANA database that belong to a country, and UTC.
+Source: docs/spec/service.md, Resources; docs/spec/published-facts.md, 2; countries ISO 3166-1, time
+zones those of the IANA database that belong to a country, and UTC.
 """
 
 from collections.abc import Iterable
@@ -55,12 +56,14 @@ def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | N
     """A bank account in an answer."""
     if account is None:
         return None
-    return reply_of("BankPaymentReply", account, accountNumber=profile.account(account.account_number))
+    return reply_of(
+        "BankPaymentReply", account, accountNumber=profile.account(account.account_number)
+    )
 
 
 def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> bytes:
-    """The JSON text of a charge, to be kept: null where nothing is known; its payer is challenged at
-    ``redirect_url``."""
+    """The JSON text of a charge, to be kept: null where nothing is known; its payer is challenged
+    at ``redirect_url``."""
     provider, instrument = charge.provider, charge.instrument
     card = None if instrument.card is None else card_reply(instrument.card, profile)
     information: Members = {
@@ -85,16 +88,26 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
         "customerId": charge.customer_id,
         "status": profile.status[charge.status],
         "dateAdded": (added := iso(charge.added)),
-        "successDate": added if charge.succeeded == charge.added else charge.succeeded and iso(charge.succeeded),
+        "successDate": added
+        if charge.succeeded == charge.added
+        else charge.succeeded and iso(charge.succeeded),
         "voidDate": None if charge.voided is None else iso(charge.voided),
         "refundedAmount": charge.refunded,
         "estimatedCost": charge.estimated_cost,
         "estimatedCostCurrency": None if charge.estimated_cost is None else charge.currency,
         "currency": charge.currency,
-        "refunds": [reply_of("RefundReply", refund) for refund in charge.refunds] if charge.refunds else [],
+        "refunds": [reply_of("RefundReply", refund) for refund in charge.refunds]
+        if charge.refunds
+        else [],
         "failedAttempts": [*map(_attempt, charge.failed_attempts)],
-        "customer": reply_of("PayerReply", charge.payer) if is_payer_shown and charge.payer else None,
-        "provider": {"providerId": provider.provider_id, "type": provider.type, "name": provider.name},
+        "customer": reply_of("PayerReply", charge.payer)
+        if is_payer_shown and charge.payer
+        else None,
+        "provider": {
+            "providerId": provider.provider_id,
+            "type": provider.type,
+            "name": provider.name,
+        },
         "threeDsServerTransId": charge.three_ds_server_trans_id,
         "threeDsVerified": charge.three_ds_verified,
         "authorisationAmount": charge.authorised,
@@ -124,10 +137,14 @@ def payment_method_reply(
     """A payment method as the documented object, null where nothing is known (assumption
     ``network_token.date_added``).
 
-    ``agreement`` and ``network_token`` are the stored objects that the method names by ``payto_id`` and
-    ``network_token_id``.
+    ``agreement`` and ``network_token`` are the stored objects that the method names by ``payto_id``
+    and ``network_token_id``.
     """
-    date = iso(network_token.added) if network_token is not None and profile.network_token_date else None
+    date = (
+        iso(network_token.added)
+        if network_token is not None and profile.network_token_date
+        else None
+    )
     return reply_of(
         "PaymentMethodReply",
         method,
@@ -139,8 +156,11 @@ def payment_method_reply(
     )
 
 
-def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> Members:
-    """A customer as the documented object; ``default`` is the payment method that it names as its default."""
+def customer_reply(
+    customer: Customer, default: PaymentMethod | None, profile: WireProfile
+) -> Members:
+    """A customer as the documented object; ``default`` is the payment method that it names as its
+    default."""
     card = card_reply(default.instrument.card, profile) if default is not None else None
     summary = default and reply_of("PaymentMethodSummaryReply", default, card=card)
     return reply_of("CustomerReply", customer, defaultPaymentMethod=summary)
@@ -151,7 +171,9 @@ def info_reply() -> Members:
     """The reference data: the same for every sandbox, put together once."""
     zones: Iterable[dict[str, str]] = read_table("time_zones", dict)
     return {
-        "countries": [reply_of("CountryReply", row) for row in read_table("countries", SimpleNamespace)],
+        "countries": [
+            reply_of("CountryReply", row) for row in read_table("countries", SimpleNamespace)
+        ],
         "currencies": [reply_of("CurrencyReply", row) for row in CURRENCIES.values()],
         "timezones": [row["name"] for row in zones],
     }

@@ -1,4 +1,5 @@
-"""JSON schemas of everything that goes over the wire, made from the types that say how it is read and written."""
+"""JSON schemas of everything that goes over the wire, made from the types that say how it is read
+and written."""
 
 import json
 import re
@@ -22,8 +23,11 @@ Schema = dict[str, Any]
 REFERENCE = "#/components/schemas/{model}"
 _PREFIX = REFERENCE.format(model="")
 
-_EXAMPLES: Mapping[str, object] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
-"""What an example shows for a field of this name; ids and fields that are not named are left out of examples."""
+_EXAMPLES: Mapping[str, object] = json.loads(
+    Path(__file__).with_name("examples.json").read_text("utf-8")
+)
+"""What an example shows for a field of this name; ids and fields that are not named are left out of
+examples."""
 
 _INTERESTING = frozenset(
     {"paymentInformation", "bankPaymentInformation", "card", "payToAgreement", "payerPayIdDetails"}
@@ -61,11 +65,15 @@ def _of_bodies(bodies: frozenset[type[Body]]) -> Mapping[str, Schema]:
     wanted: Any = [(body, "validation") for body in bodies]
     _, made = models_json_schema(wanted, ref_template=REFERENCE, schema_generator=_Untitled)
     named = sorted(made.get("$defs", {}).items())
-    return {name: {key: said for key, said in schema.items() if key != "title"} for name, schema in named}
+    return {
+        name: {key: said for key, said in schema.items() if key != "title"}
+        for name, schema in named
+    }
 
 
 class Schemas:
-    """Named schemas: those of the bodies and queries at once, those of replies as they are asked for."""
+    """Named schemas: those of the bodies and queries at once, those of replies as they are asked
+    for."""
 
     def __init__(self, bodies: Iterable[type[Body]]) -> None:
         self.named = dict(_of_bodies(frozenset(bodies)))
@@ -82,8 +90,9 @@ class Schemas:
         return {"required": required, "content": dict.fromkeys(media, sent)}
 
     def reply(self, holds: str) -> Schema:
-        """The schema of what a field of an answer holds, or an answer as a whole, in the words of the table; objects
-        that it names are added to ``named``. Raises ``KeyError`` for an unknown word."""
+        """The schema of what a field of an answer holds, or an answer as a whole, in the words of
+        the table; objects that it names are added to ``named``. Raises ``KeyError`` for an unknown
+        word."""
         if holds in _HELD:
             return dict(_HELD[holds])
         if (inner := holds.removesuffix(" if any")) != holds:
@@ -106,7 +115,11 @@ class Schemas:
         return reply if short in self._bodies else short
 
     def _object(self, kind: ReplyType) -> Schema:
-        required = [name for name, holds in kind.fields.items() if not kind.some and not holds.endswith(" if any")]
+        required = [
+            name
+            for name, holds in kind.fields.items()
+            if not kind.some and not holds.endswith(" if any")
+        ]
         properties = {name: self.reply(holds) for name, holds in kind.fields.items()}
         named = {"type": "object", "description": kind.meaning, "properties": properties}
         return {**named, "required": required} if required else named
@@ -114,7 +127,12 @@ class Schemas:
     def parameters(self, path: str, query: type[Body] | None) -> list[Schema]:
         """The placeholders of a path and the fields of a query, as parameters."""
         placed: list[Schema] = [
-            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "minLength": 1},
+            }
             for name in PLACEHOLDER.findall(path)
         ]
         schema = self.named[query.__name__] if query is not None else {}
@@ -172,10 +190,17 @@ def _any_example(name: str, schema: Schema) -> object:
 _ANY: Mapping[str, Any] = {"string": "", "number": 1, "integer": 1}
 """An example of what has no list of words, by its type; a text says what it stands for."""
 
-_TYPES: Mapping[str, Any] = {"string": str, "number": (int, Decimal), "integer": int, "boolean": bool}
+_TYPES: Mapping[str, Any] = {
+    "string": str,
+    "number": (int, Decimal),
+    "integer": int,
+    "boolean": bool,
+}
 
 
 def _fits(schema: Schema, value: object) -> bool:
     options = [schema, *schema.get("anyOf", ())]
-    allowed = [option for option in options if isinstance(value, _TYPES.get(option.get("type", ""), ()))]
+    allowed = [
+        option for option in options if isinstance(value, _TYPES.get(option.get("type", ""), ()))
+    ]
     return any(value in option.get("enum", [value]) for option in allowed)

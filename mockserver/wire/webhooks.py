@@ -1,6 +1,7 @@
 """Webhooks on the wire: what they say, with the transaction inside it, and the log of deliveries.
 
-Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhooks``); docs/webhooks.md (``/__inbox``).
+Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhooks``);
+docs/webhooks.md (``/__inbox``).
 """
 
 from typing import Any
@@ -18,10 +19,17 @@ from mockserver.wire.replies import reply_of, reply_type
 from mockserver.wire.resources import card_reply, customer_reply, payment_method_reply
 
 
-def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
+def webhook_body(
+    message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed
+) -> dict[str, object]:
     """The body of a webhook: the object of an event, in the voice of its sandbox."""
     at, data = iso(notice.at), _data(notice, profile_of(assumed))
-    meta = {"messageId": message_id, "timestamp": at, "type": message.type, "eventType": message.event_type}
+    meta = {
+        "messageId": message_id,
+        "timestamp": at,
+        "type": message.type,
+        "eventType": message.event_type,
+    }
     return {"meta": meta, "data": data}
 
 
@@ -43,16 +51,22 @@ def _data(notice: Notice, profile: WireProfile) -> object:
         case Subject.CUSTOMER:
             return customer_reply(notice.data, notice.default_method, profile)
         case _:
-            return payment_method_reply(notice.data, profile, notice.agreement, notice.network_token)
+            return payment_method_reply(
+                notice.data, profile, notice.agreement, notice.network_token
+            )
 
 
 def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
-    """A charge as webhooks report it: cut down, and without members that are null. Amounts have the digits that they
-    came with, and a cost, which is worked out, all those of its currency."""
+    """A charge as webhooks report it: cut down, and without members that are null. Amounts have the
+    digits that they came with, and a cost, which is worked out, all those of its currency."""
     instrument = charge.instrument
     card: Any = card_reply(instrument.card, profile)
     shown_card = card and {name: card[name] for name in reply_type("TransactionCardReply").fields}
-    information = {"paymentMethodId": instrument.payment_method_id, "type": instrument.type.value, "card": shown_card}
+    information = {
+        "paymentMethodId": instrument.payment_method_id,
+        "type": instrument.type.value,
+        "card": shown_card,
+    }
     cost = charge.estimated_cost
     whole = reply_of(
         "TransactionReply",
@@ -68,9 +82,9 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
 
 
 def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, object]:
-    """A delivery with every try, as the log shows it: the receiver's authorisation is not shown, card numbers are
-    masked. ``next`` is when the next try is made, null when none will be; ``latency`` is real time, ``at`` the
-    sandbox's. Without ``bodies`` its body is null."""
+    """A delivery with every try, as the log shows it: the receiver's authorisation is not shown,
+    card numbers are masked. ``next`` is when the next try is made, null when none will be;
+    ``latency`` is real time, ``at`` the sandbox's. Without ``bodies`` its body is null."""
     under_way = delivery.state.value in ("held", "waiting", "sending")
     return reply_of(
         "WebhookDeliveryAnswer",
@@ -82,7 +96,8 @@ def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, obje
 
 
 def as_sent(body: object) -> Encoded:
-    """A body that is shown with every digit of its numbers, by which its signature can be worked out again."""
+    """A body that is shown with every digit of its numbers, by which its signature can be worked
+    out again."""
     return Encoded(dumps(body, zeros=True))
 
 

@@ -1,4 +1,5 @@
-"""How to add an extra: words for each way in which the product may have been installed, and never its own name."""
+"""How to add an extra: words for each way in which the product may have been installed, and never
+its own name."""
 
 import importlib.util
 import sys
@@ -25,7 +26,9 @@ def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/opt/my shop/bin/python")
 
 
-@pytest.mark.parametrize(("extra", "packages"), [("mcp", "'mcp<3,>=2.3'"), ("otel", "'api>=1' sdk")])
+@pytest.mark.parametrize(
+    ("extra", "packages"), [("mcp", "'mcp<3,>=2.3'"), ("otel", "'api>=1' sdk")]
+)
 def test_what_is_installed_gets_the_packages_of_the_extra(extra: str, packages: str) -> None:
     assert how_to_add(extra) == f"'/opt/my shop/bin/python' -m pip install {packages}"
 

@@ -12,7 +12,8 @@ from tests.depth import tries
 
 
 class Holders:
-    """Holds places until told to give them back; ``begun`` names the holders in the order in which they got theirs."""
+    """Holds places until told to give them back; ``begun`` names the holders in the order in which
+    they got theirs."""
 
     def __init__(self, share: FairShare) -> None:
         self.share = share
@@ -20,7 +21,9 @@ class Holders:
         self.ends: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
-    async def want(self, name: str, owner: str, thing: str, ordering_key: Hashable = None, apart: float = 0.0) -> None:
+    async def want(
+        self, name: str, owner: str, thing: str, ordering_key: Hashable = None, apart: float = 0.0
+    ) -> None:
         self.ends[name] = asyncio.Event()
         self.tasks[name] = asyncio.create_task(self._hold(name, owner, thing, ordering_key, apart))
         await settled()
@@ -30,7 +33,9 @@ class Holders:
             self.ends[name].set()
         await settled()
 
-    async def _hold(self, name: str, owner: str, thing: str, ordering_key: Hashable, apart: float) -> None:
+    async def _hold(
+        self, name: str, owner: str, thing: str, ordering_key: Hashable, apart: float
+    ) -> None:
         async with self.share.place(owner, thing, ordering_key, apart):
             self.begun.append(name)
             await self.ends[name].wait()
@@ -194,7 +199,9 @@ async def test_no_bound_is_passed_and_no_place_lost_whoever_leaves_when(seed: in
         async with share.place(owner, thing, lane, random.choice([0, 0.001])):
             counted = ["all", (owner, thing), (owner, thing, object() if lane is None else lane)]
             held.update(counted)
-            assert [held[one] <= most for one, most in zip(counted, (places, each, 1), strict=True)] == [True] * 3
+            assert [
+                held[one] <= most for one, most in zip(counted, (places, each, 1), strict=True)
+            ] == [True] * 3
             try:
                 for _ in range(random.randrange(4)):
                     await asyncio.sleep(0)
@@ -203,7 +210,11 @@ async def test_no_bound_is_passed_and_no_place_lost_whoever_leaves_when(seed: in
 
     tasks = list[asyncio.Task[None]]()
     for _ in range(150):
-        tasks.append(asyncio.create_task(use(random.choice("abcd"), random.choice("xy"), random.choice([None, 1, 2]))))
+        tasks.append(
+            asyncio.create_task(
+                use(random.choice("abcd"), random.choice("xy"), random.choice([None, 1, 2]))
+            )
+        )
         if random.random() < 0.4:
             await asyncio.sleep(0)
         if random.random() < 0.2:

@@ -1,4 +1,5 @@
-"""Names that do not resolve hold up nobody: not those of others, not the addresses that need no asking."""
+"""Names that do not resolve hold up nobody: not those of others, not the addresses that need no
+asking."""
 
 import asyncio
 import socket
@@ -12,7 +13,8 @@ from mockserver.domain.clock import SECOND
 
 
 class Names:
-    """A system resolver that knows ``shop.example``, and hangs over every name under ``.test`` until it is let go."""
+    """A system resolver that knows ``shop.example``, and hangs over every name under ``.test``
+    until it is let go."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

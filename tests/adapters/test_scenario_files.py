@@ -62,9 +62,13 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         read_file(tmp_path / "a.yaml")
 
 
-def test_what_is_reported_of_a_file_is_one_line_without_a_card_number_or_key(tmp_path: Path) -> None:
+def test_what_is_reported_of_a_file_is_one_line_without_a_card_number_or_key(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a\nb.yaml").write_text('version: 1\nname: "\\e[31m4532015112830366\\nsk_shop"')
-    with pytest.raises(ScenarioRefused, match=r"a\?b\.yaml:2:1: name: got '\?\[31m4532\*{8}0366\?sk_\*{3}', wanted"):
+    with pytest.raises(
+        ScenarioRefused, match=r"a\?b\.yaml:2:1: name: got '\?\[31m4532\*{8}0366\?sk_\*{3}', wanted"
+    ):
         read_file(tmp_path / "a\nb.yaml")
 
 

@@ -33,7 +33,19 @@ TEXTS = (
             "long " * 40,
         ]
     )
-    | st.sampled_from(["null", "TRUE", "-.5", ".inf", "<<", "---", "... a", "\\ud83d\\ude00", "\\\\\\ud83d\\ude00"])
+    | st.sampled_from(
+        [
+            "null",
+            "TRUE",
+            "-.5",
+            ".inf",
+            "<<",
+            "---",
+            "... a",
+            "\\ud83d\\ude00",
+            "\\\\\\ud83d\\ude00",
+        ]
+    )
 )
 VALUES = st.recursive(
     TEXTS | st.booleans() | st.none() | st.integers(0, 10**9) | NUMBERS,
@@ -53,7 +65,11 @@ def test_a_rule_reads_as_a_person_would_write_it() -> None:
     rule = {
         "id": "second-charge-unanswered",
         "when": {"op": "charge.create", "call": 2},
-        "then": {"webhook": {"delay": "5m"}, "latency": "30ms", "transport": {"at": "answer", "reset": {}}},
+        "then": {
+            "webhook": {"delay": "5m"},
+            "latency": "30ms",
+            "transport": {"at": "answer", "reset": {}},
+        },
     }
     weights = [{"weight": Decimal("2.50"), "then": {"decline": "insufficient_funds"}}]
     story = "An order is paid and then lost. " * 4 + "The end."
@@ -75,7 +91,15 @@ def test_a_rule_reads_as_a_person_would_write_it() -> None:
 
 
 def test_a_text_is_quoted_only_where_it_would_be_taken_for_something_else() -> None:
-    plain = ["GET /charge/{paid.chargeId}", "12/40", "2031-03-02", "18:05", "no", "ann@example.com", "Touch 'n Go"]
+    plain = [
+        "GET /charge/{paid.chargeId}",
+        "12/40",
+        "2031-03-02",
+        "18:05",
+        "no",
+        "ann@example.com",
+        "Touch 'n Go",
+    ]
     quoted = ["4111111111111111", "05", "1e3", "null", "", "a: b", " a", "*"]
     text = "PaymentMethodId,Amount\npm-1,10\n"
     assert scenario_text({"batch": text, "plain": plain, "quoted": quoted}).splitlines()[1:] == [

@@ -1,4 +1,5 @@
-"""The request log: one line a request, in text or JSON, off the request path, nothing secret in it."""
+"""The request log: one line a request, in text or JSON, off the request path, nothing secret in
+it."""
 
 import errno
 import json
@@ -123,7 +124,9 @@ def test_a_key_that_does_not_look_like_one_is_masked_when_the_request_carries_it
     assert "/charge/***?search=***&limit=5" in log.lines()[0]
 
 
-@pytest.mark.parametrize("path", ["*%0aready on {}", "/%0aready on {}", "/charge/%0d%0aready on {}", "/%250aready/{}"])
+@pytest.mark.parametrize(
+    "path", ["*%0aready on {}", "/%0aready on {}", "/charge/%0d%0aready on {}", "/%250aready/{}"]
+)
 def test_what_is_sent_makes_one_line_with_no_card_number(path: str) -> None:
     api = Api()
     told: list[str] = []
@@ -137,7 +140,9 @@ def test_what_is_sent_makes_one_line_with_no_card_number(path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_key_in_a_path_that_no_route_takes_is_masked_in_findings_and_in_the_journal(method: str) -> None:
+def test_a_key_in_a_path_that_no_route_takes_is_masked_in_findings_and_in_the_journal(
+    method: str,
+) -> None:
     api = Api(key="plainkey")
     api.app.world.log = log = Kept()
     api.call(method, "/charge/plainkey/void" if method == "PATCH" else "/nowhere/plainkey")
@@ -277,7 +282,9 @@ def test_the_server_logs_to_standard_error() -> None:
     try:
         assert process.stdout
         address = json.loads(process.stdout.readline())["message"].removeprefix("ready on ")
-        request = urllib.request.Request(f"{address}/charge?limit=1", headers={"x-secretkey": "sk_log"})
+        request = urllib.request.Request(
+            f"{address}/charge?limit=1", headers={"x-secretkey": "sk_log"}
+        )
         with urllib.request.urlopen(request, timeout=5) as answer:
             assert answer.status == 200
         process.send_signal(signal.SIGTERM)

@@ -73,7 +73,9 @@ def test_decimals_keep_their_digits() -> None:
     assert str(value("5.00")) == "5.00"
 
 
-@pytest.mark.parametrize("text", ["1e3", "1.5E-3", "0x1F", "0o17", "0b1", ".inf", "-.Inf", ".nan", "4111111111111111"])
+@pytest.mark.parametrize(
+    "text", ["1e3", "1.5E-3", "0x1F", "0o17", "0b1", ".inf", "-.Inf", ".nan", "4111111111111111"]
+)
 def test_doubtful_numbers_are_refused(text: str) -> None:
     words = refusal(f"a: {text}")
     assert words.startswith("f.yaml:1:4: got ")
@@ -86,7 +88,10 @@ def test_doubtful_numbers_are_refused(text: str) -> None:
     [
         ("a: 1\nb: 2\na: 3", "f.yaml:3:1: got the key 'a' twice, first in line 1"),
         ("a: {b: 1, b: 2}", "f.yaml:1:11: got the key 'b' twice, first in line 1"),
-        ("a: !!python/object:os.system x", "f.yaml:1:4: got the tag tag:yaml.org,2002:python/object:os.system"),
+        (
+            "a: !!python/object:os.system x",
+            "f.yaml:1:4: got the tag tag:yaml.org,2002:python/object:os.system",
+        ),
         ("a: !!int '5'", "tags are not read"),
         ("a: !own {b: 1}", "tags are not read"),
         ("a: *b", "no finished part before it is marked &b"),
@@ -116,7 +121,9 @@ def test_aliases_repeat_a_part() -> None:
 
 
 def test_too_many_aliases() -> None:
-    assert f"more than {MAX_ALIASES} aliases" in refusal("a: &x 1\nb: [" + "*x, " * (MAX_ALIASES + 1) + "]")
+    assert f"more than {MAX_ALIASES} aliases" in refusal(
+        "a: &x 1\nb: [" + "*x, " * (MAX_ALIASES + 1) + "]"
+    )
 
 
 def test_an_alias_bomb_does_not_go_off() -> None:
@@ -138,7 +145,9 @@ def test_a_byte_order_mark_is_not_content() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**15) + 1, 10**15 - 1) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -150,14 +159,17 @@ def test_json_takes_the_same_way(data: object, ascii_only: bool) -> None:
     try:
         found = read(text, "f.json")[0]
     except ScenarioRefused:
-        # YAML forbids control characters that are not escaped; JSON escapes those below a space only.
+        # YAML forbids control characters that are not escaped; JSON escapes those below a space
+        # only.
         assert not ascii_only
         return
     assert found == {"a": data}
 
 
 @pytest.mark.parametrize("character", ["\u0085", "\u2028", "\u2029"])
-def test_a_character_that_yaml_takes_for_a_line_break_is_refused_where_it_stands(character: str) -> None:
+def test_a_character_that_yaml_takes_for_a_line_break_is_refused_where_it_stands(
+    character: str,
+) -> None:
     with pytest.raises(ScenarioRefused) as refused:
         read(f'a: 1\nb: "x{character}y"\n', "f.yaml")
     [problem] = refused.value.problems
@@ -166,7 +178,9 @@ def test_a_character_that_yaml_takes_for_a_line_break_is_refused_where_it_stands
 
 
 @settings(max_examples=tries(80, 800))
-@given(text=st.text(alphabet=st.sampled_from(list("ab:-{}[]&*!#'\"|>,? \n\t01.~<%@`")), max_size=60))
+@given(
+    text=st.text(alphabet=st.sampled_from(list("ab:-{}[]&*!#'\"|>,? \n\t01.~<%@`")), max_size=60)
+)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         data, _ = read(text, "f")
@@ -175,7 +189,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     else:
         problems = ()
         json.dumps(data, default=str)
-    assert all(problem.line >= 1 and problem.column >= 1 and problem.message for problem in problems)
+    assert all(
+        problem.line >= 1 and problem.column >= 1 and problem.message for problem in problems
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +204,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     ],
 )
 def test_a_tab_is_called_a_tab(text: str, place: str) -> None:
-    assert refusal(text) == f"f.yaml:{place}: not valid YAML: got a tab, and only spaces indent a line"
+    assert (
+        refusal(text) == f"f.yaml:{place}: not valid YAML: got a tab, and only spaces indent a line"
+    )
 
 
 @pytest.mark.parametrize(
@@ -231,7 +249,9 @@ def test_a_tab_that_does_no_harm_is_not_blamed() -> None:
 
 
 COLON = "a text with a colon in it stands in quotes"
-APOSTROPHE = "the ' before it ends the text: write '' for an apostrophe, or put the text in double quotes"
+APOSTROPHE = (
+    "the ' before it ends the text: write '' for an apostrophe, or put the text in double quotes"
+)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""A clock that is moved and real receivers do not race: what is under way at an instant ends before time goes on
-(control document, ``/__admin/clock/advance`` and ``/__admin/wait``)."""
+"""A clock that is moved and real receivers do not race: what is under way at an instant ends before
+time goes on (control document, ``/__admin/clock/advance`` and ``/__admin/wait``)."""
 
 import asyncio
 import json
@@ -38,7 +38,13 @@ async def wait(api: Api, wanted: dict[str, object], **more: object) -> dict[str,
 async def subscribe(api: Api, url: str, interval: str, count: int = 1) -> None:
     body = {"providerId": DUMMY, "paymentInformation": CARD}
     method = (await call(api, "POST", "/payment_method/card", body))["paymentMethodId"]
-    plan = {"paymentMethodId": method, "amount": 9.99, "interval": interval, "frequency": 1, "webhook": {"url": url}}
+    plan = {
+        "paymentMethodId": method,
+        "amount": 9.99,
+        "interval": interval,
+        "frequency": 1,
+        "webhook": {"url": url},
+    }
     for _ in range(count):
         await call(api, "POST", "/subscription/payment_method", plan)
 
@@ -76,7 +82,9 @@ def test_a_wait_lets_a_try_end_before_it_moves_the_clock(api: Api) -> None:
 
     async def story() -> None:
         async with listening(slow(0.003)) as receiver:
-            made = await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            made = await call(
+                api, "POST", "/charge/card", {**charge(receiver.url), "capture": False}
+            )
             answer = await wait(api, {"webhook": {"state": "delivered"}})
             assert (answer["held"], answer["waited"], answer["now"]) == (True, "0s", DAY_0)
             assert (await call(api, "GET", f"/charge/{made['chargeId']}"))["status"] == "Authorised"
@@ -101,7 +109,9 @@ def test_a_wait_moves_the_clock_from_try_to_try(api: Api) -> None:
     lived(api, story)
 
 
-def test_copies_that_are_made_while_a_webhook_is_sent_have_the_time_at_which_the_clock_stands() -> None:
+def test_copies_that_are_made_while_a_webhook_is_sent_have_the_time_at_which_the_clock_stands() -> (
+    None
+):
     real = NOW
     api = Api(clock="real", real_clock=lambda: real)
 
@@ -118,15 +128,21 @@ def test_copies_that_are_made_while_a_webhook_is_sent_have_the_time_at_which_the
             assert (await call(api, "GET", "/__admin/clock"))["waiting"] == 1
             real += 5 * SECOND
             document = (await api.calling("GET", "/__admin/state")).raw
-            assert (await api.calling("PUT", "/__admin/state", raw=document, key="sk_import")).status == 200
+            assert (
+                await api.calling("PUT", "/__admin/state", raw=document, key="sk_import")
+            ).status == 200
             await call(api, "POST", "/__admin/fork", {"to": "sk_fork"})
-            assert [await now(key) for key in ("sk_fork", "sk_import")] == [await now("sk_tests")] * 2
+            assert [await now(key) for key in ("sk_fork", "sk_import")] == [
+                await now("sk_tests")
+            ] * 2
             over.set()
 
     lived(api, story)
 
 
-def test_webhooks_that_were_to_be_sent_when_a_sandbox_was_emptied_are_sent_once_that_is_undone() -> None:
+def test_webhooks_that_were_to_be_sent_when_a_sandbox_was_emptied_are_sent_once_that_is_undone() -> (
+    None
+):
     api, receiver = Api(), slow(0.01)
 
     async def story() -> None:
@@ -192,7 +208,8 @@ def test_the_figures_of_a_move_are_the_same_in_every_run() -> None:
         return found
 
     first = figures()
-    # Of each day five renewals, and six tries of each of their webhooks; 25 tries of the last day are still to come.
+    # Of each day five renewals, and six tries of each of their webhooks; 25 tries of the last day
+    # are still to come.
     assert first[1:] == [30, 30 + 5 - 5]
     assert first == figures()
 
@@ -201,7 +218,12 @@ def test_a_receiver_that_says_nothing_is_left_at_the_time_out_and_time_goes_on(a
 
     async def story() -> None:
         async with listening(silent()) as receiver:
-            await call(api, "PUT", "/__admin/assumptions", {"webhook.timeout": "20ms", "webhook.retry": "1h 1d"})
+            await call(
+                api,
+                "PUT",
+                "/__admin/assumptions",
+                {"webhook.timeout": "20ms", "webhook.retry": "1h 1d"},
+            )
             await call(api, "POST", "/charge/card", charge(receiver.url))
             moved = await advance(api, "2d")
             assert (moved["now"][8:19], moved["waiting"], moved["pending"]) == ("03T00:00:00", 0, 0)
@@ -243,7 +265,12 @@ def test_a_silent_receiver_is_sent_many_webhooks_at_once_and_in_order_once_it_an
     async def story() -> None:
         speaks = asyncio.Event()
         async with listening(Crowded(speaks)) as receiver:
-            await call(api, "PUT", "/__admin/assumptions", {"webhook.timeout": "300ms", "webhook.retry": "1h 1d"})
+            await call(
+                api,
+                "PUT",
+                "/__admin/assumptions",
+                {"webhook.timeout": "300ms", "webhook.retry": "1h 1d"},
+            )
             for _ in range(120):
                 await call(api, "POST", "/charge/card", charge(receiver.url))
             moved = await advance(api, "10m")
@@ -261,13 +288,17 @@ def test_a_silent_receiver_is_sent_many_webhooks_at_once_and_in_order_once_it_an
     lived(api, story)
 
 
-def test_a_receiver_that_is_slow_is_sent_ten_at_once_at_most(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_receiver_that_is_slow_is_sent_ten_at_once_at_most(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(webhook_sender, "PATIENCE", 0.001)
 
     async def story() -> None:
         alone, served = asyncio.Lock(), 0
 
-        async def one_after_the_other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def one_after_the_other(
+            reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        ) -> None:
             nonlocal served
             receiver.here += 1
             receiver.most = max(receiver.most, receiver.here)
@@ -311,7 +342,11 @@ def test_a_move_that_would_take_too_long_says_who_is_waited_for_and_goes_on_when
             assert "50ms of real time" in answer["hint"]
             let_go.set()
             moved = await advance(api, "8d")
-            assert (moved["now"][8:19], moved["waiting"], "hint" in moved) == ("09T00:00:00", 0, False)
+            assert (moved["now"][8:19], moved["waiting"], "hint" in moved) == (
+                "09T00:00:00",
+                0,
+                False,
+            )
 
     let_go = asyncio.Event()
 
@@ -337,7 +372,9 @@ def test_what_a_receiver_asks_is_answered_at_the_instant_of_its_webhook() -> Non
         async with listening(receiver):
             account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
             body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
-            await call(api, "POST", "/charge/bank_account", {**body, "webhook": {"url": receiver.url}})
+            await call(
+                api, "POST", "/charge/bank_account", {**body, "webhook": {"url": receiver.url}}
+            )
             await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
             await advance(api, "365d")
 
@@ -356,7 +393,9 @@ def test_a_fast_clock_stands_still_while_a_webhook_is_being_sent() -> None:
     async def story() -> None:
         async with listening(receiver):
             await call(api, "PUT", "/__admin/clock", {"mode": "fast", "rate": 1_000_000})
-            made = await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            made = await call(
+                api, "POST", "/charge/card", {**charge(receiver.url), "capture": False}
+            )
             # Each of the two takes 20 ms, which would be five hours and a half of this clock.
             while len(receiver.got) < 2:
                 await asyncio.sleep(0.001)
@@ -442,7 +481,12 @@ def test_batches_that_run_at_the_same_time_take_their_rows_in_the_same_order_in_
         api, seen = Api(scenario=scenario), list[bytes]()
 
         async def story() -> None:
-            method = await call(api, "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})
+            method = await call(
+                api,
+                "POST",
+                "/payment_method/card",
+                {"providerId": DUMMY, "paymentInformation": CARD},
+            )
             rows = [f"{method['paymentMethodId']},1,AUD,{number}" for number in range(4)]
             batch = "\n".join(["PaymentMethodId,Amount,Currency,Reference", *rows])
             for _ in range(6):

@@ -1,5 +1,5 @@
-"""Certificates: an authority that is made on first use, kept and renewed, and what it signs, accepted in a real
-handshake by a client that checks it."""
+"""Certificates: an authority that is made on first use, kept and renewed, and what it signs,
+accepted in a real handshake by a client that checks it."""
 
 import ssl
 import stat
@@ -64,7 +64,8 @@ def test_what_was_made_is_kept(tmp_path: Path) -> None:
 
 
 def ending(days: int) -> tuple[bytes, bytes]:
-    """An authority of an earlier version, which ends ``days`` after NOW: its certificate and its key (PEM)."""
+    """An authority of an earlier version, which ends ``days`` after NOW: its certificate and its
+    key (PEM)."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mockserver local authority")])
     certificate = (
@@ -79,8 +80,12 @@ def ending(days: int) -> tuple[bytes, bytes]:
     return certificate.public_bytes(Encoding.PEM), private
 
 
-@pytest.mark.parametrize(("days", "kept"), [(LEAF_LIFE.days + 40, True), (LEAF_LIFE.days + 20, False)])
-def test_an_authority_near_its_end_is_made_again_and_its_leaf_with_it(tmp_path: Path, days: int, kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("days", "kept"), [(LEAF_LIFE.days + 40, True), (LEAF_LIFE.days + 20, False)]
+)
+def test_an_authority_near_its_end_is_made_again_and_its_leaf_with_it(
+    tmp_path: Path, days: int, kept: bool
+) -> None:
     stored, key = ending(days)
     (tmp_path / "ca.pem").write_bytes(stored)
     (tmp_path / "ca-key.pem").write_bytes(key)
@@ -122,7 +127,10 @@ def test_given_files_are_served_instead(tmp_path: Path) -> None:
     made.cert_chain_pems[0].write_to_path(str(chain))
     made.private_key_pem.write_to_path(str(key))
     context = listener_context(
-        Settings(data_dir=str(tmp_path / "unused"), tls_port=0, tls_cert=str(chain), tls_key=str(key)), None
+        Settings(
+            data_dir=str(tmp_path / "unused"), tls_port=0, tls_cert=str(chain), tls_key=str(key)
+        ),
+        None,
     )
     assert handshake(context, theirs.cert_pem.bytes(), "localhost")
     assert not (tmp_path / "unused").exists()
@@ -132,4 +140,6 @@ def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.pem").write_text("no certificate")
     bad = str(tmp_path / "bad.pem")
     with pytest.raises(ssl.SSLError):
-        listener_context(Settings(data_dir=str(tmp_path), tls_port=0, tls_cert=bad, tls_key=bad), None)
+        listener_context(
+            Settings(data_dir=str(tmp_path), tls_port=0, tls_cert=bad, tls_key=bad), None
+        )

@@ -41,7 +41,8 @@ def served(tmp_path: Path, **environ: str) -> Iterator[Process]:
 
 @pytest.fixture
 def collector() -> Iterator[Any]:
-    """A collector of OTLP over HTTP: ``url``, and the requests that it ``got``, each its path, headers and message."""
+    """A collector of OTLP over HTTP: ``url``, and the requests that it ``got``, each its path,
+    headers and message."""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
     class Handler(BaseHTTPRequestHandler):
@@ -70,7 +71,9 @@ def collector() -> Iterator[Any]:
     server.server_close()
 
 
-def test_spans_reach_the_collector_at_the_latest_when_the_server_ends(collector: Any, tmp_path: Path) -> None:
+def test_spans_reach_the_collector_at_the_latest_when_the_server_ends(
+    collector: Any, tmp_path: Path
+) -> None:
     environ = {
         ENDPOINT: f"http://127.0.0.1:{collector.server_port}",
         "OTEL_SERVICE_NAME": "sandbox",
@@ -94,11 +97,15 @@ def test_the_server_has_a_name_where_none_is_given(collector: Any, tmp_path: Pat
         server.call("GET", "/charge")
         server.stop(signal.SIGINT)
     ((_, _, message),) = collector.got
-    assert "mockserver" in [one.value.string_value for one in message.resource_spans[0].resource.attributes]
+    assert "mockserver" in [
+        one.value.string_value for one in message.resource_spans[0].resource.attributes
+    ]
 
 
 @pytest.mark.parametrize("accepts", [True, False], ids=["silent", "refusing"])
-def test_a_collector_that_does_not_answer_stalls_neither_requests_nor_the_stop(tmp_path: Path, accepts: bool) -> None:
+def test_a_collector_that_does_not_answer_stalls_neither_requests_nor_the_stop(
+    tmp_path: Path, accepts: bool
+) -> None:
     with socket.socket() as there:
         there.bind(("127.0.0.1", 0))
         if accepts:
@@ -142,12 +149,17 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "warning: no traces are sent: OTEL_EXPORTER_OTLP_PROTOCOL: got"),
+        (
+            {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            "warning: no traces are sent: OTEL_EXPORTER_OTLP_PROTOCOL: got",
+        ),
         ({"OTEL_PROPAGATORS": "nonsense"}, "warning: no traces are sent: OpenTelemetry"),
         ({"OTEL_SDK_DISABLED": "true"}, ""),
     ],
 )
-def test_variables_that_cannot_be_used_stop_no_server(tmp_path: Path, variables: dict[str, str], words: str) -> None:
+def test_variables_that_cannot_be_used_stop_no_server(
+    tmp_path: Path, variables: dict[str, str], words: str
+) -> None:
     with served(tmp_path, **{ENDPOINT: "http://127.0.0.1:9", **variables}) as server:
         assert server.call("GET", "/charge")[0] == 200
         assert server.stop() == 0

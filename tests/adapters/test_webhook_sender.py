@@ -1,4 +1,5 @@
-"""The real sender and the ticker against receivers on real sockets: good, dead, slow, endless and forbidden ones."""
+"""The real sender and the ticker against receivers on real sockets: good, dead, slow, endless and
+forbidden ones."""
 
 import asyncio
 import json
@@ -45,7 +46,9 @@ class Receiver:
                     await self.answer(reader, writer)
                     return
                 status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-                writer.write(f"HTTP/1.1 {status} X\r\n{self.headers}content-length: 2\r\n\r\nok".encode())
+                writer.write(
+                    f"HTTP/1.1 {status} X\r\n{self.headers}content-length: 2\r\n\r\nok".encode()
+                )
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -93,7 +96,9 @@ def test_names_and_headers_beyond_ascii_arrive() -> None:
 
         async with listening(receiver):
             url = receiver.url.replace("127.0.0.1", "bücher.example")
-            return await WebhookSender(resolved).send(url, {"Authorization": "Überall"}, b"{}", SECOND)
+            return await WebhookSender(resolved).send(
+                url, {"Authorization": "Überall"}, b"{}", SECOND
+            )
 
     assert asyncio.run(sending()).status == 200
     ((headers, _),) = receiver.got
@@ -199,7 +204,9 @@ def test_the_address_that_was_checked_is_the_one_that_is_called() -> None:
                 assert host == "shop.example"
                 return ["169.254.169.254", "127.0.0.1"]
 
-            return await WebhookSender(resolved).send(f"http://shop.example:{port}/a?b=c", {}, b"{}", SECOND)
+            return await WebhookSender(resolved).send(
+                f"http://shop.example:{port}/a?b=c", {}, b"{}", SECOND
+            )
 
     assert asyncio.run(sending()).status == 200
     assert receiver.got[0][0]["host"].startswith("shop.example:")
@@ -222,12 +229,19 @@ def test_a_name_that_cannot_be_looked_up_is_an_error_of_the_try() -> None:
         (ClockMode.REAL, 1, 90, 1000),
     ],
 )
-def test_when_something_comes_due_by_the_machine(mode: ClockMode, rate: int, at: int, real: int | None) -> None:
+def test_when_something_comes_due_by_the_machine(
+    mode: ClockMode, rate: int, at: int, real: int | None
+) -> None:
     assert real_due(Clock(mode, 100, 1000, rate), at) == real
 
 
 def charge(url: str) -> dict[str, Any]:
-    return {"amount": 5, "providerId": DUMMY, "paymentInformation": CARD, "webhook": {"url": url, "authorization": "k"}}
+    return {
+        "amount": 5,
+        "providerId": DUMMY,
+        "paymentInformation": CARD,
+        "webhook": {"url": url, "authorization": "k"},
+    }
 
 
 def lived(api: Api, story: Callable[[], Awaitable[None]]) -> None:
@@ -282,7 +296,9 @@ def test_a_dead_slow_or_endless_receiver_slows_no_call(api: Api) -> None:
                 assert (await api.calling("POST", "/charge/card", charge(url))).status == 201
             assert time.monotonic() - begun < 3
             await api.calling("POST", "/charge/card", charge(quick.url))
-            assert (await waited(api, {"webhook": {"url": quick.url, "state": "delivered"}}))["held"]
+            assert (await waited(api, {"webhook": {"url": quick.url, "state": "delivered"}}))[
+                "held"
+            ]
             listed = (await api.calling("GET", "/__admin/webhooks?state=given_up")).body
             assert listed["count"] == 10
 
@@ -306,7 +322,9 @@ def test_hundreds_of_webhooks_to_a_silent_receiver_keep_no_other_waiting(api: Ap
                 assert (await api.calling("POST", "/charge/card", charge(slow.url))).status == 201
             begun = time.monotonic()
             for key in ("sk_tests", "sk_other"):
-                assert (await api.calling("POST", "/charge/card", charge(quick.url), key=key)).status == 201
+                assert (
+                    await api.calling("POST", "/charge/card", charge(quick.url), key=key)
+                ).status == 201
             while len(quick.got) < 2:
                 await asyncio.sleep(0.01)
             assert time.monotonic() - begun < 5
@@ -400,7 +418,9 @@ def test_a_stop_reports_what_was_not_sent(api: Api, caplog: pytest.LogCaptureFix
             assert (await waited(api, {"webhook": {"tries": 1}}))["held"]
 
     lived(api, story)
-    (line,) = [record.getMessage() for record in caplog.records if record.name == "mockserver.webhooks"]
+    (line,) = [
+        record.getMessage() for record in caplog.records if record.name == "mockserver.webhooks"
+    ]
     assert "1 webhooks were not delivered before the stop, 0 of them never tried" in line
     assert "sk_tests" not in line
 
@@ -420,7 +440,9 @@ def test_a_sandbox_that_was_reset_sends_nothing_more() -> None:
     lived(api, story)
 
 
-def test_the_client_is_made_once_and_not_in_the_thread_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_is_made_once_and_not_in_the_thread_of_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made, plain = list[threading.Thread](), webhook_sender._client
 
     def client() -> httpx.AsyncClient:
@@ -432,7 +454,9 @@ def test_the_client_is_made_once_and_not_in_the_thread_of_the_server(monkeypatch
     async def run() -> list[Sent]:
         async with listening(Receiver()) as receiver:
             sender = WebhookSender()
-            sent = await asyncio.gather(*(sender.send(receiver.url, {}, b"{}", SECOND * 5) for _ in range(3)))
+            sent = await asyncio.gather(
+                *(sender.send(receiver.url, {}, b"{}", SECOND * 5) for _ in range(3))
+            )
             await sender.close()
         return sent
 
@@ -442,7 +466,9 @@ def test_the_client_is_made_once_and_not_in_the_thread_of_the_server(monkeypatch
 
 
 @pytest.mark.parametrize(("status", "is_accepted"), [(200, True), (500, False)])
-def test_the_status_counts_where_the_rest_of_the_answer_is_cut(status: int, is_accepted: bool) -> None:
+def test_the_status_counts_where_the_rest_of_the_answer_is_cut(
+    status: int, is_accepted: bool
+) -> None:
     async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(f"HTTP/1.1 {status} X\r\ncontent-length: 1000\r\n\r\nhalf".encode())
         await writer.drain()

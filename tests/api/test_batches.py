@@ -1,4 +1,5 @@
-"""Batches through HTTP: what is taken in, how they get on, what their results say (service document, Batches)."""
+"""Batches through HTTP: what is taken in, how they get on, what their results say (service
+document, Batches)."""
 
 import csv
 from io import StringIO
@@ -10,7 +11,9 @@ from mockserver.domain.clock import HOUR
 from mockserver.scenario.problems import ScenarioRefused
 from tests.driving import CARD, DUMMY, HEADER, Api, Reply, problem_of
 
-RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
+RESULTS = (
+    HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
+)
 PATH = "/batch/transaction/payment_method"
 
 
@@ -90,12 +93,18 @@ def test_each_row_is_a_charge_found_by_its_batch(api: Api) -> None:
 
 def test_a_declined_row_says_why_and_leaves_the_batch_successful(api: Api) -> None:
     good, poor = api.method(), api.method("4000000000000341")
-    batch_id = taken(api, lines(f"{poor},10,AUD,a", f"{good},10,AUD,b", "test,1,AUD,c", f"{good},10,XXZ,d"), 4)
+    batch_id = taken(
+        api, lines(f"{poor},10,AUD,a", f"{good},10,AUD,b", "test,1,AUD,c", f"{good},10,XXZ,d"), 4
+    )
     api.advance("1s")
     assert standing(api, batch_id) == ("SUCCESS", 1, 1, 3)
     declined, paid, unknown, money = results(api, batch_id)
     assert declined["TransactionId"] == ""
-    assert (declined["Status"], declined["GatewayErrorCode"], declined["IsRetryable"]) == ("FAILED", "05", "false")
+    assert (declined["Status"], declined["GatewayErrorCode"], declined["IsRetryable"]) == (
+        "FAILED",
+        "05",
+        "false",
+    )
     assert declined["FailureReason"]
     assert declined["GatewayErrorResponse"]
     assert list(paid.values())[6:] == ["", "", "", ""]
@@ -125,10 +134,20 @@ def test_a_row_that_asks_for_3d_secure_agrees_with_its_charge(
     assert api.send("POST", f"/3ds/{charge['chargeId']}", b"result=pass").status == 404
 
 
-@pytest.mark.parametrize(("assumed", "told"), [("row_fails", ("FAILED", 1, 1)), ("stays", ("SUCCESS", 2, 0))])
-def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: str, told: tuple[str, int, int]) -> None:
-    rule = "{id: r, when: {op: batch.row, request.reference: r1}, then: {pending: {settle: FAILED, after: 2d}}}"
-    api = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]", assumptions={"batch.returned_row": assumed})
+@pytest.mark.parametrize(
+    ("assumed", "told"), [("row_fails", ("FAILED", 1, 1)), ("stays", ("SUCCESS", 2, 0))]
+)
+def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(
+    assumed: str, told: tuple[str, int, int]
+) -> None:
+    rule = (
+        "{id: r, when: {op: batch.row, request.reference: r1}, then: {pending: {settle: "
+        "FAILED, after: 2d}}}"
+    )
+    api = Api(
+        scenario=f"version: 1\nname: s\nrules: [{rule}]",
+        assumptions={"batch.returned_row": assumed},
+    )
     paid = api.method()
     batch_id = taken(api, lines(f"{paid},1,AUD,r1", f"{paid},2,AUD,r2"), 2)
     api.advance("1d")
@@ -168,7 +187,9 @@ def test_quoted_fields_come_back_quoted(api: Api) -> None:
     pm = api.method()
     references = ['a "b", c', "two\nlines", "two\rlines", "two\r\nlines", "\r", "\n"]
     quoted = (reference.replace('"', '""') for reference in references)
-    batch_id = taken(api, lines(*(f'{pm},1,AUD,"{reference}"' for reference in quoted)), len(references))
+    batch_id = taken(
+        api, lines(*(f'{pm},1,AUD,"{reference}"' for reference in quoted)), len(references)
+    )
     assert [row["Reference"] for row in results(api, batch_id)] == references
     api.advance("1s")
     assert [row["Reference"] for row in results(api, batch_id)] == references
@@ -183,7 +204,12 @@ def test_quoted_fields_come_back_quoted(api: Api) -> None:
         (lines('pm,"5,5",AUD,r'), 1, "Batch.Line2", "got a comma"),
         (lines("pm,1,AUD,a", "pm,x,AUD,b"), 2, "Batch.Line3", "Amount"),
         (lines("pm,1,AUD,a", ",1,AUD,b"), 2, "Batch.Line3", "PaymentMethodId"),
-        (lines("p" * 65 + ",1,AUD,b"), 1, "Batch.Line2", "PaymentMethodId: got 65 characters, wanted 1 to 64"),
+        (
+            lines("p" * 65 + ",1,AUD,b"),
+            1,
+            "Batch.Line2",
+            "PaymentMethodId: got 65 characters, wanted 1 to 64",
+        ),
         (lines("pm,1,AUD," + "r" * 41), 1, "Batch.Line2", "got 41 characters, wanted at most 40"),
         (lines('pm,1,AUD,"a\nb"', "pm,nan,AUD,b"), 2, "Batch.Line4", "Amount"),
         (lines("pm,1,AUD,a", "", "pm,1,AUD,b"), 2, "Batch.Line3", "blank"),
@@ -205,13 +231,33 @@ def test_bad_text_is_refused_by_line_and_nothing_is_kept(
 @pytest.mark.parametrize(
     ("header", "got", "advice"),
     [
-        (HEADER.replace(",", ";"), HEADER.replace(",", ";"), "semicolons part its columns: write commas"),
-        (HEADER.replace(",", "\t"), HEADER.replace(",", "\\t"), "tabs part its columns: write commas"),
+        (
+            HEADER.replace(",", ";"),
+            HEADER.replace(",", ";"),
+            "semicolons part its columns: write commas",
+        ),
+        (
+            HEADER.replace(",", "\t"),
+            HEADER.replace(",", "\\t"),
+            "tabs part its columns: write commas",
+        ),
         (f"sep=,\n{HEADER}", "sep=,", "this line is for spreadsheet programs alone: leave it out"),
         (f"SEP=;\n{HEADER}", "SEP=;", "leave it out; semicolons part its columns"),
-        (f"\ufeffsep=,\n{HEADER}", "sep=,", "this line is for spreadsheet programs alone: leave it out"),
-        (f"\ufeff\ufeff{HEADER}", f"\\ufeff{HEADER}", "a second byte order mark stands before it: write one or none"),
-        (HEADER.replace("Amount", "Amnt"), HEADER.replace("Amount", "Amnt"), "did you mean 'Amount'?"),
+        (
+            f"\ufeffsep=,\n{HEADER}",
+            "sep=,",
+            "this line is for spreadsheet programs alone: leave it out",
+        ),
+        (
+            f"\ufeff\ufeff{HEADER}",
+            f"\\ufeff{HEADER}",
+            "a second byte order mark stands before it: write one or none",
+        ),
+        (
+            HEADER.replace("Amount", "Amnt"),
+            HEADER.replace("Amount", "Amnt"),
+            "did you mean 'Amount'?",
+        ),
         ("4111111111111111,\x1b[2m", "4111********1111,?[2m", ""),
         ("x" * 5_000, "x" * 80, ""),
     ],
@@ -241,12 +287,22 @@ def test_every_faulty_line_is_reported_up_to_twenty(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"description": "d" * 101}, {"description": None}, {"batch": ""}, {"count": None}, {"count": 1.5}]
+    "fields",
+    [
+        {"description": "d" * 101},
+        {"description": None},
+        {"batch": ""},
+        {"count": None},
+        {"count": 1.5},
+    ],
 )
 def test_fields_are_checked(api: Api, fields: dict[str, object]) -> None:
     body = {"count": 1, "description": "", "batch": lines("pm,1,AUD,a"), **fields}
     assert problem_of(api.post(PATH, body)) == (400, 90)
-    assert api.post(PATH, {**body, "count": 1, "description": "", "batch": lines("pm,1,AUD,a")}).status == 201
+    assert (
+        api.post(PATH, {**body, "count": 1, "description": "", "batch": lines("pm,1,AUD,a")}).status
+        == 201
+    )
 
 
 def test_batches_are_listed_newest_first_and_found(api: Api) -> None:
@@ -278,7 +334,8 @@ def test_an_unknown_batch_is_not_found(api: Api, path: str) -> None:
 
 def scripted(batch: str) -> Api:
     return Api(
-        scenario=f"version: 1\nname: s\nrules:\n  - {{id: b, when: {{op: batch.create}}, then: {{batch: {batch}}}}}"
+        scenario=f"version: 1\nname: s\nrules:\n  - "
+        f"{{id: b, when: {{op: batch.create}}, then: {{batch: {batch}}}}}"
     )
 
 
@@ -289,7 +346,9 @@ def run(batch: str, count: int) -> tuple[Api, str]:
 
 
 def failed_rows(api: Api, batch_id: str) -> list[int]:
-    return [number for number, row in enumerate(results(api, batch_id), 1) if row["Status"] == "FAILED"]
+    return [
+        number for number, row in enumerate(results(api, batch_id), 1) if row["Status"] == "FAILED"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -318,11 +377,17 @@ def states(api: Api, batch_id: str) -> str:
     [
         ("[{at: [2], stall: {}}]", "SISSS", ("IN_PROGRESS", 0.8, 4, 0)),
         ("[{at: [1], stall: {}}]", "ISSSS", ("IN_PROGRESS", 0.8, 4, 0)),
-        ("[{at: [4, 5], stall: {}}, {at: [2], decline: expired_card}]", "SFSII", ("IN_PROGRESS", 0.6, 2, 1)),
+        (
+            "[{at: [4, 5], stall: {}}, {at: [2], decline: expired_card}]",
+            "SFSII",
+            ("IN_PROGRESS", 0.6, 2, 1),
+        ),
         ("[{every: 1, stall: {}}]", "IIIII", ("IN_PROGRESS", 0, 0, 0)),
     ],
 )
-def test_a_row_can_stand_still_for_good(rows: str, told: str, standing_at: tuple[str, float, int, int]) -> None:
+def test_a_row_can_stand_still_for_good(
+    rows: str, told: str, standing_at: tuple[str, float, int, int]
+) -> None:
     api, batch_id = run(f"{{rows: {rows}}}", 5)
     api.advance("110ms")
     document = api.get("/__admin/state").body
@@ -335,18 +400,25 @@ def test_a_row_can_stand_still_for_good(rows: str, told: str, standing_at: tuple
 
 
 def test_a_batch_that_breaks_down_takes_the_rows_that_stood_still_with_it() -> None:
-    api, batch_id = run("{rows: [{at: [2], stall: {}}], progress: [{reach: 0.75, after: 500ms}], end: FAILED}", 4)
+    api, batch_id = run(
+        "{rows: [{at: [2], stall: {}}], progress: [{reach: 0.75, after: 500ms}], end: FAILED}", 4
+    )
     api.advance("1s")
     assert (states(api, batch_id), standing(api, batch_id)) == ("SFSF", ("FAILED", 1, 2, 2))
 
 
 def test_a_row_that_is_approved_in_part_tells_the_part() -> None:
-    api = Api(scenario="version: 1\nrules:\n  - {id: p, when: {op: batch.row}, then: {partial_approve: 5}}")
+    api = Api(
+        scenario="version: 1\nrules:\n  - {id: p, when: {op: batch.row}, then: {partial_approve: "
+        "5}}"
+    )
     pm = api.method()
     batch_id = taken(api, lines(f"{pm},20,AUD,a", f"{pm},3,AUD,b"), 2)
     api.advance("1s")
     assert [row["Amount"] for row in results(api, batch_id)] == ["5", "3"]
-    assert sorted(charge["amount"] for charge in api.get("/charge", BatchId=batch_id)["charges"]) == [3, 5]
+    assert sorted(
+        charge["amount"] for charge in api.get("/charge", BatchId=batch_id)["charges"]
+    ) == [3, 5]
 
 
 @pytest.mark.parametrize(
@@ -380,7 +452,13 @@ def test_progress_follows_its_curve() -> None:
     for _ in range(5):
         api.advance("5s")
         seen.append(standing(api, batch_id)[:2])
-    assert seen == [("IN_PROGRESS", 0), ("IN_PROGRESS", 0.2), ("IN_PROGRESS", 0.6), ("SUCCESS", 1), ("SUCCESS", 1)]
+    assert seen == [
+        ("IN_PROGRESS", 0),
+        ("IN_PROGRESS", 0.2),
+        ("IN_PROGRESS", 0.6),
+        ("SUCCESS", 1),
+        ("SUCCESS", 1),
+    ]
 
 
 def test_a_batch_can_stand_still_for_good() -> None:
@@ -441,7 +519,9 @@ rules:
 
 
 def test_metadata_of_the_batch_can_name_an_outcome(api: Api) -> None:
-    batch_id = taken(api, lines(f"{api.method()},1,AUD,a"), 1, metadata={"mock": "insufficient_funds"})
+    batch_id = taken(
+        api, lines(f"{api.method()},1,AUD,a"), 1, metadata={"mock": "insufficient_funds"}
+    )
     api.advance("1s")
     assert results(api, batch_id)[0]["GatewayErrorCode"] == "51"
 
@@ -449,7 +529,12 @@ def test_metadata_of_the_batch_can_name_an_outcome(api: Api) -> None:
 def test_the_flow_is_an_assumption() -> None:
     api = Api(assumptions={"batch.flow": "1s 2s 1m"})
     batch_id = taken(api, lines(f"{api.method()},1,AUD,a", f"{api.method()},1,AUD,b"), 2)
-    for moved, seen in (("1s", "CREATED"), ("1s", "IN_PROGRESS"), ("1m", "IN_PROGRESS"), ("1m", "SUCCESS")):
+    for moved, seen in (
+        ("1s", "CREATED"),
+        ("1s", "IN_PROGRESS"),
+        ("1m", "IN_PROGRESS"),
+        ("1m", "SUCCESS"),
+    ):
         api.advance(moved)
         assert standing(api, batch_id)[0] == seen
     assert api.put("/__admin/assumptions", {"batch.flow": "2s 1s 0s"}).status == 400
@@ -470,7 +555,9 @@ def test_other_work_keeps_its_place_between_the_rows() -> None:
         if entry["op"].startswith("clock.")
     ]
     assert happened[-2:] == [("vault", "expired", "00:01.500"), ("batch", "finished", "00:02.000")]
-    assert [charge["dateAdded"][14:23] for charge in api.get("/charge", BatchId=batch_id)["charges"]] == [
+    assert [
+        charge["dateAdded"][14:23] for charge in api.get("/charge", BatchId=batch_id)["charges"]
+    ] == [
         "00:02.000",
         "00:01.000",
     ]
@@ -484,7 +571,11 @@ def order_of(answered: list[tuple[int, Reply]]) -> list[int]:
 def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mockserver.engine.batches.LINES", 100)
     pm, count = api.method(), 300
-    long = {"count": count, "description": "long", "batch": lines(*(f"{pm},1,AUD,{row}" for row in range(count)))}
+    long = {
+        "count": count,
+        "description": "long",
+        "batch": lines(*(f"{pm},1,AUD,{row}" for row in range(count))),
+    }
     short = {"count": 1, "description": "short", "batch": lines(f"{pm},1,AUD,a")}
     assert order_of(api.race(("POST", PATH, long), ("POST", PATH, short))) == [1, 0]
     long_id = api.get("/batch", Description="long")["batches"][0]["batchId"]
@@ -514,7 +605,9 @@ def test_others_need_not_wait_for_long_results(api: Api, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("every_pause")
-@pytest.mark.parametrize("path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"])
+@pytest.mark.parametrize(
+    "path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"]
+)
 def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(path: str) -> None:
     now = [0]
     api = Api(clock="real", real_clock=lambda: now[0])
@@ -525,8 +618,12 @@ def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(path: str) -> Non
 
 
 @pytest.mark.usefixtures("every_pause")
-@pytest.mark.parametrize("path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"])
-def test_who_asks_while_the_clock_is_moved_is_answered_at_the_instant_that_it_has_reached(api: Api, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"]
+)
+def test_who_asks_while_the_clock_is_moved_is_answered_at_the_instant_that_it_has_reached(
+    api: Api, path: str
+) -> None:
     pm, count = api.method(), 300
     taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     advance = ("POST", "/__admin/clock/advance", {"by": "1h"})
@@ -536,13 +633,18 @@ def test_who_asks_while_the_clock_is_moved_is_answered_at_the_instant_that_it_ha
 def test_a_wait_that_moves_the_clock_keeps_nobody_else_waiting(api: Api) -> None:
     pm = api.method()
     batch_id = taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(50))), 50)
-    wait = {"for": {"batch": {"id": batch_id, "status": "SUCCESS"}}, "timeout": "1h", "advance": True}
+    wait = {
+        "for": {"batch": {"id": batch_id, "status": "SUCCESS"}},
+        "timeout": "1h",
+        "advance": True,
+    }
     assert order_of(api.race(("POST", "/__admin/wait", wait), ("GET", "/charge", None))) == [1, 0]
     assert standing(api, batch_id) == ("SUCCESS", 1, 50, 0)
 
 
 def test_results_are_those_of_one_instant(api: Api) -> None:
-    """A batch that moves on while its results are written is told as it was when they were asked for."""
+    """A batch that moves on while its results are written is told as it was when they were asked
+    for."""
     pm, count = api.method(), 3_000
     batch_id = taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     advance = ("POST", "/__admin/clock/advance", {"by": "100ms"})
@@ -555,7 +657,9 @@ def test_results_are_those_of_one_instant(api: Api) -> None:
 
 def test_words_of_a_failure_are_quoted_where_they_must_be() -> None:
     said = 'No, "never", says the bank'
-    api, batch_id = run(f"{{rows: [{{at: [2], decline: {{errorCode: 905, errorMessage: '{said}'}}}}]}}", 3)
+    api, batch_id = run(
+        f"{{rows: [{{at: [2], decline: {{errorCode: 905, errorMessage: '{said}'}}}}]}}", 3
+    )
     api.advance("1m")
     assert [row["FailureReason"] for row in results(api, batch_id)] == ["", said, ""]
 
@@ -567,7 +671,9 @@ def test_amounts_are_read_as_everywhere(api: Api) -> None:
         assert api.charge(amount=amount)["amount"] == number
     taken(api, lines(*(f"{method},{amount},AUD,r" for amount in amounts)), len(amounts))
     api.advance("1m")
-    assert sorted(one["amount"] for one in api.get("/charge", Reference="r")["charges"]) == sorted(amounts.values())
+    assert sorted(one["amount"] for one in api.get("/charge", Reference="r")["charges"]) == sorted(
+        amounts.values()
+    )
     for amount, words in {
         "1e": "wanted a number",
         "1e20": "21 digits before the point",
@@ -579,11 +685,17 @@ def test_amounts_are_read_as_everywhere(api: Api) -> None:
 def test_a_rule_strikes_one_row_of_a_batch_and_the_journal_names_it() -> None:
     rule = "{id: r, when: {op: batch.row, batch.row: 2}, then: {decline: lost_card}}"
     api = Api(scenario=f"{{version: 1, name: s, rules: [{rule}]}}")
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})[
+        "paymentMethodId"
+    ]
     rows = "".join(f"{method},{number},AUD,o{number}\n" for number in (1, 2, 3))
     batch = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
     api.post("/batch/transaction/payment_method", {"count": 3, "description": "d", "batch": batch})
     api.advance("1h")
     charges = api.get("/charge")["charges"]
-    assert {one["reference"]: one["status"] for one in charges} == {"o1": "SUCCESS", "o2": "FAILED", "o3": "SUCCESS"}
+    assert {one["reference"]: one["status"] for one in charges} == {
+        "o1": "SUCCESS",
+        "o2": "FAILED",
+        "o3": "SUCCESS",
+    }
     assert [one["row"] for one in api.get("/__admin/journal", op="batch.row")["entries"]] == [2]

@@ -1,4 +1,5 @@
-"""Payment methods from a card and from a vaulted method (service document, Payment methods; What the service does)."""
+"""Payment methods from a card and from a vaulted method (service document, Payment methods; What
+the service does)."""
 
 from typing import Any
 
@@ -58,14 +59,20 @@ def test_vaulting_keeps_the_number_in_the_vault_alone(api: Api) -> None:
 
 
 def test_a_vault_expiry_date_counts_too(api: Api) -> None:
-    made = method(api, vaultCard="true", vaultExpireDate="2031-03-02T00:00:00Z", vaultExpireSeconds=None)
+    made = method(
+        api, vaultCard="true", vaultExpireDate="2031-03-02T00:00:00Z", vaultExpireSeconds=None
+    )
     assert api.get(f"/vault/{made['vaultId']}")["expireDate"] == "2031-03-02T00:00:00.0000000Z"
 
 
 @pytest.mark.parametrize(
     ("fields", "code", "details"),
     [
-        ({"vaultCard": True, "vaultExpireSeconds": 9, "vaultExpireDate": "2032-01-01"}, 85, ["VaultExpireSeconds"]),
+        (
+            {"vaultCard": True, "vaultExpireSeconds": 9, "vaultExpireDate": "2032-01-01"},
+            85,
+            ["VaultExpireSeconds"],
+        ),
         ({"vaultExpireSeconds": 9, "vaultExpireDate": "2032-01-01"}, 85, ["VaultExpireSeconds"]),
         ({"vaultCard": True, "vaultExpireSeconds": 0}, 86, ["VaultExpireSeconds"]),
         ({"vaultCard": True, "vaultExpireDate": "2031-02-28"}, 86, ["VaultExpireDate"]),
@@ -81,7 +88,9 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
         ({"metadata": "x"}, 90, ["Metadata"]),
     ],
 )
-def test_what_is_refused(shared: Api, fields: dict[str, object], code: int, details: list[str]) -> None:
+def test_what_is_refused(
+    shared: Api, fields: dict[str, object], code: int, details: list[str]
+) -> None:
     refused = shared.post("/payment_method/card", body(**fields))
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == details
@@ -99,7 +108,9 @@ def test_a_card_is_good_to_the_end_of_its_month(api: Api) -> None:
     assert problem_of(refused) == (400, 14)
 
 
-def test_switch_provider_stores_the_vaulted_card_with_the_other_one(api: Api, other_provider: str) -> None:
+def test_switch_provider_stores_the_vaulted_card_with_the_other_one(
+    api: Api, other_provider: str
+) -> None:
     made = method(api, vaultCard=True, metadata={"a": "b"})
     switched = api.post(
         "/payment_method/vault",
@@ -108,19 +119,35 @@ def test_switch_provider_stores_the_vaulted_card_with_the_other_one(api: Api, ot
     assert switched.status == 201
     new = switched.body
     assert new["paymentMethodId"] != made["paymentMethodId"]
-    assert (new["providerId"], new["vaultId"], new["card"]) == (other_provider, made["vaultId"], made["card"])
-    charged = api.post("/charge/payment_method", {"amount": 5, "paymentMethodId": new["paymentMethodId"]})
+    assert (new["providerId"], new["vaultId"], new["card"]) == (
+        other_provider,
+        made["vaultId"],
+        made["card"],
+    )
+    charged = api.post(
+        "/charge/payment_method", {"amount": 5, "paymentMethodId": new["paymentMethodId"]}
+    )
     assert (charged.status, charged["providerId"]) == (201, other_provider)
 
 
 def test_switching_needs_a_card_that_is_still_in_the_vault(api: Api, other_provider: str) -> None:
     switch = {"providerId": other_provider}
     plain = method(api)["paymentMethodId"]
-    assert problem_of(api.post("/payment_method/vault", {**switch, "paymentMethodId": plain})) == (400, 66)
+    assert problem_of(api.post("/payment_method/vault", {**switch, "paymentMethodId": plain})) == (
+        400,
+        66,
+    )
     vaulted = method(api, vaultCard=True, vaultExpireSeconds=60)["paymentMethodId"]
-    assert api.post("/payment_method/vault", {**switch, "paymentMethodId": vaulted, "ccv": None}).status == 201
+    assert (
+        api.post(
+            "/payment_method/vault", {**switch, "paymentMethodId": vaulted, "ccv": None}
+        ).status
+        == 201
+    )
     api.advance("60s")
-    assert problem_of(api.post("/payment_method/vault", {**switch, "paymentMethodId": vaulted})) == (400, 66)
+    assert problem_of(
+        api.post("/payment_method/vault", {**switch, "paymentMethodId": vaulted})
+    ) == (400, 66)
 
 
 @pytest.mark.parametrize(

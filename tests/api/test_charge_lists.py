@@ -1,4 +1,5 @@
-"""The charge search: every parameter of the document, pages and order (service document, Charges, Search)."""
+"""The charge search: every parameter of the document, pages and order (service document, Charges,
+Search)."""
 
 import pytest
 
@@ -12,17 +13,26 @@ def api() -> Api:
     """Five charges, a minute apart: a to e."""
     api = Api()
     usd = api.post("/provider", {"type": "dummy", "name": "US", "currency": "USD"})["providerId"]
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card("5555555555554444")})
+    method = api.post(
+        "/payment_method/card",
+        {"providerId": DUMMY, "paymentInformation": card("5555555555554444")},
+    )
     api.charge(reference="a", amount=10)
     api.advance("1m")
-    api.charge(reference="b", amount=20, capture=False, paymentInformation=card(cardholder="Bo Other"))
+    api.charge(
+        reference="b", amount=20, capture=False, paymentInformation=card(cardholder="Bo Other")
+    )
     api.advance("1m")
     api.charge(reference="c", amount=30, providerId=usd, currency="USD")
     api.advance("1m")
-    api.post("/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 40, "reference": "d"})
+    api.post(
+        "/charge/payment_method",
+        {"paymentMethodId": method["paymentMethodId"], "amount": 40, "reference": "d"},
+    )
     api.advance("1m")
     api.post(
-        "/charge/bank_account", {"providerId": DUMMY, "amount": 50, "reference": "e", "bankPaymentInformation": BANK}
+        "/charge/bank_account",
+        {"providerId": DUMMY, "amount": 50, "reference": "e", "bankPaymentInformation": BANK},
     )
     return api
 
@@ -87,12 +97,16 @@ def found(api: Api, **query: object) -> str:
         ({"Reference": ""}, "edcba"),
     ],
 )
-def test_every_parameter_finds_what_it_says(api: Api, query: dict[str, object], references: str) -> None:
+def test_every_parameter_finds_what_it_says(
+    api: Api, query: dict[str, object], references: str
+) -> None:
     assert found(api, **query) == references
 
 
 def test_a_stored_method_finds_its_charges(api: Api) -> None:
-    method = api.get("/charge", Reference="d")["charges"][0]["paymentInformation"]["paymentMethodId"]
+    method = api.get("/charge", Reference="d")["charges"][0]["paymentInformation"][
+        "paymentMethodId"
+    ]
     assert found(api, PaymentMethodId=method) == "d"
 
 
@@ -155,7 +169,9 @@ def test_a_default_limit_above_the_largest_is_the_largest() -> None:
     assert (api.get("/charge").status, api.get("/charge")["limit"]) == (200, 10)
 
 
-@pytest.mark.parametrize("query", ["Reference=caf%C3%A9+1", "Reference=café%201", "reference=caf%c3%a9%201&reference="])
+@pytest.mark.parametrize(
+    "query", ["Reference=caf%C3%A9+1", "Reference=café%201", "reference=caf%c3%a9%201&reference="]
+)
 def test_letters_beyond_ascii_are_found_escaped_or_not(query: str) -> None:
     api = Api()
     api.charge(reference="café 1")
@@ -168,5 +184,7 @@ def test_charges_are_sorted_by_the_status_that_is_shown() -> None:
         held = [api.charge(capture=False)["chargeId"] for _ in range(2)]
         api.delete(f"/charge/{held[0]}/void")
         api.charge()
-        shown = [one["status"] for one in api.get("/charge", SortBy="status", SortOrder="asc")["charges"]]
+        shown = [
+            one["status"] for one in api.get("/charge", SortBy="status", SortOrder="asc")["charges"]
+        ]
         assert (shown, len(set(shown))) == (sorted(shown), 3)

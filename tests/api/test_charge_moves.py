@@ -1,4 +1,5 @@
-"""Capture, void and refund over HTTP: every state with every operation, on every path, exact to the cent."""
+"""Capture, void and refund over HTTP: every state with every operation, on every path, exact to the
+cent."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +35,9 @@ def _failed(api: Api) -> str:
     return api.post("/charge/card", body)["details"]["ChargeId"]
 
 
-def _after(start: Callable[[Api], str], method: str, path: str, **query: object) -> Callable[[Api], str]:
+def _after(
+    start: Callable[[Api], str], method: str, path: str, **query: object
+) -> Callable[[Api], str]:
     def make(api: Api) -> str:
         charge_id = start(api)
         reply = api.call(method, path.format(charge_id), query=query)
@@ -69,7 +72,8 @@ SHOWN = {state: state.value for state in ChargeState} | {ChargeState.AUTHORISED:
 
 
 def exported_state(api: Api) -> str:
-    """Everything in the sandbox, save that rules were asked: a refused request is a request all the same."""
+    """Everything in the sandbox, save that rules were asked: a refused request is a request all the
+    same."""
     state = api.get("/__admin/state").body
     del state["rules"]
     return json.dumps(state)
@@ -82,7 +86,12 @@ def test_every_state_can_be_reached_by_a_caller() -> None:
 @pytest.mark.parametrize("state", list(ChargeState))
 @pytest.mark.parametrize(("method", "path", "query", "event"), OPERATIONS)
 def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_changes_nothing(
-    api: Api, state: ChargeState, method: str, path: str, query: dict[str, object], event: ChargeEvent
+    api: Api,
+    state: ChargeState,
+    method: str,
+    path: str,
+    query: dict[str, object],
+    event: ChargeEvent,
 ) -> None:
     charge_id = MAKERS[state](api)
     before = api.get(f"/charge/{charge_id}")
@@ -101,7 +110,9 @@ def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_cha
 
 
 @pytest.mark.parametrize("state", list(ChargeState))
-def test_delete_without_query_voids_an_authorised_charge_and_refunds_any_other(api: Api, state: ChargeState) -> None:
+def test_delete_without_query_voids_an_authorised_charge_and_refunds_any_other(
+    api: Api, state: ChargeState
+) -> None:
     charge_id = MAKERS[state](api)
     reply = api.delete(f"/charge/{charge_id}")
     event = ChargeEvent.VOIDED if state is ChargeState.AUTHORISED else ChargeEvent.FULLY_REFUNDED
@@ -119,7 +130,9 @@ def test_the_meaning_of_delete_is_an_assumption(meaning: str, code: int | None) 
     assert reply.body.get("code") == code
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "/charge/{}"), ("POST", "/charge/{}/capture")])
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/charge/{}"), ("POST", "/charge/{}/capture")]
+)
 @pytest.mark.parametrize(
     ("body", "captured"),
     [
@@ -131,10 +144,15 @@ def test_the_meaning_of_delete_is_an_assumption(meaning: str, code: int | None) 
         ({"amount": 0.01}, 0.01),
     ],
 )
-def test_a_capture_takes_the_whole_or_a_part(api: Api, method: str, path: str, body: object, captured: float) -> None:
+def test_a_capture_takes_the_whole_or_a_part(
+    api: Api, method: str, path: str, body: object, captured: float
+) -> None:
     reply = api.call(method, path.format(_authorised(api)), body)
     assert (reply.status, reply["status"], reply["amount"]) == (200, "SUCCESS", captured)
-    assert (reply["authorisationAmount"], reply["successDate"]) == (20, "2031-03-01T00:00:00.0000000Z")
+    assert (reply["authorisationAmount"], reply["successDate"]) == (
+        20,
+        "2031-03-01T00:00:00.0000000Z",
+    )
 
 
 def test_a_capture_without_any_body_takes_the_whole(api: Api) -> None:
@@ -142,7 +160,8 @@ def test_a_capture_without_any_body_takes_the_whole(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "code"), [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)]
+    ("amount", "code"),
+    [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)],
 )
 def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, code: int) -> None:
     charge_id = _authorised(api)
@@ -166,7 +185,9 @@ def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, cod
         ({"amount": "1", "Amount": "2"}, 90),
     ],
 )
-def test_a_refund_that_is_refused_changes_nothing(api: Api, path: str, query: dict[str, object], code: int) -> None:
+def test_a_refund_that_is_refused_changes_nothing(
+    api: Api, path: str, query: dict[str, object], code: int
+) -> None:
     charge_id = _paid(api)
     before = api.get(f"/charge/{charge_id}").raw
     refused = api.delete(path.format(charge_id), **query)
@@ -187,8 +208,16 @@ def test_refunds_add_up_to_the_cent(api: Api, path: str) -> None:
     last = api.delete(path.format(charge_id))
     assert (last["status"], last["refundedAmount"], last["amount"]) == ("REFUND", 0.3, 0.3)
     assert [row["amount"] for row in last["refunds"]] == [0.1, 0.1, 0.1]
-    assert last["refunds"][0] == {"amount": 0.1, "dateAdded": "2031-03-01T00:00:00.0000000Z", "comment": "one"}
-    assert last["refunds"][1] == {"amount": 0.1, "dateAdded": "2031-03-01T00:00:01.0000000Z", "comment": None}
+    assert last["refunds"][0] == {
+        "amount": 0.1,
+        "dateAdded": "2031-03-01T00:00:00.0000000Z",
+        "comment": "one",
+    }
+    assert last["refunds"][1] == {
+        "amount": 0.1,
+        "dateAdded": "2031-03-01T00:00:01.0000000Z",
+        "comment": None,
+    }
     assert problem_of(api.delete(path.format(charge_id), amount="0.01")) == (409, 54)
 
 
@@ -264,21 +293,35 @@ def test_pending_bank_charges_settle_and_authorisations_lapse_on_the_clock(api: 
     assert api.get(f"/charge/{pending}")["status"] == "PENDING"
     api.advance("1h")
     settled: dict[str, Any] = api.get(f"/charge/{pending}").body
-    assert (settled["status"], settled["successDate"]) == ("SUCCESS", "2031-03-02T00:00:00.0000000Z")
+    assert (settled["status"], settled["successDate"]) == (
+        "SUCCESS",
+        "2031-03-02T00:00:00.0000000Z",
+    )
     api.advance("6d")
     expired = api.get(f"/charge/{authorised}").body
-    assert (expired["status"], expired["voidDate"]) == ("AUTHORISE_CANCELLED", "2031-03-08T00:00:00.0000000Z")
+    assert (expired["status"], expired["voidDate"]) == (
+        "AUTHORISE_CANCELLED",
+        "2031-03-08T00:00:00.0000000Z",
+    )
 
 
 def test_a_captured_authorisation_does_not_lapse(api: Api) -> None:
     charge_id = _authorised(api)
     api.post(f"/charge/{charge_id}")
     api.advance("30d")
-    assert (api.get(f"/charge/{charge_id}")["status"], api.get(f"/charge/{charge_id}")["voidDate"]) == ("SUCCESS", None)
+    assert (
+        api.get(f"/charge/{charge_id}")["status"],
+        api.get(f"/charge/{charge_id}")["voidDate"],
+    ) == ("SUCCESS", None)
 
 
 def test_how_long_it_takes_is_an_assumption() -> None:
-    api = Api(assumptions={"charge.pending_settles_after": "5m", "charge.authorisation_expires_after": "10m"})
+    api = Api(
+        assumptions={
+            "charge.pending_settles_after": "5m",
+            "charge.authorisation_expires_after": "10m",
+        }
+    )
     pending, authorised = _pending(api), _authorised(api)
     api.advance("5m")
     assert api.get(f"/charge/{pending}")["status"] == "SUCCESS"
@@ -312,5 +355,8 @@ def test_a_charge_that_is_read_again_is_reported_as_it_stands(api: Api) -> None:
     assert (first["refundedAmount"], refunded["refundedAmount"]) == (0, 1)
     api.put("/__admin/assumptions", {"card.masking": "last4"})
     masked = api.get(f"/charge/{charge_id}")
-    assert masked["paymentInformation"]["card"]["cardNumber"] != first["paymentInformation"]["card"]["cardNumber"]
+    assert (
+        masked["paymentInformation"]["card"]["cardNumber"]
+        != first["paymentInformation"]["card"]["cardNumber"]
+    )
     assert masked["refundedAmount"] == 1

@@ -1,4 +1,5 @@
-"""Charges of customers, tokens, network tokens and wallets (service document, Charges; published facts, 1.2)."""
+"""Charges of customers, tokens, network tokens and wallets (service document, Charges; published
+facts, 1.2)."""
 
 from typing import Any
 
@@ -20,20 +21,26 @@ WALLET = {
 
 
 def customer(api: Api, **fields: object) -> dict[str, Any]:
-    reply = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
+    reply = api.post(
+        "/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields}
+    )
     assert reply.status == 201, reply.raw
     return reply.body
 
 
 def token(api: Api, number: str = "4111111111111111", **fields: object) -> str:
-    reply = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(number), **fields})
+    reply = api.post(
+        "/token/card", {"providerId": DUMMY, "paymentInformation": card(number), **fields}
+    )
     assert reply.status == 201, reply.raw
     return reply["tokenId"]
 
 
 def sources(api: Api) -> dict[str, dict[str, object]]:
     made = customer(api, createNetworkToken=True)
-    network_token = api.get(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")["networkTokenId"]
+    network_token = api.get(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")[
+        "networkTokenId"
+    ]
     return {
         "customer": {"customerId": made["customerId"]},
         "token": {"token": token(api)},
@@ -65,8 +72,15 @@ def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
     assert reply.status == 201, reply.raw
     charge = reply.body
     assert (charge["amount"], charge["currency"], charge["status"]) == (12.5, "AUD", "Authorised")
-    assert (charge["metadata"], charge["initiator"], charge["descriptor"]) == ({"Key_a": "v"}, "MERCHANT", "SHOP")
-    assert (charge["customer"]["firstName"], charge["customer"]["email"]) == ("f" * 60, "a@example.com")
+    assert (charge["metadata"], charge["initiator"], charge["descriptor"]) == (
+        {"Key_a": "v"},
+        "MERCHANT",
+        "SHOP",
+    )
+    assert (charge["customer"]["firstName"], charge["customer"]["email"]) == (
+        "f" * 60,
+        "a@example.com",
+    )
     captured = api.post(f"/charge/{charge['chargeId']}")
     assert captured["status"] == "SUCCESS"
 
@@ -100,7 +114,12 @@ def test_metadata_decides_in_every_variant(api: Api, variant: str) -> None:
 
 @pytest.mark.parametrize(
     ("variant", "name"),
-    [("customer", "customerId"), ("token", "token"), ("network_token", "providerId"), ("token/apple", "token")],
+    [
+        ("customer", "customerId"),
+        ("token", "token"),
+        ("network_token", "providerId"),
+        ("token/apple", "token"),
+    ],
 )
 def test_a_variant_needs_its_source(api: Api, variant: str, name: str) -> None:
     reply = charged(api, variant, {"amount": 5, **without(sources(api)[variant], name)})
@@ -119,34 +138,54 @@ def test_rules_know_each_variant_by_its_source() -> None:
         )
     )
     api = Api(scenario=f"version: 1\nrules: [{rules}]\n")
-    codes = [charged(api, name, {"amount": 5, **body})["code"] for name, body in sources(api).items()]
+    codes = [
+        charged(api, name, {"amount": 5, **body})["code"] for name, body in sources(api).items()
+    ]
     assert codes == [941, 943, 14, 905, 15]
 
 
 def test_a_customer_is_charged_by_the_default_method(api: Api) -> None:
-    made = customer(api, firstName="Ann", lastName="Example", email="a@example.com", reference="c-1")
-    charge = api.post("/charge/customer", {"customerId": made["customerId"], "amount": 5, "recurring": True}).body
+    made = customer(
+        api, firstName="Ann", lastName="Example", email="a@example.com", reference="c-1"
+    )
+    charge = api.post(
+        "/charge/customer", {"customerId": made["customerId"], "amount": 5, "recurring": True}
+    ).body
     assert charge["customerId"] == made["customerId"]
-    assert charge["paymentInformation"]["paymentMethodId"] == made["defaultPaymentMethod"]["paymentMethodId"]
+    assert (
+        charge["paymentInformation"]["paymentMethodId"]
+        == made["defaultPaymentMethod"]["paymentMethodId"]
+    )
     assert charge["paymentInformation"]["email"] == "a@example.com"
     assert (charge["customer"]["firstName"], charge["customer"]["reference"]) == ("Ann", "c-1")
-    assert [row["chargeId"] for row in api.get("/charge", CustomerId=made["customerId"])["charges"]] == [
-        charge["chargeId"]
-    ]
+    assert [
+        row["chargeId"] for row in api.get("/charge", CustomerId=made["customerId"])["charges"]
+    ] == [charge["chargeId"]]
 
 
 def test_names_of_the_request_override_the_stored_ones(api: Api) -> None:
     made = customer(api, firstName="Ann", lastName="Example", reference="c-1")
-    body = {"customerId": made["customerId"], "amount": 5, "firstName": "Bob", "reference": "order-7"}
+    body = {
+        "customerId": made["customerId"],
+        "amount": 5,
+        "firstName": "Bob",
+        "reference": "order-7",
+    }
     charge = api.post("/charge/customer", body).body
     shown = charge["customer"]
-    assert (shown["firstName"], shown["lastName"], shown["customerId"]) == ("Bob", "Example", made["customerId"])
+    assert (shown["firstName"], shown["lastName"], shown["customerId"]) == (
+        "Bob",
+        "Example",
+        made["customerId"],
+    )
     assert (shown["reference"], charge["reference"]) == ("c-1", "order-7")
     assert api.get(f"/customer/{made['customerId']}")["firstName"] == "Ann"
 
 
 def test_a_customer_with_a_bank_account_pays_later(api: Api) -> None:
-    made = api.post("/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": BANK}).body
+    made = api.post(
+        "/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": BANK}
+    ).body
     charge = api.post("/charge/customer", {"customerId": made["customerId"], "amount": 5}).body
     shown = charge["paymentInformation"]
     assert (charge["status"], shown["bankPayment"]) == ("PENDING", BANK)
@@ -172,11 +211,18 @@ def test_a_transfer_of_a_token_charge_is_taken_under_both_names(api: Api, name: 
     charge = api.post("/charge/token", body)
     assert charge.status == 201
     made = api.get("/transfer")["transfers"]
-    assert [(row["account"], row["amount"], row["chargeId"]) for row in made] == [("acct_1", 5, charge["chargeId"])]
+    assert [(row["account"], row["amount"], row["chargeId"]) for row in made] == [
+        ("acct_1", 5, charge["chargeId"])
+    ]
 
 
 def test_a_transfer_waits_for_the_payment_and_is_never_more_than_it(api: Api) -> None:
-    body = {"token": token(api), "amount": 5, "capture": False, "transfer": {"account": "acct_1", "amount": 5}}
+    body = {
+        "token": token(api),
+        "amount": 5,
+        "capture": False,
+        "transfer": {"account": "acct_1", "amount": 5},
+    }
     charge = api.post("/charge/token", body)
     assert api.get("/transfer")["count"] == 0
     api.post(f"/charge/{charge['chargeId']}", {"amount": 3})
@@ -186,7 +232,11 @@ def test_a_transfer_waits_for_the_payment_and_is_never_more_than_it(api: Api) ->
 
 
 def test_a_declined_charge_passes_nothing_on(api: Api) -> None:
-    body = {"token": token(api, "4000000000000002"), "amount": 5, "transfer": {"account": "acct_1", "amount": 5}}
+    body = {
+        "token": token(api, "4000000000000002"),
+        "amount": 5,
+        "transfer": {"account": "acct_1", "amount": 5},
+    }
     assert problem_of(api.post("/charge/token", body)) == (400, 905)
     assert api.get("/transfer")["count"] == 0
 
@@ -201,9 +251,13 @@ def test_a_declined_charge_passes_nothing_on(api: Api) -> None:
         ({"account": "a", "amount": 6}, 68),
     ],
 )
-def test_a_bad_transfer_is_refused_and_leaves_the_token(api: Api, transfer: dict[str, object], code: int) -> None:
+def test_a_bad_transfer_is_refused_and_leaves_the_token(
+    api: Api, transfer: dict[str, object], code: int
+) -> None:
     made = token(api)
-    assert problem_of(api.post("/charge/token", {"token": made, "amount": 5, "transfer": transfer})) == (400, code)
+    assert problem_of(
+        api.post("/charge/token", {"token": made, "amount": 5, "transfer": transfer})
+    ) == (400, code)
     assert api.get(f"/token/{made}")["dateUsed"] is None
 
 
@@ -221,7 +275,10 @@ def test_a_network_token_is_charged_through_the_named_provider(api: Api) -> None
     assert (charge["status"], shown["type"], shown["card"]["cardNumber"]) == (
         "SUCCESS", "NETWORK_TOKEN", "4111********1111",
     )  # fmt: skip
-    assert problem_of(api.post("/charge/network_token", {**body, "providerId": "nobody"})) == (400, 39)
+    assert problem_of(api.post("/charge/network_token", {**body, "providerId": "nobody"})) == (
+        400,
+        39,
+    )
     nab = api.post("/provider", {"type": "nab_transact", "name": "Nab"})["providerId"]
     assert problem_of(api.post("/charge/network_token", {**body, "providerId": nab})) == (400, 32)
 
@@ -266,14 +323,22 @@ def test_the_reference_of_an_order_is_no_reference_of_a_customer(api: Api, varia
 def test_the_reference_of_a_payer_who_is_stored_with_a_method_is_shown(api: Api) -> None:
     body = {"providerId": DUMMY, "providerToken": "t", "firstName": "Ann", "reference": "c-1"}
     method = api.post("/payment_method/provider_single_use_token", body)["paymentMethodId"]
-    charge = api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5, "reference": "order-7"})
+    charge = api.post(
+        "/charge/payment_method", {"paymentMethodId": method, "amount": 5, "reference": "order-7"}
+    )
     assert (charge["customer"]["reference"], charge["reference"]) == ("c-1", "order-7")
 
 
 def test_a_network_token_must_be_known_and_active(api: Api) -> None:
     body = {"amount": 5, **sources(api)["network_token"]}
-    assert problem_of(api.post("/charge/network_token", {**body, "networkTokenId": None})) == (400, 90)
-    assert problem_of(api.post("/charge/network_token", {**body, "networkTokenId": "none"})) == (400, 51)
+    assert problem_of(api.post("/charge/network_token", {**body, "networkTokenId": None})) == (
+        400,
+        90,
+    )
+    assert problem_of(api.post("/charge/network_token", {**body, "networkTokenId": "none"})) == (
+        400,
+        51,
+    )
     for row in api.get("/payment_method")["paymentMethods"]:
         api.delete(f"/payment_method/{row['paymentMethodId']}")
     assert problem_of(api.post("/charge/network_token", body)) == (400, 51)
@@ -288,7 +353,9 @@ def test_a_wallet_is_charged_by_the_first_capable_provider(profile: str, kind: s
     assert api.get("/charge", PaymentType=kind.lower())["count"] == 1
 
 
-def test_a_wallet_is_charged_with_the_public_key_and_takes_its_provider_from_three_places(api: Api) -> None:
+def test_a_wallet_is_charged_with_the_public_key_and_takes_its_provider_from_three_places(
+    api: Api,
+) -> None:
     other = api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
     body = {"token": WALLET, "amount": 5}
     path = "/charge/token/apple"
@@ -297,8 +364,13 @@ def test_a_wallet_is_charged_with_the_public_key_and_takes_its_provider_from_thr
     assert in_query["providerId"] == other
     in_body = api.call("POST", path, {**body, "providerId": other}, headers=PUBLIC)
     assert in_body["providerId"] == other
-    assert api.call("POST", path, body, headers={**PUBLIC, "providerId": other})["providerId"] == other
-    assert problem_of(api.call("POST", path, body, headers={**PUBLIC, "providerId": "nobody"})) == (400, 39)
+    assert (
+        api.call("POST", path, body, headers={**PUBLIC, "providerId": other})["providerId"] == other
+    )
+    assert problem_of(api.call("POST", path, body, headers={**PUBLIC, "providerId": "nobody"})) == (
+        400,
+        39,
+    )
     assert problem_of(api.call("POST", path, body)) == (401, 40)
     assert problem_of(api.call("POST", "/charge/token", body, headers=PUBLIC)) == (401, 40)
 
@@ -338,8 +410,12 @@ def test_a_wallet_needs_a_provider_that_has_wallets(api: Api) -> None:
     assert problem_of(charged(api, "token/apple", without(body, "providerId"))) == (400, 65)
 
 
-@pytest.mark.parametrize(("named", "kind"), [("googlepay", "GOOGLEPAY"), ("ApplePay", "APPLEPAY"), ("debit", "WALLET")])
-def test_a_wallet_that_names_itself_is_the_type_of_the_payment(api: Api, named: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("named", "kind"), [("googlepay", "GOOGLEPAY"), ("ApplePay", "APPLEPAY"), ("debit", "WALLET")]
+)
+def test_a_wallet_that_names_itself_is_the_type_of_the_payment(
+    api: Api, named: str, kind: str
+) -> None:
     token = {"paymentMethod": {"displayName": "A wallet", "type": named}}
     shown = charged(api, "token/apple", {"token": token, "amount": 5})["paymentInformation"]
     assert (shown["type"], shown["displayType"]) == (kind, "A wallet")
@@ -368,7 +444,9 @@ def test_a_checkout_takes_its_own_payment(api: Api, provider: str, kind: str, na
     assert problem_of(api.call("POST", "/charge/checkout", body)) == (401, 40)
 
 
-def test_a_checkout_without_a_provider_goes_to_one_of_its_type_else_to_one_that_simulates_it(api: Api) -> None:
+def test_a_checkout_without_a_provider_goes_to_one_of_its_type_else_to_one_that_simulates_it(
+    api: Api,
+) -> None:
     zip_pay = api.post("/provider", {"type": "zip", "name": "Zip"})["providerId"]
     taken = [
         api.post("/charge/checkout", {"providerType": word, "amount": 5}).body
@@ -382,7 +460,10 @@ def test_a_checkout_without_a_provider_goes_to_one_of_its_type_else_to_one_that_
     assert (problem_of(unknown), list(unknown["details"])) == ((400, 90), ["ProviderType"])
     assert "did you mean 'zip'" in unknown["details"]["ProviderType"]
     api.delete(f"/provider/{DUMMY}")
-    assert problem_of(api.post("/charge/checkout", {"providerType": "paypal", "amount": 5})) == (400, 65)
+    assert problem_of(api.post("/charge/checkout", {"providerType": "paypal", "amount": 5})) == (
+        400,
+        65,
+    )
 
 
 def test_a_checkout_needs_a_provider_that_is_one(api: Api) -> None:
@@ -408,6 +489,8 @@ def test_what_the_client_script_tells_of_an_order_is_taken() -> None:
 def test_geolocation_is_no_field_of_network_token_and_wallet_charges() -> None:
     api = Api(strict=True)
     for variant, body in sources(api).items():
-        reply = charged(api, variant, {"amount": 5, **body, "geolocation": {"longitude": 1, "latitude": "2"}})
+        reply = charged(
+            api, variant, {"amount": 5, **body, "geolocation": {"longitude": 1, "latitude": "2"}}
+        )
         expected = (201, None) if variant in ("customer", "token") else (400, ["Geolocation"])
         assert (reply.status, list(reply.body.get("details") or []) or None) == expected

@@ -17,18 +17,33 @@ SUMMARY = {
     "metadata", "networkTokenId",
 }  # fmt: skip
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
-AGREEMENT = {"payerName": "Ann Example", "description": "Membership", "maximumAmount": 100, "providerId": DUMMY}
-PERSON = {"reference": "c-1", "firstName": "Ann", "lastName": "Example", "email": "Ann@example.com", "phone": "0400"}
+AGREEMENT = {
+    "payerName": "Ann Example",
+    "description": "Membership",
+    "maximumAmount": 100,
+    "providerId": DUMMY,
+}
+PERSON = {
+    "reference": "c-1",
+    "firstName": "Ann",
+    "lastName": "Example",
+    "email": "Ann@example.com",
+    "phone": "0400",
+}
 
 
 def token(api: Api) -> str:
-    reply = api.call("POST", "/token/card", {"paymentInformation": card()}, headers={"ProviderId": DUMMY})
+    reply = api.call(
+        "POST", "/token/card", {"paymentInformation": card()}, headers={"ProviderId": DUMMY}
+    )
     assert reply.status in (200, 201), reply.raw
     return reply["tokenId"]
 
 
 def customer(api: Api, **fields: object) -> dict[str, Any]:
-    reply = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
+    reply = api.post(
+        "/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields}
+    )
     assert reply.status in (200, 201), reply.raw
     return reply.body
 
@@ -43,7 +58,13 @@ def add_bank(api: Api, made: dict[str, Any], **fields: object) -> Reply:
 
 
 def test_a_customer_has_every_documented_field_and_the_card_as_default(api: Api) -> None:
-    address = {"line1": "1 Main St", "line2": None, "city": "Perth", "country": "Australia", "postalCode": "6000"}
+    address = {
+        "line1": "1 Main St",
+        "line2": None,
+        "city": "Perth",
+        "country": "Australia",
+        "postalCode": "6000",
+    }
     made = customer(api, **PERSON, ip="203.0.113.9", address=address, metadata={"Shop_Id": "7"})
     assert list(made) == FIELDS
     assert without(made, "customerId", "defaultPaymentMethod") == {
@@ -73,16 +94,27 @@ WAYS: dict[str, tuple[dict[str, object], str]] = {
 def test_a_customer_can_be_created_in_every_other_way(api: Api, way: str) -> None:
     body, kind = WAYS[way]
     reply = api.post(f"/customer/{way}", {**body, **PERSON})
-    assert (reply.status, reply["firstName"], reply["defaultPaymentMethod"]["type"]) == (201, "Ann", kind)
+    assert (reply.status, reply["firstName"], reply["defaultPaymentMethod"]["type"]) == (
+        201,
+        "Ann",
+        kind,
+    )
 
 
 def test_a_lasting_provider_token_is_kept_and_a_single_use_one_exchanged(api: Api) -> None:
-    body = {"providerId": DUMMY, "providerToken": "pt_1", "providerTokenData": {"Key_a": 1}, "MetaData": {"k": "v"}}
+    body = {
+        "providerId": DUMMY,
+        "providerToken": "pt_1",
+        "providerTokenData": {"Key_a": 1},
+        "MetaData": {"k": "v"},
+    }
     lasting = api.post("/customer/provider_token", body)["defaultPaymentMethod"]
     once = api.post("/customer/provider_single_use_token", body)["defaultPaymentMethod"]
     assert lasting["providerPaymentMethodId"] == "pt_1"
     assert once["providerPaymentMethodId"].startswith("pm_")
-    assert lasting["providerPaymentMethodData"] == once["providerPaymentMethodData"] == {"Key_a": "1"}
+    assert (
+        lasting["providerPaymentMethodData"] == once["providerPaymentMethodData"] == {"Key_a": "1"}
+    )
     assert lasting["metadata"] == {"k": "v"}
 
 
@@ -100,8 +132,13 @@ def test_a_fallback_of_a_new_customer_is_kept(api: Api) -> None:
     assert made["defaultPaymentMethod"]["fallbackPaymentMethodId"] == other
     assert api.delete(f"/payment_method/{other}").status == 200
     assert problem_of(api.post("/customer/provider_single_use_token", body)) == (400, 73)
-    refused = api.post("/customer/provider_single_use_token", {**body, "fallbackPaymentMethodId": "none"})
-    assert (problem_of(refused), list(refused["details"])) == ((400, 56), ["FallbackPaymentMethodId"])
+    refused = api.post(
+        "/customer/provider_single_use_token", {**body, "fallbackPaymentMethodId": "none"}
+    )
+    assert (problem_of(refused), list(refused["details"])) == (
+        (400, 56),
+        ["FallbackPaymentMethodId"],
+    )
 
 
 def everything_but_calls(api: Api) -> dict[str, Any]:
@@ -128,12 +165,17 @@ def test_a_fallback_is_the_customers_own_or_nobodys(api: Api) -> None:
     ):
         before = everything_but_calls(api)
         refused = api.post(path, {**body, "fallbackPaymentMethodId": theirs})
-        assert (problem_of(refused), list(refused["details"])) == ((400, 56), ["FallbackPaymentMethodId"]), path
+        assert (problem_of(refused), list(refused["details"])) == (
+            (400, 56),
+            ["FallbackPaymentMethodId"],
+        ), path
         assert everything_but_calls(api) == before
     switched = {"providerId": DUMMY, "paymentMethodId": vaulted, "fallbackPaymentMethodId": ours}
     assert api.post("/payment_method/vault", switched).status == 201
     for fallback in (ours, nobodys):
-        method = api.post(add, {**poor, "setDefault": True, "fallbackPaymentMethodId": fallback})["paymentMethodId"]
+        method = api.post(add, {**poor, "setDefault": True, "fallbackPaymentMethodId": fallback})[
+            "paymentMethodId"
+        ]
         for path, body in (
             ("/charge/payment_method", {"paymentMethodId": method}),
             ("/charge/customer", {"customerId": ann["customerId"]}),
@@ -151,7 +193,11 @@ BAD = {
     "expiry": ({"paymentInformation": card(expiryDate="13/40")}, 9, "ExpiryDate"),
     "expired": ({"paymentInformation": card(expiryDate="02/31")}, 14, "ExpiryDate"),
     "no number": ({"paymentInformation": {"expiryDate": "12/40"}}, 81, "CardNumber"),
-    "both expiries": ({"vaultExpireSeconds": 5, "vaultExpireDate": "2040-01-01"}, 85, "VaultExpireSeconds"),
+    "both expiries": (
+        {"vaultExpireSeconds": 5, "vaultExpireDate": "2040-01-01"},
+        85,
+        "VaultExpireSeconds",
+    ),
     "past expiry": ({"vaultExpireDate": "2020-01-01"}, 86, "VaultExpireDate"),
     "reference": ({"reference": "x" * 41}, 90, "Reference"),
     "first name": ({"firstName": "x" * 41}, 90, "FirstName"),
@@ -163,7 +209,9 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_field_is_refused_and_nothing_stored(api: Api, case: str) -> None:
     fields, code, name = BAD[case]
-    reply = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
+    reply = api.post(
+        "/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields}
+    )
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [name])
     assert api.get("/customer", IncludeRemoved="true")["count"] == 0
     assert api.get("/payment_method")["count"] == 0
@@ -177,15 +225,27 @@ def test_an_empty_agreement_names_the_missing_fields(api: Api) -> None:
 
 
 def test_verify_asks_the_provider_and_stores_nothing_when_it_declines(api: Api) -> None:
-    body = {"providerId": DUMMY, "paymentInformation": card("4000000000000002"), "verify": True, "vaultCard": True}
+    body = {
+        "providerId": DUMMY,
+        "paymentInformation": card("4000000000000002"),
+        "verify": True,
+        "vaultCard": True,
+    }
     reply = api.post("/customer/card", body)
-    assert (problem_of(reply), reply["gatewayCode"], reply["isRetryable"]) == ((400, 905), "05", False)
+    assert (problem_of(reply), reply["gatewayCode"], reply["isRetryable"]) == (
+        (400, 905),
+        "05",
+        False,
+    )
     assert api.get("/customer")["count"] == api.get("/payment_method")["count"] == 0
     assert api.post("/customer/card", {**body, "verify": False}).status == 201
 
 
 def test_a_rule_can_decline_the_creation(api: Api) -> None:
-    api = Api(scenario="version: 1\nrules: [{id: r, when: {op: customer.create}, then: {decline: lost_card}}]\n")
+    api = Api(
+        scenario="version: 1\nrules: [{id: r, when: {op: customer.create}, then: {decline: "
+        "lost_card}}]\n"
+    )
     assert problem_of(api.post("/customer/bank_account", WAYS["bank_account"][0])) == (400, 941)
     assert api.get("/customer")["count"] == 0
 
@@ -211,7 +271,10 @@ def test_the_default_can_be_another_method_of_the_customer_only(api: Api) -> Non
     assert changed["defaultPaymentMethod"]["paymentMethodId"] == second
     for bad in (other["defaultPaymentMethod"]["paymentMethodId"], "nothing"):
         reply = api.put(path, {"defaultPaymentMethodId": bad})
-        assert (problem_of(reply), list(reply["details"])) == ((400, 56), ["DefaultPaymentMethodId"])
+        assert (problem_of(reply), list(reply["details"])) == (
+            (400, 56),
+            ["DefaultPaymentMethodId"],
+        )
     first = made["defaultPaymentMethod"]["paymentMethodId"]
     api.delete(f"/payment_method/{first}")
     assert problem_of(api.put(path, {"defaultPaymentMethodId": first})) == (400, 73)
@@ -249,7 +312,10 @@ def test_both_lists_of_methods_are_the_same_bare_array_newest_first(api: Api) ->
     made = customer(api)
     second = add_bank(api, made)["paymentMethodId"]
     first = api.get(f"/customer/{made['customerId']}/payment_method").body
-    assert [row["paymentMethodId"] for row in first] == [second, made["defaultPaymentMethod"]["paymentMethodId"]]
+    assert [row["paymentMethodId"] for row in first] == [
+        second,
+        made["defaultPaymentMethod"]["paymentMethodId"],
+    ]
     assert api.get(f"/customer/{made['customerId']}/payment_methods").body == first
     assert problem_of(api.get("/customer/none/payment_method")) == (404, 52)
 
@@ -259,7 +325,10 @@ def test_the_first_method_of_a_customer_without_default_becomes_it(api: Api) -> 
     api.delete(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")
     assert api.get(f"/customer/{made['customerId']}")["defaultPaymentMethod"] is None
     added = add_bank(api, made)["paymentMethodId"]
-    assert api.get(f"/customer/{made['customerId']}")["defaultPaymentMethod"]["paymentMethodId"] == added
+    assert (
+        api.get(f"/customer/{made['customerId']}")["defaultPaymentMethod"]["paymentMethodId"]
+        == added
+    )
 
 
 def test_the_newest_method_takes_over_when_the_assumption_says_so() -> None:
@@ -267,7 +336,10 @@ def test_the_newest_method_takes_over_when_the_assumption_says_so() -> None:
     made = customer(api)
     added = add_bank(api, made)["paymentMethodId"]
     api.delete(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")
-    assert api.get(f"/customer/{made['customerId']}")["defaultPaymentMethod"]["paymentMethodId"] == added
+    assert (
+        api.get(f"/customer/{made['customerId']}")["defaultPaymentMethod"]["paymentMethodId"]
+        == added
+    )
 
 
 def test_a_removed_customer_can_be_read_and_nothing_else(api: Api) -> None:
@@ -281,21 +353,33 @@ def test_a_removed_customer_can_be_read_and_nothing_else(api: Api) -> None:
     assert problem_of(api.delete(path)) == (409, 72)
     assert problem_of(api.put(path, {"email": "a@example.com"})) == (409, 72)
     assert problem_of(add_bank(api, made)) == (409, 72)
-    assert problem_of(api.post("/charge/customer", {"customerId": made["customerId"], "amount": 1})) == (400, 72)
+    assert problem_of(
+        api.post("/charge/customer", {"customerId": made["customerId"], "amount": 1})
+    ) == (400, 72)
     assert methods(api, made) == []
     method = api.get(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")
-    assert (method["dateRemoved"], method["email"], method["customer"]["dateRemoved"]) == (NOW, "deleted", NOW)
+    assert (method["dateRemoved"], method["email"], method["customer"]["dateRemoved"]) == (
+        NOW,
+        "deleted",
+        NOW,
+    )
 
 
 @pytest.mark.parametrize(("assumed", "listed"), [("hidden", 1), ("shown", 2)])
-def test_a_removed_method_is_not_offered_in_the_list_of_its_customer(assumed: str, listed: int) -> None:
+def test_a_removed_method_is_not_offered_in_the_list_of_its_customer(
+    assumed: str, listed: int
+) -> None:
     api = Api(assumptions={"removed.in_customer_list": assumed})
     made = customer(api)
     second = add_bank(api, made)["paymentMethodId"]
     api.delete(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")
     for path in ("payment_method", "payment_methods"):
         shown = api.get(f"/customer/{made['customerId']}/{path}").body
-        assert (len(shown), shown[0]["paymentMethodId"], shown[0]["dateRemoved"]) == (listed, second, None)
+        assert (len(shown), shown[0]["paymentMethodId"], shown[0]["dateRemoved"]) == (
+            listed,
+            second,
+            None,
+        )
 
 
 def test_methods_outlive_their_customer_when_the_assumption_says_so() -> None:
@@ -304,27 +388,41 @@ def test_methods_outlive_their_customer_when_the_assumption_says_so() -> None:
     api.delete(f"/customer/{made['customerId']}")
     method = methods(api, made)[0]
     assert method["dateRemoved"] is None
-    charge = api.post("/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 1})
+    charge = api.post(
+        "/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 1}
+    )
     assert problem_of(charge) == (400, 72)
 
 
 def test_a_provider_can_refuse_a_removal_and_is_not_asked_when_told_so() -> None:
-    api = Api(scenario="version: 1\nrules: [{id: r, when: {op: customer.delete}, then: {decline: processing_error}}]\n")
+    api = Api(
+        scenario="version: 1\nrules: [{id: r, when: {op: customer.delete}, then: {decline: "
+        "processing_error}}]\n"
+    )
     made = customer(api)
     path = f"/customer/{made['customerId']}"
     refused = api.delete(path)
-    assert (problem_of(refused), refused["gatewayCode"], refused["isRetryable"]) == ((400, 34), "96", True)
+    assert (problem_of(refused), refused["gatewayCode"], refused["isRetryable"]) == (
+        (400, 34),
+        "96",
+        True,
+    )
     assert api.get(path).body == made
     assert api.delete(path, gatewayDelete="false")["dateRemoved"] == NOW
 
 
 @pytest.mark.parametrize(("profile", "status"), [("documented", 404), ("sdk", 400)])
-def test_an_unknown_customer_is_reported_in_the_words_of_the_profile(profile: str, status: int) -> None:
+def test_an_unknown_customer_is_reported_in_the_words_of_the_profile(
+    profile: str, status: int
+) -> None:
     api = Api(profile=profile)
     assert problem_of(api.get("/customer/none")) == (status, 52)
     assert problem_of(api.put("/customer/none", {})) == (status, 52)
     assert problem_of(api.delete("/customer/none")) == (status, 52)
-    assert problem_of(api.post("/customer/none/bank_account", ADDITIONS["bank_account"])) == (status, 52)
+    assert problem_of(api.post("/customer/none/bank_account", ADDITIONS["bank_account"])) == (
+        status,
+        52,
+    )
 
 
 def found(api: Api, **query: object) -> list[str]:

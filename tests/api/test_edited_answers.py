@@ -1,5 +1,5 @@
-"""Answers that a scenario edits on their way (scenario language, Outcomes, transport): the real ones but for what the
-file names, byte for byte."""
+"""Answers that a scenario edits on their way (scenario language, Outcomes, transport): the real
+ones but for what the file names, byte for byte."""
 
 import json
 from typing import Any
@@ -29,10 +29,20 @@ def charged(transport: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_real_ids_and_states_are_kept_beside_the_edited_members() -> None:
-    got, stored = charged("edit: {status: RETRY_SCHEDULED, paymentInformation.card: null, extra: [1]}, omit: [amount]")
-    assert (got["status"], got["paymentInformation"]["card"], got["extra"]) == ("RETRY_SCHEDULED", None, [1])
+    got, stored = charged(
+        "edit: {status: RETRY_SCHEDULED, paymentInformation.card: null, extra: [1]}, omit: [amount]"
+    )
+    assert (got["status"], got["paymentInformation"]["card"], got["extra"]) == (
+        "RETRY_SCHEDULED",
+        None,
+        [1],
+    )
     assert "amount" not in got
-    assert (stored["status"], stored["amount"], got["chargeId"]) == ("SUCCESS", 20, stored["chargeId"])
+    assert (stored["status"], stored["amount"], got["chargeId"]) == (
+        "SUCCESS",
+        20,
+        stored["chargeId"],
+    )
     same = got.keys() - {"status", "paymentInformation", "extra"}
     assert {name: got[name] for name in same} == {name: stored[name] for name in same}
 
@@ -76,11 +86,16 @@ def test_a_false_length_stands_on_the_wire(header: str, line: bytes) -> None:
     with pytest.raises(Cut):
         api.post("/charge/card", card_charge())
     body = json.dumps(card_charge()).encode()
-    head = b"POST /charge/card HTTP/1.1\r\nhost: localhost\r\nx-secretkey: sk_raw\r\ncontent-length: %d\r\n\r\n"
+    head = (
+        b"POST /charge/card HTTP/1.1\r\nhost: localhost\r\nx-secretkey: "
+        b"sk_raw\r\ncontent-length: %d\r\n\r\n"
+    )
     said, _ = converse(head % len(body) + body, until=b'"status":"SUCCESS"', app=api.app)
     told_head, _, told_body = said.partition(b"\r\n\r\n")
     assert told_head.startswith(b"HTTP/1.1 201 Created\r\n")
-    assert [one for one in told_head.split(b"\r\n") if b"content-length" in one or b"transfer" in one] == [line]
+    assert [
+        one for one in told_head.split(b"\r\n") if b"content-length" in one or b"transfer" in one
+    ] == [line]
     assert told_body.startswith(b'{"chargeId":')
 
 
@@ -95,7 +110,10 @@ REFUSED = [
     ("{at: answer, edit: {a..b: 1}}", "got 'a..b', wanted the path of a member"),
     ("{at: answer, omit: [amount, '']}", "wanted the path of a member"),
     ("{at: answer, edits: {a: 1}}", "unknown key 'edits' - did you mean 'edit'?"),
-    ("{at: receive, status: 429, retry_after: 1500ms}", "wanted whole seconds: Retry-After has no fractions"),
+    (
+        "{at: receive, status: 429, retry_after: 1500ms}",
+        "wanted whole seconds: Retry-After has no fractions",
+    ),
     ("{at: receive, status: 429, retry_after: soon}", "wanted a duration"),
     ("{at: receive, status: 429, retry_after: 2d}", "wanted whole seconds from 0 to 86400"),
 ]
@@ -107,7 +125,9 @@ def test_refused(transport: str, words: str) -> None:
 
 
 def test_a_page_has_no_members_to_edit() -> None:
-    words = fault(one("{op: payment_link.pay}", "then: {transport: {at: answer, edit: {status: X}}}"))
+    words = fault(
+        one("{op: payment_link.pay}", "then: {transport: {at: answer, edit: {status: X}}}")
+    )
     assert "edit means nothing in payment_link.pay; it fits batch.create" in words
     (rule,) = told(one("{op: 'charge.*'}", "then: {transport: {at: answer, omit: [status]}}")).rules
     assert "charge.challenge" not in rule.operations
@@ -123,7 +143,11 @@ def test_retry_after_is_a_duration(said: str, sent: str) -> None:
 def test_an_edited_answer_is_no_mistake_of_the_client() -> None:
     api = api_with("edit: {code: 9999, isRetryable: true}")
     declined = card_charge(
-        reference="o", paymentInformation={**card_charge()["paymentInformation"], "cardNumber": "4000000000000002"}
+        reference="o",
+        paymentInformation={
+            **card_charge()["paymentInformation"],
+            "cardNumber": "4000000000000002",
+        },
     )
     for _ in range(2):
         assert api.post("/charge/card", declined)["code"] == 9999

@@ -15,7 +15,11 @@ TRANSFER = {"account": "a", "amount": 1, "currency": "AUD"}
 
 
 def group(name: str) -> dict[str, Any]:
-    return {"providerId": DUMMY, "groupReference": name, "transfers": [{**TRANSFER, "reference": f"{name}-1"}]}
+    return {
+        "providerId": DUMMY,
+        "groupReference": name,
+        "transfers": [{**TRANSFER, "reference": f"{name}-1"}],
+    }
 
 
 def learning(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -37,7 +41,13 @@ def filled() -> tuple[Api, dict[str, str]]:
     owner = api.post("/customer/card", {**METHOD, "firstName": "Ann"})["customerId"]
     for number in range(12):
         method = api.post(f"/customer/{owner}/payment_method/card", METHOD)["paymentMethodId"]
-        plan = {"paymentMethodId": method, "amount": 5, "currency": "AUD", "interval": "Month", "frequency": 1}
+        plan = {
+            "paymentMethodId": method,
+            "amount": 5,
+            "currency": "AUD",
+            "interval": "Month",
+            "frequency": 1,
+        }
         assert api.post("/subscription/payment_method", plan).status == 201
         assert api.post("/transfer", group(f"g{number}")).status == 201
     vaulted = api.post("/payment_method/card", {**METHOD, "vaultCard": True})["paymentMethodId"]
@@ -60,7 +70,11 @@ def filled() -> tuple[Api, dict[str, str]]:
     ],
 )
 def test_no_step_of_an_operation_learns_more_than_a_few_rows_of_a_fork(
-    filled: tuple[Api, dict[str, str]], method: str, path: str, body: Any, monkeypatch: pytest.MonkeyPatch
+    filled: tuple[Api, dict[str, str]],
+    method: str,
+    path: str,
+    body: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     api, ids = filled
 

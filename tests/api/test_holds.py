@@ -1,5 +1,5 @@
-"""Calls that a scenario holds, until another comes, until they are released, or until their client has left (scenario
-language, transport: hold), on real sockets."""
+"""Calls that a scenario holds, until another comes, until they are released, or until their client
+has left (scenario language, transport: hold), on real sockets."""
 
 import asyncio
 import json
@@ -37,7 +37,11 @@ class Shop:
 
     def __init__(self, server: Process, key: str, **transport: object) -> None:
         self.server, self.key = server, key
-        rule = {"id": "r", "when": {"op": "charge.create", "call": 1}, "then": {"transport": transport}}
+        rule = {
+            "id": "r",
+            "when": {"op": "charge.create", "call": 1},
+            "then": {"transport": transport},
+        }
         self.call("POST", "/__admin/scenarios", {"version": 1, "name": "held", "rules": [rule]})
 
     def call(self, method: str, path: str, body: object = None) -> Any:
@@ -76,7 +80,9 @@ def are_waiting(*futures: Future[Any]) -> bool:
 
 
 @pytest.mark.parametrize("at", ["receive", "answer"])
-def test_the_next_call_that_moves_money_lets_it_go_on(server: Process, pool: ThreadPoolExecutor, at: str) -> None:
+def test_the_next_call_that_moves_money_lets_it_go_on(
+    server: Process, pool: ThreadPoolExecutor, at: str
+) -> None:
     shop = Shop(server, f"sk_next_{at}", at=at, hold="1m")
     first = pool.submit(shop.pay)
     until(lambda: shop.look()["calls"] == 1)
@@ -114,7 +120,9 @@ def test_a_client_that_leaves_gets_no_further(server: Process, at: str, paid: in
     assert shop.call("DELETE", "/__admin/hold") == {"released": 1}
     # It never learnt how its call has ended.
     doubts = shop.call("GET", "/__admin/books")["in_doubt"]
-    assert [one["line"].rpartition(": ")[2] for one in doubts] == ["the client hung up before the answer"]
+    assert [one["line"].rpartition(": ")[2] for one in doubts] == [
+        "the client hung up before the answer"
+    ]
     assert shop.paid == paid
     # A restart sets its scenario again, and the call that was held stays the first.
     shop.call("POST", "/__admin/scenarios", {"version": 1, "name": "again"})
@@ -122,7 +130,9 @@ def test_a_client_that_leaves_gets_no_further(server: Process, at: str, paid: in
     assert shop.pay()["status"] == "SUCCESS"
 
 
-def test_everything_of_the_sandbox_waits_and_nothing_of_another(server: Process, pool: ThreadPoolExecutor) -> None:
+def test_everything_of_the_sandbox_waits_and_nothing_of_another(
+    server: Process, pool: ThreadPoolExecutor
+) -> None:
     shop = Shop(server, "sk_all", at="answer", hold="all")
     first = pool.submit(shop.pay)
     assert shop.held()["held"] == 1
@@ -132,7 +142,11 @@ def test_everything_of_the_sandbox_waits_and_nothing_of_another(server: Process,
     assert are_waiting(first, *others)
     assert shop.look()["calls"] == 1
     assert shop.call("DELETE", "/__admin/hold") == {"released": 1}
-    assert (first.result(10)["status"], others[0].result(10)["status"], shop.paid) == ("SUCCESS", "SUCCESS", 2)
+    assert (first.result(10)["status"], others[0].result(10)["status"], shop.paid) == (
+        "SUCCESS",
+        "SUCCESS",
+        2,
+    )
 
 
 CHANGES = [
@@ -158,8 +172,14 @@ def test_control_calls_that_change_a_sandbox_wait_with_it(
     assert are_waiting(first, change)
     # What is read, and what judges, is answered meanwhile.
     assert shop.call("GET", "/__admin/journal")["entries"][-1]["op"] == "charge.create"
-    assert shop.call("POST", "/__admin/verify", {"requests": [{"op": "charge.create"}]})["verified"] is True
-    assert shop.call("POST", "/__admin/wait", {"for": {"inbox": "shop"}, "timeout": "1ms"})["held"] is False
+    assert (
+        shop.call("POST", "/__admin/verify", {"requests": [{"op": "charge.create"}]})["verified"]
+        is True
+    )
+    assert (
+        shop.call("POST", "/__admin/wait", {"for": {"inbox": "shop"}, "timeout": "1ms"})["held"]
+        is False
+    )
     assert shop.call("GET", "/__admin/clock")["now"][:16] == before[:16]
     assert shop.call("DELETE", "/__admin/hold") == {"released": 1}
     assert (first.result(10)["status"], change.result(10)[0]) == ("SUCCESS", 200)
@@ -182,7 +202,9 @@ def test_what_a_payer_does_on_a_page_waits_too(server: Process, pool: ThreadPool
     passed = pool.submit(httpx.post, f"{server.url}/3ds/{charge}", data={"result": "pass"})
     until(lambda: bool(shop.look()["underWay"] == 2))
     assert are_waiting(first, passed)
-    assert [entry["op"] for entry in shop.call("GET", "/__admin/journal")["entries"]] == ["charge.create"] * 2
+    assert [entry["op"] for entry in shop.call("GET", "/__admin/journal")["entries"]] == [
+        "charge.create"
+    ] * 2
     shop.call("DELETE", "/__admin/hold")
     assert passed.result(10).status_code in (200, 303)
     assert shop.call("GET", f"/charge/{charge}")["status"] == "SUCCESS"
@@ -195,7 +217,9 @@ def test_a_change_whose_client_leaves_is_not_made(server: Process) -> None:
     body = b'{"by": "9d"}'
     connections.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
     head = HEAD.replace(b"POST /charge/card", b"POST /__admin/clock/advance")
-    connections[1].sendall(head % (shop.key.encode(), len(body), b"content-type: application/json\r\n") + body)
+    connections[1].sendall(
+        head % (shop.key.encode(), len(body), b"content-type: application/json\r\n") + body
+    )
     until(lambda: bool(shop.look()["underWay"] == 2))
     before = shop.call("GET", "/__admin/clock")["now"]
     for connection in connections:
@@ -211,22 +235,39 @@ def test_a_move_of_the_clock_stops_where_everything_is_held(
 ) -> None:
     shop = Shop(server, f"sk_stops_{asked}", at="receive", delay="0s")
     public = shop.call("GET", "/__admin/sandbox")["publicKey"]
-    held = {"id": "w", "when": {"op": "charge.create", "call": 1}, "then": {"webhook": {"delay": "1h", "hold": True}}}
-    late = {"id": "v", "when": {"op": "charge.create", "call": 2}, "then": {"webhook": {"delay": "2h"}}}
+    held = {
+        "id": "w",
+        "when": {"op": "charge.create", "call": 1},
+        "then": {"webhook": {"delay": "1h", "hold": True}},
+    }
+    late = {
+        "id": "v",
+        "when": {"op": "charge.create", "call": 2},
+        "then": {"webhook": {"delay": "2h"}},
+    }
     rules = [held, late]
     clock = {"mode": "manual"}
-    shop.call("PUT", "/__admin/scenarios", {"version": 1, "name": "held", "clock": clock, "rules": rules})
+    shop.call(
+        "PUT", "/__admin/scenarios", {"version": 1, "name": "held", "clock": clock, "rules": rules}
+    )
     hook = {"url": f"{server.url}/__inbox/shop?publicKey={public}"}
     for order in ("order-1", "order-2"):
         shop.call("POST", "/charge/card", {**card_charge(reference=order), "webhook": hook})
-    move = ("/clock/advance", {"by": "3h"}) if asked == "advance" else ("/wait", {"for": INBOX_OF_2, "advance": True})
+    move = (
+        ("/clock/advance", {"by": "3h"})
+        if asked == "advance"
+        else ("/wait", {"for": INBOX_OF_2, "advance": True})
+    )
     moving = pool.submit(shop.call, "POST", f"/__admin{move[0]}", move[1])
     assert shop.held()["all"] is True
     assert are_waiting(moving)
     states = [one["state"] for one in shop.call("GET", "/__admin/webhooks")["webhooks"]]
     assert states == ["waiting", "waiting"]
     shop.call("DELETE", "/__admin/hold")
-    assert moving.result(10)["now"] > shop.call("GET", "/__admin/webhooks")["webhooks"][0]["tries"][0]["at"]
+    assert (
+        moving.result(10)["now"]
+        > shop.call("GET", "/__admin/webhooks")["webhooks"][0]["tries"][0]["at"]
+    )
     assert len(shop.call("GET", "/__admin/inbox/shop")["messages"]) >= 2
 
 
@@ -235,7 +276,8 @@ INBOX_OF_2 = {"inbox": {"name": "shop", "count": 2}}
 
 
 def all_waiting(shop: Shop, pool: ThreadPoolExecutor) -> list[Future[Any]]:
-    """A charge whose answer holds everything, another and a move of the clock, once all three wait."""
+    """A charge whose answer holds everything, another and a move of the clock, once all three
+    wait."""
     waiting: list[Future[Any]] = [pool.submit(shop.pay)]
     assert shop.held()["all"] is True
     waiting += [
@@ -247,11 +289,17 @@ def all_waiting(shop: Shop, pool: ThreadPoolExecutor) -> list[Future[Any]]:
 
 
 @pytest.mark.parametrize("ends", ["/__admin/sandbox", "/__admin/hold"])
-def test_everything_is_let_go_with_the_sandbox(server: Process, pool: ThreadPoolExecutor, ends: str) -> None:
+def test_everything_is_let_go_with_the_sandbox(
+    server: Process, pool: ThreadPoolExecutor, ends: str
+) -> None:
     shop = Shop(server, f"sk_ends_{ends[9:]}", at="answer", hold="all")
     waiting = all_waiting(shop, pool)
     shop.call("DELETE", ends)
-    assert [one.result(10).get("status", "moved") for one in waiting] == ["SUCCESS", "SUCCESS", "moved"]
+    assert [one.result(10).get("status", "moved") for one in waiting] == [
+        "SUCCESS",
+        "SUCCESS",
+        "moved",
+    ]
 
 
 def test_everything_is_let_go_when_the_server_stops(pool: ThreadPoolExecutor) -> None:
@@ -259,11 +307,19 @@ def test_everything_is_let_go_when_the_server_stops(pool: ThreadPoolExecutor) ->
     shop = Shop(server, "sk_stop", at="answer", hold="all")
     waiting = all_waiting(shop, pool)
     server.stop()
-    assert [one.result(10).get("status", "moved") for one in waiting] == ["SUCCESS", "SUCCESS", "moved"]
+    assert [one.result(10).get("status", "moved") for one in waiting] == [
+        "SUCCESS",
+        "SUCCESS",
+        "moved",
+    ]
 
 
-def test_a_sandbox_that_nobody_has_used_holds_nothing(server: Process, pool: ThreadPoolExecutor) -> None:
-    look = pool.submit(server.call, "GET", "/__admin/hold?until=held&timeout=10s", None, "sk_fresh_look")
+def test_a_sandbox_that_nobody_has_used_holds_nothing(
+    server: Process, pool: ThreadPoolExecutor
+) -> None:
+    look = pool.submit(
+        server.call, "GET", "/__admin/hold?until=held&timeout=10s", None, "sk_fresh_look"
+    )
     gone = server.call("GET", "/__admin/hold?until=gone&timeout=10s", None, "sk_fresh_look")
     assert gone == (200, {"held": 0, "all": False, "underWay": 0, "calls": 0})
     shop = Shop(server, "sk_fresh_look", at="answer", hold="released")
@@ -276,7 +332,11 @@ def test_a_sandbox_that_nobody_has_used_holds_nothing(server: Process, pool: Thr
 @pytest.mark.parametrize("what", ["held", "gone"])
 def test_a_look_ends_in_real_time_though_the_clock_of_the_machine_stands(what: str) -> None:
     shop = Api(waits=True)
-    rule = {"id": "r", "when": {"op": "charge.create"}, "then": {"transport": {"at": "answer", "hold": "released"}}}
+    rule = {
+        "id": "r",
+        "when": {"op": "charge.create"},
+        "then": {"transport": {"at": "answer", "hold": "released"}},
+    }
     shop.post("/__admin/scenarios", {"version": 1, "name": "held", "rules": [rule]})
 
     async def look() -> Any:
@@ -309,13 +369,20 @@ def test_a_late_answer_ends_when_the_client_leaves(server: Process) -> None:
 def test_the_answer_of_a_receiver_does_not_count(server: Process) -> None:
     shop = Shop(server, "sk_webhook", at="receive", delay="0s", status=418)
     public = shop.call("GET", "/__admin/sandbox")["publicKey"]
-    rule = {"id": "w", "when": {"op": "charge.create", "call": 1}, "then": {"webhook": {"hold": True}}}
+    rule = {
+        "id": "w",
+        "when": {"op": "charge.create", "call": 1},
+        "then": {"webhook": {"hold": True}},
+    }
     shop.call("PUT", "/__admin/scenarios", {"version": 1, "name": "held", "rules": [rule]})
     hook = {"url": f"{server.url}/__inbox/shop?publicKey={public}"}
     shop.call("POST", "/charge/card", {**card_charge(reference="order-1"), "webhook": hook})
     assert shop.held()["all"] is True
     [webhook] = shop.call("GET", "/__admin/webhooks")["webhooks"]
-    assert (webhook["state"], webhook["tries"][0]["error"]) == ("waiting", "taken, which does not count: hold")
+    assert (webhook["state"], webhook["tries"][0]["error"]) == (
+        "waiting",
+        "taken, which does not count: hold",
+    )
     shop.call("DELETE", "/__admin/hold")
     shop.call("POST", "/__admin/clock/advance", {"by": "1d"})
     assert shop.call("GET", "/__admin/webhooks")["webhooks"][0]["state"] == "delivered"

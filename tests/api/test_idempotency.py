@@ -1,4 +1,5 @@
-"""Assumption ``request.idempotency``: a repeated ``Idempotency-Key`` is given the first answer, and acts once."""
+"""Assumption ``request.idempotency``: a repeated ``Idempotency-Key`` is given the first answer, and
+acts once."""
 
 import asyncio
 import json
@@ -51,7 +52,10 @@ def test_a_repeat_is_given_the_first_answer_byte_for_byte_and_acts_once() -> Non
 
 
 def test_a_lost_answer_can_be_asked_for_again() -> None:
-    lost = "  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}}\n"
+    lost = (
+        "  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, "
+        "reset: true}}}\n"
+    )
     api = api_with(lost)
     with pytest.raises(Cut):
         charge(api, reference="order-5")
@@ -65,7 +69,10 @@ def test_a_lost_answer_can_be_asked_for_again() -> None:
 
 
 def test_a_retry_without_the_key_is_as_blind_as_ever() -> None:
-    lost = "  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}}\n"
+    lost = (
+        "  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, "
+        "reset: true}}}\n"
+    )
     api = api_with(lost)
     with pytest.raises(Cut):
         charge(api, reference="order-5")
@@ -74,7 +81,10 @@ def test_a_retry_without_the_key_is_as_blind_as_ever() -> None:
 
 
 def test_a_refused_key_is_no_blind_retry_and_answers_no_doubt() -> None:
-    lost = "  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}}\n"
+    lost = (
+        "  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, "
+        "reset: true}}}\n"
+    )
     api = api_with(lost)
     with pytest.raises(Cut):
         charge(api, reference="order-5")
@@ -113,7 +123,9 @@ def test_other_operations_act_once_too(operation: str) -> None:
         "void": ("DELETE", f"/charge/{charge_id}"),
     }[operation]
     body = {} if method == "POST" else None
-    first, again = (api.call(method, path, body, headers={"idempotency-key": "k-2"}) for _ in range(2))
+    first, again = (
+        api.call(method, path, body, headers={"idempotency-key": "k-2"}) for _ in range(2)
+    )
     assert first.status == 200, first.raw
     assert (again.status, again.raw) == (200, first.raw)
 
@@ -175,13 +187,18 @@ def test_the_oldest_keys_are_forgotten_beyond_a_bound() -> None:
     for number in range(1, MOST + 1):
         assert charge(api, f"k-{number}").status == 201
     assert charge(api, "k-0")["chargeId"] != first["chargeId"]
-    warnings = [text for entry in api.get("/__admin/journal")["entries"] for text in entry["warnings"]]
+    warnings = [
+        text for entry in api.get("/__admin/journal")["entries"] for text in entry["warnings"]
+    ]
     assert any("idempotency keys" in text for text in warnings)
 
 
 def test_a_request_that_is_still_being_answered_is_refused_meanwhile() -> None:
     slow = "version: 1\nname: slow\nassumptions: {request.idempotency: by_header}\n"
-    slow += "rules: [{id: slow, when: {op: charge.create}, then: {transport: {at: answer, delay: 50ms}}}]\n"
+    slow += (
+        "rules: [{id: slow, when: {op: charge.create}, then: {transport: {at: answer, delay: "
+        "50ms}}}]\n"
+    )
     api = Api()
     assert api.call("PUT", "/__admin/scenarios", raw=slow.encode()).status == 200
     body = {"amount": 5, "providerId": DUMMY, "paymentInformation": CARD}
@@ -217,7 +234,9 @@ def test_keys_are_kept_in_exports_without_a_digest_that_gives_a_card_away(secret
     assert count(api) == 1
 
 
-@pytest.mark.parametrize(("field", "value"), [("status", 700), ("answer", 5), ("at", "now"), ("more", 1)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("status", 700), ("answer", 5), ("at", "now"), ("more", 1)]
+)
 def test_a_document_with_a_key_that_makes_no_sense_is_refused(field: str, value: object) -> None:
     api = api_with()
     charge(api)
@@ -239,11 +258,18 @@ def test_a_fork_knows_the_keys() -> None:
 
 
 def test_a_fork_at_an_entry_has_counted_what_was_refused_for_its_key() -> None:
-    api = api_with("  - {id: r, when: {op: charge.create, nth: 9}, key: [request.amount], then: {approve: {}}}\n")
-    statuses = [charge(api, key, amount=amount).status for key, amount in (("a", 1), ("a", 2), ("", 3))]
+    api = api_with(
+        "  - {id: r, when: {op: charge.create, nth: 9}, key: [request.amount], then: {approve: "
+        "{}}}\n"
+    )
+    statuses = [
+        charge(api, key, amount=amount).status for key, amount in (("a", 1), ("a", 2), ("", 3))
+    ]
     assert statuses == [201, 409, 400]
     assert api.post("/__admin/fork", {"to": "sk_copy", "at": 3}).status == 201
-    state, copy = (api.call("GET", "/__admin/state?secrets=true", key=key).body for key in (api.key, "sk_copy"))
+    state, copy = (
+        api.call("GET", "/__admin/state?secrets=true", key=key).body for key in (api.key, "sk_copy")
+    )
     assert state["rules"] == copy["rules"]
 
 

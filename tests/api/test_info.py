@@ -1,4 +1,5 @@
-"""What the account can do, and its providers, over HTTP (published facts, 1.1 rows 55-62 and 77, 2.12-2.14)."""
+"""What the account can do, and its providers, over HTTP (published facts, 1.1 rows 55-62 and 77,
+2.12-2.14)."""
 
 from typing import Any
 
@@ -17,7 +18,12 @@ LISTS = {
     "hasApplePayProviders": "applePayProviders",
     "hasNetworkTokenProviders": "networkTokenProviders",
 }
-CONDITION = {"currency": "AUD", "lessThanAmount": 5, "greaterThanAmount": None, "applyCurrencyConversion": False}
+CONDITION = {
+    "currency": "AUD",
+    "lessThanAmount": 5,
+    "greaterThanAmount": None,
+    "applyCurrencyConversion": False,
+}
 
 
 def provider(api: Api, **fields: object) -> str:
@@ -50,14 +56,23 @@ def test_the_default_provider_offers_what_it_can(api: Api) -> None:
         assert offered[flag] is bool(offered[name])
         assert isinstance(offered[name], list)
     assert offered["payToProviders"] == [DUMMY]
-    assert offered["payToProvidersWithOptions"] == [{"providerId": DUMMY, "minimumAmount": 0, "description": "Dummy"}]
-    assert offered["googlePayProviders"] == [{"providerId": DUMMY, "gateway": "dummy", "gatewayMerchantId": DUMMY}]
+    assert offered["payToProvidersWithOptions"] == [
+        {"providerId": DUMMY, "minimumAmount": 0, "description": "Dummy"}
+    ]
+    assert offered["googlePayProviders"] == [
+        {"providerId": DUMMY, "gateway": "dummy", "gatewayMerchantId": DUMMY}
+    ]
     assert offered["applePayProviders"][0]["domainName"] == "127.0.0.1"
     three_ds = [{"providerId": DUMMY, "providerName": "Dummy", "providerType": "dummy"}]
     assert offered["threeDsProviders"] == offered["allThreeDsProviders"] == three_ds
-    assert offered["networkTokenProviders"] == [{"providerId": DUMMY, "providerType": "dummy", "clientParameters": {}}]
+    assert offered["networkTokenProviders"] == [
+        {"providerId": DUMMY, "providerType": "dummy", "clientParameters": {}}
+    ]
     assert (offered["hasBnplProviders"], offered["hasPaypalProviders"]) == (False, False)
-    assert (offered["clickToPayEnabled"], offered["clickToPayOptions"]) == (False, {"dpaId": None, "dpaName": None})
+    assert (offered["clickToPayEnabled"], offered["clickToPayOptions"]) == (
+        False,
+        {"dpaId": None, "dpaName": None},
+    )
     assert offered["required3dsProvider"] is None
 
 
@@ -108,7 +123,9 @@ def test_who_challenges_the_payers_of_the_card_provider(api: Api) -> None:
     assert (plain["threeDsProviderId"], plain["googlePay"]) == (None, None)
 
 
-@pytest.mark.parametrize("path", ["/info", "/info/providers", f"/info/providers/{DUMMY}", "/version"])
+@pytest.mark.parametrize(
+    "path", ["/info", "/info/providers", f"/info/providers/{DUMMY}", "/version"]
+)
 def test_the_public_key_is_enough(path: str) -> None:
     api = Api(key=None)
     assert api.call("GET", path, headers=PUBLIC).status == 200
@@ -141,7 +158,9 @@ def test_a_plugin_that_checks_a_public_key_beside_two_secret_keys_learns_the_tru
 ) -> None:
     rows = f"version: 1\nname: s\nassumptions: {{keys.both: {assumed}}}\n"
     api = Api(scenario=rows, keys=frozenset(keys or ["sk_tests", "secret"]))
-    reply = api.send("GET", "/info/providers", b"", {"x-publickey": public}, (b"x-secretkey", b"secret"))
+    reply = api.send(
+        "GET", "/info/providers", b"", {"x-publickey": public}, (b"x-secretkey", b"secret")
+    )
     assert (reply.status, b"hasCardProviders" in reply.raw) == (status, status == 200)
     assert api.send("GET", "/charge", b"", {"x-publickey": "nobody"}).status == 200
 
@@ -155,20 +174,28 @@ def test_a_sandbox_says_which_of_both_keys_counts(api: Api, assumed: str, status
 
 def test_the_public_key_does_not_open_other_operations() -> None:
     api = Api(key=None)
-    assert problem_of(api.call("GET", "/info/default_fallback_provider", headers=PUBLIC)) == (401, 40)
+    assert problem_of(api.call("GET", "/info/default_fallback_provider", headers=PUBLIC)) == (
+        401,
+        40,
+    )
 
 
 def test_unknown_ids_and_currencies_are_refused(api: Api) -> None:
     assert problem_of(api.get("/info/providers/nothing")) == (404, 39)
     assert problem_of(api.get("/info/providers", cardProviderId="nothing")) == (400, 39)
-    assert problem_of(api.get("/info/providers", cardProviderId=provider(api, type="paypal"))) == (400, 32)
+    assert problem_of(api.get("/info/providers", cardProviderId=provider(api, type="paypal"))) == (
+        400,
+        32,
+    )
     assert problem_of(api.get("/info/providers/token/nothing")) == (404, 87)
     assert problem_of(api.get("/info/providers", currency="QQQ")) == (400, 29)
     assert problem_of(api.get("/info/providers", amount="lots")) == (400, 90)
 
 
 def test_the_provider_of_a_token(api: Api) -> None:
-    token = api.call("POST", "/token/card", {"paymentInformation": card()}, headers={"ProviderId": DUMMY})
+    token = api.call(
+        "POST", "/token/card", {"paymentInformation": card()}, headers={"ProviderId": DUMMY}
+    )
     told = api.call("GET", f"/info/providers/token/{token['tokenId']}", headers=PUBLIC)
     assert told.body == api.get(f"/info/providers/{DUMMY}").body
     api.delete(f"/provider/{DUMMY}")
@@ -196,14 +223,28 @@ def test_a_provider_keeps_all_that_it_is_reported(api: Api) -> None:
         "requireConfiguration": [{"currency": "nzd", "greaterThanAmount": 10, "applyCurrencyConversion": True}],
     }  # fmt: skip
     made = api.post("/provider", given).body
-    assert (made["environment"], made["currency"], made["providerCountry"]) == ("PRODUCTION", "NZD", "NZ")
+    assert (made["environment"], made["currency"], made["providerCountry"]) == (
+        "PRODUCTION",
+        "NZD",
+        "NZ",
+    )
     for name in ("authenticationParameters", "additionalParameters", "hideConfiguration"):
         assert made[name] == given[name]
     assert made["requireConfiguration"] == [
-        {"currency": "NZD", "lessThanAmount": None, "greaterThanAmount": 10, "applyCurrencyConversion": True}
+        {
+            "currency": "NZD",
+            "lessThanAmount": None,
+            "greaterThanAmount": 10,
+            "applyCurrencyConversion": True,
+        }
     ]
     assert made["costData"] == [
-        {"isInternationalCard": True, "cardScheme": "VISA", "transactionCost": 0.3, "transactionPercentage": 2}
+        {
+            "isInternationalCard": True,
+            "cardScheme": "VISA",
+            "transactionCost": 0.3,
+            "transactionPercentage": 2,
+        }
     ]
     assert made["fallbackProvider"] == {
         "id": DUMMY, "name": "Dummy", "type": "dummy", "applyCurrencyConversion": False,
@@ -212,7 +253,10 @@ def test_a_provider_keeps_all_that_it_is_reported(api: Api) -> None:
     assert api.put(path, {"Name": "Other"}).body == {**made, "name": "Other"}
     assert api.put(path, {"hideConfiguration": []})["hideConfiguration"] == []
     refused = api.put(path, {"hideConfiguration": [{"lessThanAmount": "x"}]})
-    assert (problem_of(refused), list(refused["details"])) == ((400, 90), ["HideConfiguration.0.LessThanAmount"])
+    assert (problem_of(refused), list(refused["details"])) == (
+        (400, 90),
+        ["HideConfiguration.0.LessThanAmount"],
+    )
 
 
 def test_the_version_names_a_release_a_day_and_a_region(api: Api) -> None:
@@ -221,7 +265,13 @@ def test_the_version_names_a_release_a_day_and_a_region(api: Api) -> None:
     }  # fmt: skip
     assert Api(key="sk_x-us").get("/version")["region"] == "us"
     assert Api(key="sk_x-gw0").get("/version")["region"] == "au"
-    other = Api(assumptions={"version.number": "2", "version.released": "2030-01-01", "version.region": "jp"})
+    other = Api(
+        assumptions={
+            "version.number": "2",
+            "version.released": "2030-01-01",
+            "version.region": "jp",
+        }
+    )
     assert other.get("/version").body == {
         "version": "2", "released": "2030-01-01T00:00:00.0000000Z", "region": "jp",
     }  # fmt: skip

@@ -1,4 +1,5 @@
-"""Reads that lag behind the writes, and answers that are given again (scenario language, Outcomes)."""
+"""Reads that lag behind the writes, and answers that are given again (scenario language,
+Outcomes)."""
 
 import gc
 from weakref import ref
@@ -44,7 +45,9 @@ def test_a_new_charge_is_read_after_the_lag_and_not_an_instant_before() -> None:
     assert status(api, charge_id) == "SUCCESS"
 
 
-def test_before_the_last_change_it_shows_what_was_there_until_then_however_long_ago_that_is() -> None:
+def test_before_the_last_change_it_shows_what_was_there_until_then_however_long_ago_that_is() -> (
+    None
+):
     api = lagging(op="charge.get", lag="last_move")
     charge_id = charged(api, capture=False)
     assert status(api, charge_id) == 404
@@ -71,7 +74,10 @@ def test_a_sandbox_whose_reads_lag_is_freed_without_the_garbage_collector() -> N
     api = lagging()
     charged(api)
     api.get("/charge")
-    gone = ref(api.app.world.sandboxes.open("sk_tests", 0)), ref(api.app.world.sandboxes.open("sk_tests", 0).past)
+    gone = (
+        ref(api.app.world.sandboxes.open("sk_tests", 0)),
+        ref(api.app.world.sandboxes.open("sk_tests", 0).past),
+    )
     gc.disable()
     try:
         api.post("/__admin/reset")
@@ -114,11 +120,17 @@ def test_a_search_lags_by_every_index_and_in_its_count() -> None:
     api.delete(f"/refund/{old}")
     assert [row["chargeId"] for row in api.get("/charge")["charges"]] == [old]
     assert api.get("/charge", Reference="order-1")["count"] == 1
-    assert (api.get("/charge", Status="SUCCESS")["count"], api.get("/charge", Status="REFUND")["count"]) == (1, 0)
+    assert (
+        api.get("/charge", Status="SUCCESS")["count"],
+        api.get("/charge", Status="REFUND")["count"],
+    ) == (1, 0)
     assert (status(api, new), status(api, old)) == ("SUCCESS", "REFUND")
     api.advance("15s")
     assert [row["chargeId"] for row in api.get("/charge")["charges"]] == [new, old]
-    assert (api.get("/charge", Status="SUCCESS")["count"], api.get("/charge", Status="REFUND")["count"]) == (1, 1)
+    assert (
+        api.get("/charge", Status="SUCCESS")["count"],
+        api.get("/charge", Status="REFUND")["count"],
+    ) == (1, 1)
 
 
 def test_looking_back_changes_nothing() -> None:
@@ -149,7 +161,10 @@ def test_set_up_has_always_been_there() -> None:
 
 def test_a_lag_put_in_force_later_counts_from_then(api: Api) -> None:
     charge_id = charged(api)
-    rules = {"version": 1, "rules": [{"id": "r", "when": {"op": "charge.get"}, "then": {"lag": "15s"}}]}
+    rules = {
+        "version": 1,
+        "rules": [{"id": "r", "when": {"op": "charge.get"}, "then": {"lag": "15s"}}],
+    }
     assert api.put("/__admin/scenarios", rules).status == 200
     assert status(api, charge_id) == "SUCCESS"
     api.delete(f"/refund/{charge_id}")
@@ -182,7 +197,9 @@ def test_too_many_changes_are_seen_early_and_told(monkeypatch: pytest.MonkeyPatc
         charged(api, reference=f"o-{number}")
     assert 0 < api.get("/charge")["count"] < 5
     told = [entry["warnings"] for entry in api.get("/__admin/journal")["entries"]]
-    assert sum("only the newest 3 changes can be hidden from reads" in str(one_) for one_ in told) == 1
+    assert (
+        sum("only the newest 3 changes can be hidden from reads" in str(one_) for one_ in told) == 1
+    )
 
 
 def replaying(key: str = "[request.reference]", op: str = "charge.create") -> Api:
@@ -202,7 +219,10 @@ def test_the_first_answer_of_a_key_is_given_again_byte_for_byte() -> None:
     assert pay(api, reference="order-2")["chargeId"] != first["chargeId"]
     assert api.get("/charge")["count"] == 2
     entries = api.get("/__admin/journal")["entries"]
-    assert any("first answer of its key" in str(entry["warnings"]) and not entry["events"] for entry in entries)
+    assert any(
+        "first answer of its key" in str(entry["warnings"]) and not entry["events"]
+        for entry in entries
+    )
 
 
 def test_what_was_declined_is_declined_again_and_what_was_refused_is_tried() -> None:
@@ -230,11 +250,17 @@ def test_a_replay_is_no_double_charge_of_the_client() -> None:
 def test_an_order_id_is_known_in_a_copy_too(secrets: str) -> None:
     api, imported = replaying(), Api()
     first = pay(api)
-    assert imported.put("/__admin/state", api.get(f"/__admin/state?secrets={secrets}").body).status == 200
+    assert (
+        imported.put("/__admin/state", api.get(f"/__admin/state?secrets={secrets}").body).status
+        == 200
+    )
     assert api.post("/__admin/fork", {"to": "sk_fork"}).status == 201
     forked = api.call("POST", "/charge/card", PAID, key="sk_fork")
     assert [forked.raw, pay(imported).raw] == [first.raw] * 2
-    assert [api.call("GET", "/charge", key="sk_fork").body["count"], imported.get("/charge")["count"]] == [1, 1]
+    assert [
+        api.call("GET", "/charge", key="sk_fork").body["count"],
+        imported.get("/charge")["count"],
+    ] == [1, 1]
     assert pay(imported, reference="order-2").status == 201
     document = api.get("/__admin/state").body
     (name,) = document["records"]["replays"]
@@ -271,23 +297,41 @@ def test_a_move_that_rests_on_the_past_is_no_wrong_state_of_the_client(lag: bool
 
 
 REFUSED = [
-    ("{op: charge.create}", "then: {lag: 15s}", "lag means nothing in charge.create; it fits batch.get, batch.search"),
+    (
+        "{op: charge.create}",
+        "then: {lag: 15s}",
+        "lag means nothing in charge.create; it fits batch.get, batch.search",
+    ),
     ("{op: charge.get}", "then: {lag: 0s}", "got '0s', wanted a duration above 0 and at most 1d"),
     ("{op: charge.get}", "then: {lag: 2d}", "got '2d', wanted a duration above 0 and at most 1d"),
     ("{op: charge.get}", "then: {lag: 15}", "wanted a duration with its unit"),
     ("{op: charge.get}", "then: {lags: 15s}", "unknown key 'lags' - did you mean 'lag'?"),
-    ("{op: charge.get}", "key: [header.x-order]\n    then: {replay: true}", "replay means nothing in charge.get"),
-    ("{op: charge.create}", "then: {replay: true}", "replay needs a key that says which calls are the same"),
+    (
+        "{op: charge.get}",
+        "key: [header.x-order]\n    then: {replay: true}",
+        "replay means nothing in charge.get",
+    ),
+    (
+        "{op: charge.create}",
+        "then: {replay: true}",
+        "replay needs a key that says which calls are the same",
+    ),
     (
         "{op: charge.create}",
         "key: [request.reference]\n    then: {replay: true, decline: lost_card}",
         "replay answers before a provider is asked",
     ),
-    ("{op: webhook.deliver}", "key: [request.id]\n    then: {replay: true}", "a delivery takes only webhook outcomes"),
+    (
+        "{op: webhook.deliver}",
+        "key: [request.id]\n    then: {replay: true}",
+        "a delivery takes only webhook outcomes",
+    ),
     ("{op: charge.create}", "key: [request.reference]\n    then: {replay: 2}", "wanted {} or true"),
 ]
 
 
-@pytest.mark.parametrize(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@pytest.mark.parametrize(
+    ("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED]
+)
 def test_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, what))

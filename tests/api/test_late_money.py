@@ -1,6 +1,8 @@
-"""Money that moves late: captures and refunds that their provider answers later, payments that it takes back.
+"""Money that moves late: captures and refunds that their provider answers later, payments that it
+takes back.
 
-Assumptions ``charge.pending_refund``, ``charge.pending_hold``, ``charge.pending_capture``, ``charge.returned``.
+Assumptions ``charge.pending_refund``, ``charge.pending_hold``, ``charge.pending_capture``,
+``charge.returned``.
 """
 
 from typing import Any
@@ -11,7 +13,9 @@ from mockserver.scenario.problems import ScenarioRefused
 from tests.api.test_charge_variants import BANK, VARIANTS, charged, sources
 from tests.driving import DUMMY, Api, card, problem_of
 
-REFUND_FAILS = "{id: r, when: {op: charge.refund}, limit: 1, then: {pending: {settle: FAILED, after: 3d}}}"
+REFUND_FAILS = (
+    "{id: r, when: {op: charge.refund}, limit: 1, then: {pending: {settle: FAILED, after: 3d}}}"
+)
 WHEN_SETTLED = "assumptions: {charge.pending_refund: when_settled}\n"
 
 
@@ -60,7 +64,11 @@ def test_one_of_several_refunds_fails() -> None:
     assert read(api, charge_id, "status", "refundedAmount") == ["REFUND", 20]
     api.advance("3d")
     status, given, refunds = read(api, charge_id, "status", "refundedAmount", "refunds")
-    assert (status, given, [refund["amount"] for refund in refunds]) == ("PARTIAL_REFUND", 15, [5, 10])
+    assert (status, given, [refund["amount"] for refund in refunds]) == (
+        "PARTIAL_REFUND",
+        15,
+        [5, 10],
+    )
 
 
 def test_of_two_refunds_that_are_answered_at_once_the_right_one_fails() -> None:
@@ -73,8 +81,12 @@ def test_of_two_refunds_that_are_answered_at_once_the_right_one_fails() -> None:
     assert [refund["amount"] for refund in read(api, charge_id, "refunds")[0]] == [5]
 
 
-@pytest.mark.parametrize(("ends", "amount", "after"), [("FAILED", 0, "SUCCESS"), ("SUCCESS", 15, "PARTIAL_REFUND")])
-def test_a_refund_is_shown_when_it_has_settled_and_reserved_before(ends: str, amount: int, after: str) -> None:
+@pytest.mark.parametrize(
+    ("ends", "amount", "after"), [("FAILED", 0, "SUCCESS"), ("SUCCESS", 15, "PARTIAL_REFUND")]
+)
+def test_a_refund_is_shown_when_it_has_settled_and_reserved_before(
+    ends: str, amount: int, after: str
+) -> None:
     rule = f"{{id: r, when: {{op: charge.refund}}, limit: 1, then: {{pending: {{settle: {ends}, after: 3d}}}}}}"
     api = told(rule, head=WHEN_SETTLED)
     charge_id = api.charge()["chargeId"]
@@ -84,7 +96,10 @@ def test_a_refund_is_shown_when_it_has_settled_and_reserved_before(ends: str, am
         sandbox.advance("3d")
         assert read(sandbox, charge_id, "status", "refundedAmount") == [after, amount]
     rest = api.delete(f"/refund/{charge_id}").body
-    assert (rest["status"], [refund["amount"] for refund in rest["refunds"]]) == ("REFUND", [15, 5] if amount else [20])
+    assert (rest["status"], [refund["amount"] for refund in rest["refunds"]]) == (
+        "REFUND",
+        [15, 5] if amount else [20],
+    )
 
 
 def test_a_reserved_refund_of_a_payment_that_is_taken_back_does_not_happen() -> None:
@@ -95,7 +110,9 @@ def test_a_reserved_refund_of_a_payment_that_is_taken_back_does_not_happen() -> 
     api.advance("4d")
     assert read(api, charge_id, "status", "refundedAmount") == ["FAILED", 0]
     entries = api.get("/__admin/journal", limit=100)["entries"]
-    assert any("a pending refund of charge" in text for entry in entries for text in entry["warnings"])
+    assert any(
+        "a pending refund of charge" in text for entry in entries for text in entry["warnings"]
+    )
 
 
 def test_a_refund_is_settled_on_the_day_on_which_its_provider_answers() -> None:
@@ -118,7 +135,10 @@ def test_a_payment_that_is_taken_back_leaves_on_that_day() -> None:
     api = told("{id: c, when: {op: charge.create}, then: {later: [{after: 14d, settle: FAILED}]}}")
     charge_id = api.charge()["chargeId"]
     api.advance("14d")
-    assert read(api, charge_id, "status", "successDate") == ["FAILED", "2031-03-01T00:00:00.0000000Z"]
+    assert read(api, charge_id, "status", "successDate") == [
+        "FAILED",
+        "2031-03-01T00:00:00.0000000Z",
+    ]
     api.advance("2d")
     for sandbox in (api, moved(api)):
         assert settled(sandbox) == [("2031-03-02", 20), ("2031-03-16", -20)]
@@ -133,14 +153,20 @@ def test_a_payment_of_which_some_was_refunded_is_not_taken_back_and_the_journal_
     api.delete(f"/refund/{charge_id}", amount=amount)
     api.advance("14d")
     assert read(api, charge_id, "status") == [status]
-    (warning,) = [text for entry in api.get("/__admin/journal")["entries"] for text in entry["warnings"]]
+    (warning,) = [
+        text for entry in api.get("/__admin/journal")["entries"] for text in entry["warnings"]
+    ]
     assert warning.startswith(f"later: settle of charge {charge_id} did not happen: ")
     assert status in warning
 
 
-@pytest.mark.parametrize(("ends", "after", "day"), [("SUCCESS", "SUCCESS", "2031-03-02"), ("FAILED", "FAILED", None)])
+@pytest.mark.parametrize(
+    ("ends", "after", "day"), [("SUCCESS", "SUCCESS", "2031-03-02"), ("FAILED", "FAILED", None)]
+)
 def test_a_capture_that_is_answered_later(ends: str, after: str, day: str | None) -> None:
-    api = told(f"{{id: r, when: {{op: charge.capture}}, then: {{pending: {{settle: {ends}, after: 1d}}}}}}")
+    api = told(
+        f"{{id: r, when: {{op: charge.capture}}, then: {{pending: {{settle: {ends}, after: 1d}}}}}}"
+    )
     charge_id = api.charge(capture=False)["chargeId"]
     waits = api.post(f"/charge/{charge_id}", {"amount": 15}).body
     assert (waits["status"], waits["amount"], waits["successDate"]) == ("PENDING", 15, None)
@@ -168,13 +194,21 @@ def test_a_hold_that_is_answered_later_is_a_hold(variant: str) -> None:
     }
     made = charged(api, variant, {"amount": "20", "capture": False, **bodies_of[variant]}).body
     charge_id = made["chargeId"]
-    assert (made["status"], made["authorisationAmount"], made["successDate"]) == ("PENDING", None, None)
+    assert (made["status"], made["authorisationAmount"], made["successDate"]) == (
+        "PENDING",
+        None,
+        None,
+    )
     for sandbox in (moved(api), api):
         sandbox.advance("1d")
         names = ("status", "amount", "authorisationAmount", "successDate", "voidDate")
         assert read(sandbox, charge_id, *names) == ["Authorised", 20, 20, None, None]
         captured = sandbox.post(f"/charge/{charge_id}", {"amount": 15}).body
-        assert (captured["status"], captured["amount"], captured["authorisationAmount"]) == ("SUCCESS", 15, 20)
+        assert (captured["status"], captured["amount"], captured["authorisationAmount"]) == (
+            "SUCCESS",
+            15,
+            20,
+        )
         assert captured["successDate"][:10] == "2031-03-02"
 
 
@@ -182,14 +216,20 @@ def test_a_hold_that_fails_while_it_is_pending() -> None:
     api = told(HOLD_FAILS)
     charge_id = api.charge(capture=False)["chargeId"]
     api.advance("1d")
-    assert read(api, charge_id, "status", "authorisationAmount", "successDate") == ["FAILED", None, None]
+    assert read(api, charge_id, "status", "authorisationAmount", "successDate") == [
+        "FAILED",
+        None,
+        None,
+    ]
     assert problem_of(api.post(f"/charge/{charge_id}")) == (409, 54)
     assert api.get("/__admin/books")["totals"]["AUD"]["held"] == 0
     api.advance("30d")
     assert read(api, charge_id, "status") == ["FAILED"]
 
 
-def test_a_hold_cannot_be_captured_voided_or_refunded_while_it_is_pending_and_voided_after_that() -> None:
+def test_a_hold_cannot_be_captured_voided_or_refunded_while_it_is_pending_and_voided_after_that() -> (
+    None
+):
     api = told(HOLD_SETTLES)
     charge_id = api.charge(capture=False)["chargeId"]
     before = api.get(f"/charge/{charge_id}").body
@@ -213,7 +253,10 @@ def test_a_hold_lapses_a_week_after_its_provider_has_authorised_it() -> None:
     assert read(api, charge_id, "status") == ["Authorised"]
     for sandbox in (moved(api), api):
         sandbox.advance("1d")
-        assert read(sandbox, charge_id, "status", "voidDate") == ["AUTHORISE_CANCELLED", "2031-03-09T00:00:00.0000000Z"]
+        assert read(sandbox, charge_id, "status", "voidDate") == [
+            "AUTHORISE_CANCELLED",
+            "2031-03-09T00:00:00.0000000Z",
+        ]
 
 
 def test_a_hold_that_was_pending_is_captured_in_parts() -> None:
@@ -234,7 +277,11 @@ def test_a_hold_and_then_its_capture_are_pending() -> None:
     assert api.post(f"/charge/{charge_id}", {"amount": 15})["status"] == "PENDING"
     for sandbox in (moved(api), api):
         sandbox.advance("1d")
-        assert read(sandbox, charge_id, "status", "amount", "authorisationAmount") == ["SUCCESS", 15, 20]
+        assert read(sandbox, charge_id, "status", "amount", "authorisationAmount") == [
+            "SUCCESS",
+            15,
+            20,
+        ]
 
 
 @pytest.mark.parametrize(("settle", "after"), [("SUCCESS", "Authorised"), ("FAILED", "FAILED")])
@@ -244,7 +291,11 @@ def test_a_passed_challenge_can_leave_a_hold_pending(settle: str, after: str) ->
     api = told(asks, slow)
     charge_id = api.charge(capture=False)["chargeId"]
     api.advance("1m")
-    assert read(api, charge_id, "status", "authorisationAmount", "threeDsVerified") == ["PENDING", None, True]
+    assert read(api, charge_id, "status", "authorisationAmount", "threeDsVerified") == [
+        "PENDING",
+        None,
+        True,
+    ]
     api.advance("1d")
     assert read(api, charge_id, "status", "successDate") == [after, None]
 
@@ -263,7 +314,10 @@ def test_a_pending_hold_that_a_rule_or_a_tester_settles(settle: str, after: str)
 
 
 def test_a_later_expiry_is_of_the_hold_that_was_pending_and_not_of_its_token() -> None:
-    api = told("{id: r, when: {op: charge.create}, then: {pending: {after: 1h}, later: [{after: 2h, expire: {}}]}}")
+    api = told(
+        "{id: r, when: {op: charge.create}, then: {pending: {after: 1h}, later: [{after: 2h, "
+        "expire: {}}]}}"
+    )
     made = api.post("/charge/token", {"amount": 20, "capture": False, **sources(api)["token"]})
     api.advance("2h")
     assert read(api, made["chargeId"], "status") == ["AUTHORISE_CANCELLED"]
@@ -295,7 +349,10 @@ def test_the_books_call_a_hold_pending_and_then_held() -> None:
     api = told(HOLD_SETTLES)
     charge_id = api.charge(capture=False, reference="order-1")["chargeId"]
     row = {"reference": "order-1", "state": "held"}
-    wanted = [({"pending": 20, "held": 0, "captured": 0}, True), ({"pending": 0, "held": 20, "captured": 0}, True)]
+    wanted = [
+        ({"pending": 20, "held": 0, "captured": 0}, True),
+        ({"pending": 0, "held": 20, "captured": 0}, True),
+    ]
     wanted += [({"pending": 0, "held": 0, "captured": 20}, False)]
     for figures, agrees in wanted:
         totals = api.get("/__admin/books")["totals"]["AUD"]
@@ -314,7 +371,9 @@ def test_the_story_of_a_pending_hold_says_when_the_books_parted() -> None:
     (finding,) = api.post("/__admin/books/compare", {"rows": [row]})["findings"]
     assert finding["finding"] == "charged-but-unpaid"
     lines = [one["line"] for one in finding["evidence"]]
-    assert any("they agreed until journal" in line and "charge.create" in line for line in lines), lines
+    assert any("they agreed until journal" in line and "charge.create" in line for line in lines), (
+        lines
+    )
 
 
 def test_a_pending_hold_that_is_forgotten_is_reported() -> None:
@@ -322,11 +381,16 @@ def test_a_pending_hold_that_is_forgotten_is_reported() -> None:
     charge_id = api.charge(capture=False)["chargeId"]
     api.advance("9d")
     (finding,) = api.get("/__admin/findings", severity="warning")["findings"]
-    assert (finding["finding"], finding["about"]["charge"]) == ("authorisation-forgotten", charge_id)
+    assert (finding["finding"], finding["about"]["charge"]) == (
+        "authorisation-forgotten",
+        charge_id,
+    )
     assert finding["evidence"][0]["line"] == f"{charge_id}: authorised by its provider"
 
 
-@pytest.mark.parametrize("op", ["charge.void", "charge.get", "customer.create", "payment_method.create"])
+@pytest.mark.parametrize(
+    "op", ["charge.void", "charge.get", "customer.create", "payment_method.create"]
+)
 def test_only_money_can_be_pending(op: str) -> None:
     rule = {"id": "r", "when": {"op": op}, "then": {"pending": {}}}
     refused = Api().put("/__admin/scenarios", {"version": 1, "rules": [rule]})
@@ -346,11 +410,16 @@ def test_webhooks_tell_of_a_refund_that_failed() -> None:
     assert sorted(told_of) == ["REFUND", "SUCCESS", "SUCCESS"]
 
 
-DISPUTE = "{after: 1d, emit: {event: charge.dispute.created, data: {disputeReason: fraudulent, amount: 12.50}}}"
+DISPUTE = (
+    "{after: 1d, emit: {event: charge.dispute.created, data: {disputeReason: fraudulent, "
+    "amount: 12.50}}}"
+)
 
 
 def dispute(*, rules: str = "", op: str = "charge.create") -> Api:
-    return told(f"{{id: d, when: {{op: {op}}}, then: {{later: [{DISPUTE}]}}}}", *([rules] if rules else []))
+    return told(
+        f"{{id: d, when: {{op: {op}}}, then: {{later: [{DISPUTE}]}}}}", *([rules] if rules else [])
+    )
 
 
 def bodies(api: Api) -> list[dict[str, Any]]:
@@ -365,18 +434,28 @@ def test_a_webhook_of_the_files_own_words_goes_to_all_who_are_reported_of_the_ch
     charge_id = api.charge(webhook={"url": url("own")})["chargeId"]
     for sandbox in (api, moved(api)):
         sandbox.advance("1d")
-        told_of = [body for body in bodies(sandbox) if body["meta"]["eventType"] == "charge.dispute.created"]
+        told_of = [
+            body
+            for body in bodies(sandbox)
+            if body["meta"]["eventType"] == "charge.dispute.created"
+        ]
         assert len(told_of) == 2
         for body in told_of:
             assert body["meta"]["type"] == "transaction"
             names = ("chargeId", "status", "amount", "disputeReason")
-            assert [body["data"][name] for name in names] == [charge_id, "SUCCESS", 12.5, "fraudulent"]
+            assert [body["data"][name] for name in names] == [
+                charge_id,
+                "SUCCESS",
+                12.5,
+                "fraudulent",
+            ]
     assert read(api, charge_id, "status", "amount") == ["SUCCESS", 20]
 
 
 def test_a_rule_for_deliveries_says_how_such_a_webhook_goes() -> None:
     twice = (
-        "{id: w, when: {op: webhook.deliver, request.eventType: charge.dispute.created}, then: {webhook: {copies: 2}}}"
+        "{id: w, when: {op: webhook.deliver, request.eventType: charge.dispute.created}, "
+        "then: {webhook: {copies: 2}}}"
     )
     api = dispute(rules=twice)
     api.charge(webhook={"url": "http://127.0.0.1/__inbox/own"})
@@ -396,8 +475,14 @@ def test_nobody_is_reported_where_nobody_asked() -> None:
     [
         ("{after: 1d, emit: {}}", "'event' is missing"),
         ("{after: 1d, emit: {event: dispute}}", "got 'dispute', wanted words joined by dots"),
-        ("{after: 1d, emit: {event: charge.dispute.created, dta: {}}}", "unknown key 'dta' - did you mean 'data'?"),
-        ("{after: 1d, emit: {event: charge.dispute.created}, void: {}}", "got void and emit, wanted exactly one of"),
+        (
+            "{after: 1d, emit: {event: charge.dispute.created, dta: {}}}",
+            "unknown key 'dta' - did you mean 'data'?",
+        ),
+        (
+            "{after: 1d, emit: {event: charge.dispute.created}, void: {}}",
+            "got void and emit, wanted exactly one of",
+        ),
         ("{after: 1d, set: {card.expiryDate: 12/2040}}", "got '12/2040', wanted MM/YY"),
         ("{after: 1d, set: {card.expiryDate: 13/40}}", "got '13/40', wanted MM/YY"),
         ("{after: 1d, set: {card.expiry: 12/40}}", "did you mean 'card.expiryDate'?"),
@@ -433,13 +518,17 @@ def stored(api: Api, **fields: object) -> str:
 
 
 def updating(op: str, expiry: str) -> Api:
-    return told(f"{{id: u, when: {{op: {op}}}, then: {{later: [{{after: 10d, set: {{card.expiryDate: {expiry}}}}}]}}}}")
+    return told(
+        f"{{id: u, when: {{op: {op}}}, then: {{later: [{{after: 10d, set: {{card.expiryDate: {expiry}}}}}]}}}}"
+    )
 
 
 @pytest.mark.parametrize("op", ["payment_method.create", "charge.create"])
 def test_an_account_updater(op: str) -> None:
     api = updating(op, "12/40")
-    api.post("/webhook/subscription", {"types": ["PaymentMethod"], "url": "http://127.0.0.1/__inbox/own"})
+    api.post(
+        "/webhook/subscription", {"types": ["PaymentMethod"], "url": "http://127.0.0.1/__inbox/own"}
+    )
     method = stored(api)
     api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5})
     for sandbox in (moved(api), api):

@@ -7,7 +7,8 @@ from tests.driving import DUMMY, Api, card, card_charge
 
 def api_with(later: str, op: str = "charge.create", then: str = "") -> Api:
     return Api(
-        scenario=f"version: 1\nname: s\nrules:\n  - {{id: w, when: {{op: {op}}}, then: {{{then}later: [{later}]}}}}"
+        scenario=f"version: 1\nname: s\nrules:\n  - "
+        f"{{id: w, when: {{op: {op}}}, then: {{{then}later: [{later}]}}}}"
     )
 
 
@@ -55,7 +56,9 @@ def test_a_charge_moves_on_its_own(later: str, capture: bool, after: str, refund
 def warnings(api: Api) -> list[str]:
     """What the journal tells a person, oldest first."""
     entries = api.get("/__admin/journal?limit=100")["entries"]
-    return [text for entry in sorted(entries, key=lambda one: one["id"]) for text in entry["warnings"]]
+    return [
+        text for entry in sorted(entries, key=lambda one: one["id"]) for text in entry["warnings"]
+    ]
 
 
 def test_what_cannot_happen_later_is_explained() -> None:
@@ -95,7 +98,10 @@ def test_what_happens_later_is_reported_by_webhook() -> None:
 
 def test_a_payer_who_abandons_a_challenge_leaves_it_to_expire() -> None:
     rule = "{id: w, then: {challenge: {payer: abandons}}}"
-    api = Api(scenario=f"version: 1\nassumptions: {{charge.challenge_expires_after: 20m}}\nrules:\n  - {rule}")
+    api = Api(
+        scenario=f"version: 1\nassumptions: {{charge.challenge_expires_after: 20m}}\nrules:\n  - "
+        f"{rule}"
+    )
     charge_id = api.charge()["chargeId"]
     api.advance("19m59s")
     assert status(api, charge_id) == "PENDING_CHECKOUT"
@@ -106,7 +112,8 @@ def test_a_payer_who_abandons_a_challenge_leaves_it_to_expire() -> None:
 @pytest.mark.parametrize(("payer", "after"), [("passes", "SUCCESS"), ("fails", "FAILED")])
 def test_the_payer_of_a_challenge_acts(payer: str, after: str) -> None:
     api = Api(
-        scenario=f"version: 1\nname: s\nrules:\n  - {{id: w, then: {{challenge: {{payer: {payer}, after: 10s}}}}}}"
+        scenario=f"version: 1\nname: s\nrules:\n  - "
+        f"{{id: w, then: {{challenge: {{payer: {payer}, after: 10s}}}}}}"
     )
     charge_id = api.charge()["chargeId"]
     api.advance("9s")
@@ -116,10 +123,14 @@ def test_the_payer_of_a_challenge_acts(payer: str, after: str) -> None:
 
 
 def test_objects_go_on_their_own() -> None:
-    api = api_with("{after: 1h, delete: {}}", op="[vault.create, payment_method.create, customer.create]")
+    api = api_with(
+        "{after: 1h, delete: {}}", op="[vault.create, payment_method.create, customer.create]"
+    )
     item = api.post("/vault", {"cardNumber": "4111111111111111"})["vaultId"]
     method = api.method()
-    customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})["customerId"]
+    customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})[
+        "customerId"
+    ]
     api.advance("59m")
     assert api.get(f"/vault/{item}").status == 200
     assert api.get(f"/payment_method/{method}")["dateRemoved"] is None
@@ -139,18 +150,27 @@ def test_a_status_is_set() -> None:
         "payerPayIdDetails": {"payId": "ann@example.com", "payIdType": "EMAIL"},
     }
     method = api.post("/payment_method/payto", agreement)["paymentMethodId"]
-    assert api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5}).status == 201
+    assert (
+        api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5}).status == 201
+    )
     api.advance("1d")
     assert api.get(f"/payment_method/{method}")["payToStatus"] == "SUSPENDED"
 
 
 def test_a_subscription_is_suspended_and_goes_on() -> None:
     api = api_with(
-        "{after: 1h, set: {subscription.status: Suspended}}, {after: 2h, set: {subscription.status: Active}}",
+        "{after: 1h, set: {subscription.status: Suspended}}, {after: 2h, set: "
+        "{subscription.status: Active}}",
         op="subscription.create",
     )
     method = api.method()
-    body = {"paymentMethodId": method, "amount": 5, "currency": "AUD", "interval": "Month", "frequency": 1}
+    body = {
+        "paymentMethodId": method,
+        "amount": 5,
+        "currency": "AUD",
+        "interval": "Month",
+        "frequency": 1,
+    }
     made = api.post("/subscription/payment_method", body)
     assert made.status == 201, made.raw
     seen = []
@@ -190,20 +210,32 @@ def test_a_status_to_which_no_way_leads_is_reported() -> None:
 
 @pytest.mark.parametrize(
     ("status", "told"),
-    [("INACTIVE", []), ("DELETED", []), ("ACTIVE", ["it is DELETED by then, and becomes ACTIVE no more"])],
+    [
+        ("INACTIVE", []),
+        ("DELETED", []),
+        ("ACTIVE", ["it is DELETED by then, and becomes ACTIVE no more"]),
+    ],
 )
 def test_a_network_token_that_is_gone_is_reported(status: str, told: list[str]) -> None:
     later = (
-        f"{{after: 1h, set: {{network_token.status: DELETED}}}}, {{after: 2h, set: {{network_token.status: {status}}}}}"
+        f"{{after: 1h, set: {{network_token.status: DELETED}}}}, "
+        f"{{after: 2h, set: {{network_token.status: {status}}}}}"
     )
-    api = api_with(later if status == "ACTIVE" else later.partition(", {")[0], op="payment_method.create")
-    api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(), "createNetworkToken": True})
+    api = api_with(
+        later if status == "ACTIVE" else later.partition(", {")[0], op="payment_method.create"
+    )
+    api.post(
+        "/payment_method/card",
+        {"providerId": DUMMY, "paymentInformation": card(), "createNetworkToken": True},
+    )
     api.advance("3h")
     assert [text.partition("did not happen: ")[2] for text in warnings(api)] == told
 
 
 def test_what_is_gone_goes_no_second_time() -> None:
-    api = api_with("{after: 1h, delete: {}}, {after: 2h, delete: {}}", op="[vault.create, customer.create]")
+    api = api_with(
+        "{after: 1h, delete: {}}, {after: 2h, delete: {}}", op="[vault.create, customer.create]"
+    )
     api.post("/vault", {"cardNumber": "4111111111111111"})
     api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
     api.advance("3h")
@@ -224,7 +256,10 @@ def test_what_is_gone_goes_no_second_time() -> None:
 def test_what_a_provider_declines_may_happen_later(op: str, later: str, after: str) -> None:
     api = api_with(f"{{after: 1h, {later}}}", op, then="decline: do_not_honour, ")
     before = api.charge(capture=op == "charge.refund")
-    charge_id, path = before["chargeId"], {"charge.refund": "/refund/{}", "charge.void": "/charge/{}/void"}
+    charge_id, path = (
+        before["chargeId"],
+        {"charge.refund": "/refund/{}", "charge.void": "/charge/{}/void"},
+    )
     call = ("POST", "/charge/{}") if op == "charge.capture" else ("DELETE", path[op])
     assert api.call(call[0], call[1].format(charge_id)).status == 400
     api.advance("59m")
@@ -241,20 +276,32 @@ def test_what_is_refused_without_asking_the_provider_does_not_happen_later() -> 
     assert status(api, charge_id) == "SUCCESS"
 
 
-@pytest.mark.parametrize(("event", "after"), [("settles", "25h"), ("returns", "25h"), ("expires", "8d")])
+@pytest.mark.parametrize(
+    ("event", "after"), [("settles", "25h"), ("returns", "25h"), ("expires", "8d")]
+)
 def test_a_webhook_that_time_causes_is_matched_by_its_charge(event: str, after: str) -> None:
     test = "{op: webhook.deliver, state.charge.reference: mine}"
     rules = f"  - {{id: w, when: {test}, then: {{webhook: {{copies: 2}}}}}}\n"
     if event == "returns":
-        rules += "  - {id: r, when: {op: charge.create}, then: {later: [{after: 1h, settle: FAILED}]}}\n"
+        rules += (
+            "  - {id: r, when: {op: charge.create}, then: {later: [{after: 1h, settle: FAILED}]}}\n"
+        )
     for reference, copies in (("mine", 2), ("other", 1)):
         api = Api(scenario=f"version: 1\nname: s\nrules:\n{rules}")
-        api.post("/webhook/subscription", {"type": "transaction", "url": "http://127.0.0.1:4111/__inbox/shop"})
+        api.post(
+            "/webhook/subscription",
+            {"type": "transaction", "url": "http://127.0.0.1:4111/__inbox/shop"},
+        )
         if event == "expires":
             api.charge(capture=False, reference=reference)
         else:
             account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
-            body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account, "reference": reference}
+            body = {
+                "amount": 5,
+                "providerId": DUMMY,
+                "bankPaymentInformation": account,
+                "reference": reference,
+            }
             api.post("/charge/bank_account", body)
         first = len(api.get("/__admin/webhooks")["webhooks"])
         api.advance(after)

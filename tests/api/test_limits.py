@@ -1,5 +1,5 @@
-"""What a body may hold: at the limit it is taken; beyond, it is refused with what was got and what is allowed,
-and nothing has changed."""
+"""What a body may hold: at the limit it is taken; beyond, it is refused with what was got and what
+is allowed, and nothing has changed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -105,7 +105,8 @@ def test_what_an_unknown_field_holds_is_not_read_and_does_not_count(api: Api) ->
 
 
 def test_texts_of_a_wallet_fit() -> None:
-    """The signature of an Apple Pay token holds two certificates: the longest text that clients send."""
+    """The signature of an Apple Pay token holds two certificates: the longest text that clients
+    send."""
     data = {"data": "A" * 2_000, "signature": "A" * 6_000, "version": "EC_v1"}
     token = {"paymentData": data, "paymentMethod": {"network": "Visa"}}
     body = {"amount": 5, "currency": "AUD", "token": token, "providerId": DUMMY}
@@ -115,7 +116,10 @@ def test_texts_of_a_wallet_fit() -> None:
 
 def test_an_image_and_a_batch_have_limits_of_their_own(api: Api) -> None:
     image = "data:image/png;base64," + "A" * 100_000
-    taken = api.post("/payment_link", {"title": "a", "amount": 5, "allowedPaymentTypes": ["card"], "image": image})
+    taken = api.post(
+        "/payment_link",
+        {"title": "a", "amount": 5, "allowedPaymentTypes": ["card"], "image": image},
+    )
     assert taken.status == 201, taken.raw
     method = api.method()
     assert len(batch_of(*[f"{method},1,AUD,r"] * 400)["batch"]) > MOST_CHARACTERS
@@ -132,14 +136,20 @@ def strings(schema: Any, path: str) -> Iterator[tuple[str, Any]]:
     is_free = schema.get("type") == "string" and not {"enum", "pattern", "format"} & schema.keys()
     if is_free or schema.get("format") == "uri":
         yield path, schema
-    for inner in (*schema.get("anyOf", ()), schema.get("items"), schema.get("additionalProperties")):
+    for inner in (
+        *schema.get("anyOf", ()),
+        schema.get("items"),
+        schema.get("additionalProperties"),
+    ):
         yield from strings(inner, path)
     for name, inner in schema.get("properties", {}).items():
         yield from strings(inner, f"{path}.{name}")
 
 
 def test_every_text_of_a_request_says_how_long_it_may_be() -> None:
-    models: set[type[Body]] = {model for row in ROUTES for model in (row.body, row.query) if model is not None}
+    models: set[type[Body]] = {
+        model for row in ROUTES for model in (row.body, row.query) if model is not None
+    }
     found = [one for name, schema in Schemas(models).named.items() for one in strings(schema, name)]
     assert len(found) > 200
     assert {path for path, schema in found if "maxLength" not in schema} == {
@@ -150,7 +160,9 @@ def test_every_text_of_a_request_says_how_long_it_may_be() -> None:
 
 def test_the_document_says_the_limits(api: Api) -> None:
     schemas = api.get("/openapi.json")["components"]["schemas"]
-    metadata = next(one for one in schemas["CardCharge"]["properties"]["metadata"]["anyOf"] if "type" in one)
+    metadata = next(
+        one for one in schemas["CardCharge"]["properties"]["metadata"]["anyOf"] if "type" in one
+    )
     assert metadata["maxProperties"] == MOST_ENTRIES == 500
     assert metadata["propertyNames"] == {"maxLength": MOST_OF_KEY} == {"maxLength": 100}
     assert metadata["additionalProperties"]["maxLength"] == MOST_OF_METADATA == 2_000

@@ -1,4 +1,5 @@
-"""Lists in bodies are bounded, and so is what a refusal says of them: nobody else waits for a thousand faults."""
+"""Lists in bodies are bounded, and so is what a refusal says of them: nobody else waits for a
+thousand faults."""
 
 from typing import Any
 
@@ -40,13 +41,39 @@ def test_every_list_of_a_body_has_a_most() -> None:
 @pytest.mark.parametrize(
     ("path", "body", "field", "got", "most"),
     [
-        ("/charge/card", card_charge(order={"items": [{}] * (MOST_ITEMS + 1)}), "Order.Items", 1_001, MOST_ITEMS),
-        ("/webhook/subscription", {"url": "http://a.b/c", "types": ["Batch"] * 101}, "Types", 101, MOST_CHOICES),
-        ("/webhook/subscription", {"url": "http://a.b/c", "types": ["no"] * 1_900}, "Types", 1_900, MOST_CHOICES),
-        ("/payment_link", {"allowedPaymentTypes": ["no"] * 1_900}, "AllowedPaymentTypes", 1_900, MOST_CHOICES),
+        (
+            "/charge/card",
+            card_charge(order={"items": [{}] * (MOST_ITEMS + 1)}),
+            "Order.Items",
+            1_001,
+            MOST_ITEMS,
+        ),
+        (
+            "/webhook/subscription",
+            {"url": "http://a.b/c", "types": ["Batch"] * 101},
+            "Types",
+            101,
+            MOST_CHOICES,
+        ),
+        (
+            "/webhook/subscription",
+            {"url": "http://a.b/c", "types": ["no"] * 1_900},
+            "Types",
+            1_900,
+            MOST_CHOICES,
+        ),
+        (
+            "/payment_link",
+            {"allowedPaymentTypes": ["no"] * 1_900},
+            "AllowedPaymentTypes",
+            1_900,
+            MOST_CHOICES,
+        ),
     ],
 )
-def test_a_longer_list_is_refused(path: str, body: dict[str, Any], field: str, got: int, most: int) -> None:
+def test_a_longer_list_is_refused(
+    path: str, body: dict[str, Any], field: str, got: int, most: int
+) -> None:
     refused = Api(waits=True).post(path, body)
     assert problem_of(refused) == (400, 90)
     assert refused["details"] == {field: f"got {got}, wanted at most {most} items"}
@@ -57,29 +84,43 @@ def test_the_longest_lists_are_taken() -> None:
     # Each is an item with three fields, and a body has 2,000 of both.
     made = api.post("/transfer", group(*[TRANSFER] * 499))
     assert (made.status, len(made.body)) == (201, 499)
-    types = api.post("/webhook/subscription", {"url": "http://a.b/c", "types": ["batch"] * MOST_CHOICES})
+    types = api.post(
+        "/webhook/subscription", {"url": "http://a.b/c", "types": ["batch"] * MOST_CHOICES}
+    )
     assert (types.status, types["types"]) == (201, ["Batch"])
 
 
 def test_a_refusal_names_a_hundred_faults_of_form() -> None:
     details = Api(waits=True).post("/transfer", group(*[{}] * MOST_ITEMS))["details"]
-    assert list(details) == [f"Transfers.{row}.{name}" for row in range(50) for name in ("Account", "Amount")]
+    assert list(details) == [
+        f"Transfers.{row}.{name}" for row in range(50) for name in ("Account", "Amount")
+    ]
 
 
-def test_a_refusal_names_a_hundred_faults_of_transfers_and_looks_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_names_a_hundred_faults_of_transfers_and_looks_for_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = list[str]()
     plain = money.nearest
-    monkeypatch.setattr(money, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1])
+    monkeypatch.setattr(
+        money, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1]
+    )
     codes = [f"Q{chr(65 + row // 26 % 26)}{chr(65 + row % 26)}" for row in range(400)]
-    details = Api(waits=True).post("/transfer", group(*({**TRANSFER, "currency": code} for code in codes)))["details"]
+    details = Api(waits=True).post(
+        "/transfer", group(*({**TRANSFER, "currency": code} for code in codes))
+    )["details"]
     assert len(details) == MOST_FAULTS
     assert len(asked) <= MOST_FAULTS
 
 
-def test_few_names_are_compared_with_the_wrong_ones_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_names_are_compared_with_the_wrong_ones_of_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = list[str]()
     plain = field_types.nearest
-    monkeypatch.setattr(field_types, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1])
+    monkeypatch.setattr(
+        field_types, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1]
+    )
     types = [f"no-{number}" for number in range(1_900)]
     Api(waits=True).post("/webhook/subscription", {"url": "http://a.b/c", "types": types})
     # Two passes find out that something is wrong, a third what.

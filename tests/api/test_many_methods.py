@@ -1,4 +1,5 @@
-"""A customer with very many payment methods: there is a most, as they are removed with it in one step."""
+"""A customer with very many payment methods: there is a most, as they are removed with it in one
+step."""
 
 import json
 from typing import Any
@@ -14,7 +15,9 @@ WORDS = "the customer has 3 payment methods in use, as many as there may be"
 
 
 def customer(api: Api, methods: int) -> str:
-    owner: str = api.post("/customer/card", {**METHOD, "firstName": "Ann", "email": "ann@example.com"})["customerId"]
+    owner: str = api.post(
+        "/customer/card", {**METHOD, "firstName": "Ann", "email": "ann@example.com"}
+    )["customerId"]
     for _ in range(methods - 1):
         assert api.post(f"/customer/{owner}/payment_method/card", METHOD).status == 201
     return owner
@@ -57,7 +60,9 @@ class Looked(list[Any]):
         return super().__getitem__(place)
 
 
-def test_removed_methods_are_not_looked_at_when_those_in_use_are_counted_or_listed(api: Api) -> None:
+def test_removed_methods_are_not_looked_at_when_those_in_use_are_counted_or_listed(
+    api: Api,
+) -> None:
     owner = customer(api, 1)
     for _ in range(100):
         added = api.post(f"/customer/{owner}/payment_method/card", METHOD)
@@ -71,7 +76,9 @@ def test_removed_methods_are_not_looked_at_when_those_in_use_are_counted_or_list
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(("most", "status"), [(3, 200), (2, 400)])
-def test_a_document_with_more_of_them_is_refused(most: int, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_with_more_of_them_is_refused(
+    most: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     api = Api(waits=True)
     customer(api, 3)
     document = json.loads(api.get("/__admin/state").raw)
@@ -84,7 +91,9 @@ def test_a_document_with_more_of_them_is_refused(most: int, status: int, monkeyp
 
 
 @pytest.mark.parametrize("removed", [0, 2])
-def test_each_method_changes_once_when_its_customer_goes(removed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_method_changes_once_when_its_customer_goes(
+    removed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     api = Api()
     owner = customer(api, 6)
     for one in listed(api, owner)[:removed]:

@@ -1,5 +1,5 @@
-"""What touches very many objects goes on in the next steps of the same instant: nobody waits for all of it, and
-nobody sees a part of it."""
+"""What touches very many objects goes on in the next steps of the same instant: nobody waits for
+all of it, and nobody sees a part of it."""
 
 from collections import Counter
 from typing import Any
@@ -32,12 +32,26 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Counter[Step]:
 def test_many_subscriptions_lose_their_method(path: str, changed: Counter[Step]) -> None:
     api = Api(assumptions={"subscription.method_removed": "at_once"})
     api.put("/__admin/clock", {"mode": "manual"})
-    assert api.post("/webhook/subscription", {"url": "http://127.0.0.1:9/", "types": ["Subscription"]}).status == 201
+    assert (
+        api.post(
+            "/webhook/subscription", {"url": "http://127.0.0.1:9/", "types": ["Subscription"]}
+        ).status
+        == 201
+    )
     made = api.post("/customer/card", METHOD).body
     method = made["defaultPaymentMethod"]["paymentMethodId"]
-    plan = {"paymentMethodId": method, "amount": 5, "currency": "AUD", "interval": "Month", "frequency": 1}
+    plan = {
+        "paymentMethodId": method,
+        "amount": 5,
+        "currency": "AUD",
+        "interval": "Month",
+        "frequency": 1,
+    }
     for _ in range(23):
-        assert api.post("/subscription/payment_method", {**plan, "startDate": "2040-01-01"}).status == 201
+        assert (
+            api.post("/subscription/payment_method", {**plan, "startDate": "2040-01-01"}).status
+            == 201
+        )
     changed.clear()
     assert api.delete(path.format(method=method, owner=made["customerId"])).status == 200
     assert api.get("/subscription", Status="Suspended")["count"] == 23
@@ -50,7 +64,10 @@ def test_many_subscriptions_lose_their_method(path: str, changed: Counter[Step])
 
 def test_many_removed_methods_show_their_customer(api: Api, changed: Counter[Step]) -> None:
     owner = api.post("/customer/card", {**METHOD, "email": "ann@example.com"})["customerId"]
-    methods = [api.post(f"/customer/{owner}/payment_method/card", METHOD)["paymentMethodId"] for _ in range(23)]
+    methods = [
+        api.post(f"/customer/{owner}/payment_method/card", METHOD)["paymentMethodId"]
+        for _ in range(23)
+    ]
     for method in methods:
         assert api.delete(f"/payment_method/{method}").status == 200
 

@@ -1,4 +1,5 @@
-"""Webhooks of a step that has very many receivers, or tells very much: bounded, so that nobody else waits for them."""
+"""Webhooks of a step that has very many receivers, or tells very much: bounded, so that nobody else
+waits for them."""
 
 from typing import Any
 
@@ -23,7 +24,10 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def subscribed(count: int, types: object = None, **settings: Any) -> Api:
     api = Api(**settings)
     for number in range(count):
-        assert api.post("/webhook/subscription", {"url": f"{INBOX}{number}", "types": types}).status == 201
+        assert (
+            api.post("/webhook/subscription", {"url": f"{INBOX}{number}", "types": types}).status
+            == 201
+        )
     return api
 
 
@@ -37,7 +41,9 @@ def sandbox_of(api: Api) -> Sandbox:
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(("receivers", "warnings"), [(5, []), (6, [WARNING])])
-def test_a_step_tells_the_oldest_of_very_many_receivers_and_warns(receivers: int, warnings: list[str]) -> None:
+def test_a_step_tells_the_oldest_of_very_many_receivers_and_warns(
+    receivers: int, warnings: list[str]
+) -> None:
     api = subscribed(receivers)
     charge = api.charge()
     log = log_of(api)
@@ -75,7 +81,11 @@ def test_copies_count_as_webhooks_do(receivers: int, warnings: list[str]) -> Non
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(("receivers", "is_cut"), [(5, False), (6, True)])
 def test_data_of_the_callers_own_goes_to_as_many(receivers: int, is_cut: bool) -> None:
-    told = subscribed(receivers).post("/__admin/events", {"type": "Transaction", "data": {"own": 1}}).body
+    told = (
+        subscribed(receivers)
+        .post("/__admin/events", {"type": "Transaction", "data": {"own": 1}})
+        .body
+    )
     assert (len(told["webhooks"]), "hint" in told) == (5, is_cut)
 
 
@@ -88,11 +98,15 @@ def test_what_finds_no_room_is_counted_and_makes_nothing(monkeypatch: pytest.Mon
     assert {one["subject"] for one in log["webhooks"]} == {charge["chargeId"]}
 
 
-def test_a_fork_at_an_entry_counts_webhooks_for_which_there_was_room_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_at_an_entry_counts_webhooks_for_which_there_was_room_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("mockserver.engine.delivery_log.MOST_UNDER_WAY", 3)
     rule = "{id: late, when: {op: webhook.deliver}, then: {webhook: {copies: 2}}}"
     api = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]", waits=True)
-    assert api.post("/webhook/subscription", {"url": "http://127.0.0.1:9/never-called"}).status == 201
+    assert (
+        api.post("/webhook/subscription", {"url": "http://127.0.0.1:9/never-called"}).status == 201
+    )
     sandbox = sandbox_of(api)
     for _ in range(6):
         api.charge()
@@ -132,9 +146,20 @@ def planned(sandbox: Sandbox, until: int) -> list[int]:
 def test_due_work_that_tells_many_is_done_in_short_slices() -> None:
     api = subscribed(40)
     method = api.method()
-    plan = {"paymentMethodId": method, "amount": 1, "currency": "AUD", "interval": "Day", "frequency": 1}
+    plan = {
+        "paymentMethodId": method,
+        "amount": 1,
+        "currency": "AUD",
+        "interval": "Day",
+        "frequency": 1,
+    }
     for _ in range(20):
-        assert api.post("/subscription/payment_method", {**plan, "startDate": "2031-03-09T00:00:00Z"}).status == 201
+        assert (
+            api.post(
+                "/subscription/payment_method", {**plan, "startDate": "2031-03-09T00:00:00Z"}
+            ).status
+            == 201
+        )
     slices = planned(sandbox_of(api), NOW + 8 * DAY + MINUTE)
     assert sum(slices) >= 20 * 40
     assert max(slices) <= due.SLICE + 2 * 40

@@ -1,4 +1,5 @@
-"""Payment links over HTTP, and paying them as the hosted page does (service document, Payment links)."""
+"""Payment links over HTTP, and paying them as the hosted page does (service document, Payment
+links)."""
 
 from base64 import b64encode
 from typing import Any
@@ -9,7 +10,13 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.commands import LinkPayment
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.payment_link import LinkPaymentType
-from mockserver.domain.sources import BankAccount, BankSource, CardSource, ChallengeAnswer, ChargeSource
+from mockserver.domain.sources import (
+    BankAccount,
+    BankSource,
+    CardSource,
+    ChallengeAnswer,
+    ChargeSource,
+)
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
@@ -31,7 +38,9 @@ CHALLENGED_CARD = "4000000000003220"
 
 
 def make(api: Api, **fields: object) -> Any:
-    reply = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields})
+    reply = api.post(
+        "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields}
+    )
     assert reply.status == 201, reply.raw
     return reply.body
 
@@ -47,8 +56,12 @@ def by_card(number: str = VISA) -> ChargeSource:
 BY_BANK = BankSource(BankAccount("123-456", "12345678", "Ann Example"), DUMMY)
 
 
-def pay(api: Api, link_id: str, key: str, source: ChargeSource | None = None, **fields: Any) -> Charge:
-    return payment_links.pay(unnoted(box_of(api)), link_id, LinkPayment(source or by_card(), key, **fields))
+def pay(
+    api: Api, link_id: str, key: str, source: ChargeSource | None = None, **fields: Any
+) -> Charge:
+    return payment_links.pay(
+        unnoted(box_of(api)), link_id, LinkPayment(source or by_card(), key, **fields)
+    )
 
 
 def paid(api: Api, link_id: str) -> int:
@@ -67,7 +80,15 @@ def test_a_link_shows_every_documented_field(api: Api) -> None:
     assert (link["amount"], link["currency"]) == (12.5, "NZD")
     assert (link["allowedPaymentTypes"], link["callToAction"]) == (["card", "zip"], "Donate")
     assert (link["limitPayments"], link["countPayments"]) == (3, 0)
-    same = ("title", "description", "image", "confirmationMessage", "redirectUrl", "invoiceId", "metadata")
+    same = (
+        "title",
+        "description",
+        "image",
+        "confirmationMessage",
+        "redirectUrl",
+        "invoiceId",
+        "metadata",
+    )
     assert {name: link[name] for name in same} == {name: FULL[name] for name in same}
     assert api.get(f"/payment_link/{link['paymentLinkId']}").body == link
 
@@ -80,8 +101,15 @@ def test_every_part_of_a_link_can_be_left_out(api: Api) -> None:
 
 
 def test_pascal_case_and_indexes_are_taken(api: Api) -> None:
-    link = api.post("/payment_link", {"Title": "T", "Amount": 1.0, "CallToAction": 1, "LimitPayments": "2"}).body
-    assert (link["title"], link["amount"], link["callToAction"], link["limitPayments"]) == ("T", 1, "Donate", 2)
+    link = api.post(
+        "/payment_link", {"Title": "T", "Amount": 1.0, "CallToAction": 1, "LimitPayments": "2"}
+    ).body
+    assert (link["title"], link["amount"], link["callToAction"], link["limitPayments"]) == (
+        "T",
+        1,
+        "Donate",
+        2,
+    )
     assert make(api, callToAction=0)["callToAction"] == "Pay"
 
 
@@ -115,7 +143,9 @@ def test_pascal_case_and_indexes_are_taken(api: Api) -> None:
         ("metadata", {"a": {"b": 1}}, 90, "Metadata"),
     ],
 )
-def test_a_bad_field_is_refused(shared: Api, field: str, value: object, code: int, place: str) -> None:
+def test_a_bad_field_is_refused(
+    shared: Api, field: str, value: object, code: int, place: str
+) -> None:
     reply = shared.post("/payment_link", {"title": "A lamp", "amount": 20, field: value})
     assert problem_of(reply) == (400, code)
     assert list(reply["details"]) == [place]
@@ -127,7 +157,9 @@ def test_an_image_may_be_as_large_as_the_assumption_says() -> None:
     image = "data:image/png;base64," + b64encode(b"x" * 20).decode()
     assert make(api, image=image)["image"] == image
     for length in (21, 22, 24):
-        refused = api.post("/payment_link", {"image": "data:image/png;base64," + b64encode(b"x" * length).decode()})
+        refused = api.post(
+            "/payment_link", {"image": "data:image/png;base64," + b64encode(b"x" * length).decode()}
+        )
         assert problem_of(refused) == (400, 90)
         assert refused["details"]["Image"] == f"got {length} bytes, wanted at most 20"
 
@@ -144,12 +176,16 @@ def test_links_are_listed_newest_first_without_limit_and_skip(api: Api) -> None:
     assert ([link["title"] for link in page["paymentLinks"]], page["count"]) == (["a"], 3)
     by_title = api.get("/payment_link", SortBy="Title", SortOrder="asc").body
     assert [link["title"] for link in by_title["paymentLinks"]] == ["a", "b", "c"]
-    between = api.get("/payment_link", addedAfter="2031-03-01T00:00:00Z", addedBefore="2031-03-01T02:00:00Z").body
+    between = api.get(
+        "/payment_link", addedAfter="2031-03-01T00:00:00Z", addedBefore="2031-03-01T02:00:00Z"
+    ).body
     assert [link["title"] for link in between["paymentLinks"]] == ["a"]
     assert api.send("GET", "/payment_link?")["count"] == 3
 
 
-@pytest.mark.parametrize("query", [{"limit": 0}, {"skip": -1}, {"sortBy": "colour"}, {"addedAfter": "soon"}])
+@pytest.mark.parametrize(
+    "query", [{"limit": 0}, {"skip": -1}, {"sortBy": "colour"}, {"addedAfter": "soon"}]
+)
 def test_a_bad_list_is_refused(api: Api, query: dict[str, object]) -> None:
     assert problem_of(api.get("/payment_link", **query)) == (400, 90)
 
@@ -237,4 +273,6 @@ def test_only_the_allowed_payment_types_pay(api: Api) -> None:
         pay(api, link_id, "view 1")
     assert int(refused.value.code) == 58
     assert "got card, this link takes zip, paypal" in (refused.value.details or {}).values()
-    assert pay(api, link_id, "view 1", payment_type=LinkPaymentType.ZIP).status is ChargeState.SUCCESS
+    assert (
+        pay(api, link_id, "view 1", payment_type=LinkPaymentType.ZIP).status is ChargeState.SUCCESS
+    )

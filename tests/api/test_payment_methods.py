@@ -1,5 +1,5 @@
-"""Payment methods besides cards and switches: every way in, search, change, removal (published facts, 1.1 rows
-29-39, 2.6)."""
+"""Payment methods besides cards and switches: every way in, search, change, removal (published
+facts, 1.1 rows 29-39, 2.6)."""
 
 from time import perf_counter
 from typing import Any
@@ -10,7 +10,12 @@ from tests.driving import DUMMY, Api, card, problem_of, without
 
 NOW = "2031-03-01T00:00:00.0000000Z"
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
-AGREEMENT = {"payerName": "Ann Example", "description": "Membership", "maximumAmount": 100, "providerId": DUMMY}
+AGREEMENT = {
+    "payerName": "Ann Example",
+    "description": "Membership",
+    "maximumAmount": 100,
+    "providerId": DUMMY,
+}
 
 
 def made(api: Api, way: str = "card", **fields: object) -> dict[str, Any]:
@@ -30,7 +35,12 @@ def path_of(method: dict[str, Any]) -> str:
 
 
 def test_a_bank_account_is_stored_and_shown(api: Api) -> None:
-    fields = {"firstName": "Ann", "lastName": "Example", "metadata": {"Shop_id": "7"}, "setDefault": True}
+    fields = {
+        "firstName": "Ann",
+        "lastName": "Example",
+        "metadata": {"Shop_id": "7"},
+        "setDefault": True,
+    }
     method = made(api, "bank_account", **fields)
     assert (method["type"], method["card"], method["bankPayment"]) == ("BANK_ACCOUNT", None, BANK)
     assert (method["customer"]["firstName"], method["customer"]["customerId"]) == ("Ann", None)
@@ -41,7 +51,8 @@ def test_a_bank_account_is_stored_and_shown(api: Api) -> None:
 @pytest.mark.parametrize("name", ["bankCode", "accountNumber", "accountName"])
 def test_a_bank_account_needs_all_its_parts(api: Api, name: str) -> None:
     reply = api.post(
-        "/payment_method/bank_account", {"providerId": DUMMY, "bankPaymentInformation": without(BANK, name)}
+        "/payment_method/bank_account",
+        {"providerId": DUMMY, "bankPaymentInformation": without(BANK, name)},
     )
     assert problem_of(reply) == (400, 90)
     assert list(reply["details"]) == [f"BankPaymentInformation.{name[0].upper()}{name[1:]}"]
@@ -63,9 +74,19 @@ def test_a_provider_must_have_the_feature(api: Api, kind: str, way: str, code: i
 
 
 def test_a_single_use_token_with_customer_details_shows_them(api: Api) -> None:
-    body = {"providerId": DUMMY, "providerToken": "pt_1", "firstName": "Ann", "email": "a@example.com", "ip": "::1"}
+    body = {
+        "providerId": DUMMY,
+        "providerToken": "pt_1",
+        "firstName": "Ann",
+        "email": "a@example.com",
+        "ip": "::1",
+    }
     method = api.post("/payment_method/provider_single_use_token", body).body
-    assert (method["customer"]["firstName"], method["email"], method["ip"]) == ("Ann", "a@example.com", "::1")
+    assert (method["customer"]["firstName"], method["email"], method["ip"]) == (
+        "Ann",
+        "a@example.com",
+        "::1",
+    )
     assert (method["token"], method["providerPaymentMethodId"][:3]) == ("pt_1", "pm_")
     refused = api.post("/payment_method/provider_single_use_token", {**body, "firstName": "x" * 41})
     assert (problem_of(refused), list(refused["details"])) == ((400, 90), ["FirstName"])
@@ -77,11 +98,16 @@ def test_a_provider_token_needs_its_provider_and_itself(api: Api, way: str, name
     body = {"providerId": DUMMY, "providerToken": "pt_1"}
     for bad in (without(body, name), {**body, name: ""}):
         reply = api.post(f"/payment_method/{way}", bad)
-        assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name[0].upper() + name[1:]])
+        assert (problem_of(reply), list(reply["details"])) == (
+            (400, 90),
+            [name[0].upper() + name[1:]],
+        )
 
 
 def test_an_agreement_is_active_at_once_and_shown(api: Api) -> None:
-    method = made(api, "payto", payerPayIdDetails={"PayId": "ann@example.com", "PayIdType": "EMAIL"})
+    method = made(
+        api, "payto", payerPayIdDetails={"PayId": "ann@example.com", "PayIdType": "EMAIL"}
+    )
     assert (method["type"], method["payToStatus"]) == ("PAYTO", "ACTIVE")
     assert without(method["payTo"], "payToId") == {
         "status": "ACTIVE",
@@ -129,12 +155,19 @@ def test_an_agreement_becomes_active_on_the_clock(api: Api) -> None:
 @pytest.mark.parametrize("prefix", ["declined", "expired", "pending"])
 @pytest.mark.parametrize("path", ["/payment_method/payto", "/customer/payto"])
 def test_the_payid_of_a_test_value_decides(api: Api, prefix: str, path: str) -> None:
-    agreement = {**AGREEMENT, "payerPayIdDetails": {"payId": f"{prefix}@example.com", "payIdType": "EMAIL"}}
-    reply = api.post(path, {"payToAgreement": agreement} if path.startswith("/customer") else agreement)
+    agreement = {
+        **AGREEMENT,
+        "payerPayIdDetails": {"payId": f"{prefix}@example.com", "payIdType": "EMAIL"},
+    }
+    reply = api.post(
+        path, {"payToAgreement": agreement} if path.startswith("/customer") else agreement
+    )
     assert reply.status == 201, reply.raw
     method = reply.body.get("defaultPaymentMethod") or reply.body
     assert api.get(path_of(method))["payToStatus"] == prefix.upper()
-    charge = api.post("/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 1})
+    charge = api.post(
+        "/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 1}
+    )
     assert problem_of(charge) == (400, 33)
 
 
@@ -161,11 +194,14 @@ def test_a_card_is_changed(api: Api) -> None:
     assert (changed["card"]["expiryDate"], changed["card"]["cardholder"]) == ("11/39", "Bob")
     assert changed["card"]["cardNumber"] == method["card"]["cardNumber"]
     assert changed["metadata"] == {"a": "1"}
-    again = api.put(path_of(method), {"card": {"cardNumber": "5555555555554444"}, "metadata": {"b": "2"}}).body
+    again = api.put(
+        path_of(method), {"card": {"cardNumber": "5555555555554444"}, "metadata": {"b": "2"}}
+    ).body
     assert (again["card"]["type"], again["metadata"]) == ("MASTERCARD", {"b": "2"})
-    assert [row["paymentMethodId"] for row in api.get("/payment_method", CardType="mastercard")["paymentMethods"]] == [
-        method["paymentMethodId"]
-    ]
+    assert [
+        row["paymentMethodId"]
+        for row in api.get("/payment_method", CardType="mastercard")["paymentMethods"]
+    ] == [method["paymentMethodId"]]
 
 
 def test_a_charge_shows_the_card_as_it_was_then(api: Api) -> None:
@@ -174,7 +210,10 @@ def test_a_charge_shows_the_card_as_it_was_then(api: Api) -> None:
     first = api.post("/charge/payment_method", body)["chargeId"]
     api.put(path_of(method), {"card": {"cardNumber": "5555555555554444"}})
     second = api.post("/charge/payment_method", body)["chargeId"]
-    shown = [api.get(f"/charge/{charge}")["paymentInformation"]["card"]["type"] for charge in (first, second)]
+    shown = [
+        api.get(f"/charge/{charge}")["paymentInformation"]["card"]["type"]
+        for charge in (first, second)
+    ]
     assert shown == ["VISA", "MASTERCARD"]
 
 
@@ -197,7 +236,9 @@ def test_a_new_number_of_a_vaulted_card_gets_a_vault_item_of_its_own(api: Api) -
         ({"card": {"cardNumber": "4111111111111112", "expiryDate": "1"}}, 90),
     ],
 )
-def test_a_bad_change_is_refused_and_changes_nothing(shared: Api, body: dict[str, object], code: int) -> None:
+def test_a_bad_change_is_refused_and_changes_nothing(
+    shared: Api, body: dict[str, object], code: int
+) -> None:
     method = made(shared)
     assert problem_of(shared.put(path_of(method), body)) == (400, code)
     assert shared.get(path_of(method)).body == method
@@ -244,8 +285,14 @@ def test_the_search_finds_by_every_parameter(api: Api) -> None:
     first = made(api, paymentInformation=card(cardholder="Zoe"))
     api.advance("1h")
     second = made(api, "bank_account", providerId=other)
-    third = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card("5555555555554444")}).body
-    ids = [first["paymentMethodId"], second["paymentMethodId"], third["defaultPaymentMethod"]["paymentMethodId"]]
+    third = api.post(
+        "/customer/card", {"providerId": DUMMY, "paymentInformation": card("5555555555554444")}
+    ).body
+    ids = [
+        first["paymentMethodId"],
+        second["paymentMethodId"],
+        third["defaultPaymentMethod"]["paymentMethodId"],
+    ]
 
     def found(**query: object) -> list[int]:
         reply = api.get("/payment_method", **query)
@@ -272,18 +319,29 @@ def test_the_search_finds_by_every_parameter(api: Api) -> None:
 
 def test_a_fallback_method_takes_over_a_retryable_failure(api: Api) -> None:
     backup = made(api)
-    method = made(api, paymentInformation=card("4000000000009995"), fallbackPaymentMethodId=backup["paymentMethodId"])
-    charge = api.post("/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 5})
+    method = made(
+        api,
+        paymentInformation=card("4000000000009995"),
+        fallbackPaymentMethodId=backup["paymentMethodId"],
+    )
+    charge = api.post(
+        "/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 5}
+    )
     assert (charge.status, charge["status"]) == (201, "SUCCESS")
     assert charge["paymentInformation"]["paymentMethodId"] == backup["paymentMethodId"]
     assert [row["errorCode"] for row in charge["failedAttempts"]] == ["15"]
     api.delete(path_of(backup))
-    alone = api.post("/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 5})
+    alone = api.post(
+        "/charge/payment_method", {"paymentMethodId": method["paymentMethodId"], "amount": 5}
+    )
     assert problem_of(alone) == (400, 15)
 
 
 def test_a_transport_fault_strikes_before_anything_is_stored() -> None:
-    rule = "{id: r, when: {op: payment_method.create}, then: {transport: {at: receive, status: 503}}, limit: 1}"
+    rule = (
+        "{id: r, when: {op: payment_method.create}, then: {transport: {at: receive, status: "
+        "503}}, limit: 1}"
+    )
     api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
     assert api.post("/payment_method/payto", AGREEMENT).status == 503
     assert api.get("/payment_method")["count"] == 0
@@ -297,9 +355,18 @@ def test_a_stored_card_that_has_expired_is_refused_or_charged_as_assumed(assumed
     method = api.post("/payment_method/card", soon)["paymentMethodId"]
     customer = api.post("/customer/card", soon)["customerId"]
     token = api.post("/token/card", soon)["tokenId"]
-    poor = {**soon, "paymentInformation": card("4000000000009995"), "fallbackPaymentMethodId": method}
+    poor = {
+        **soon,
+        "paymentInformation": card("4000000000009995"),
+        "fallbackPaymentMethodId": method,
+    }
     covered = api.post("/payment_method/card", poor)["paymentMethodId"]
-    plan = {"paymentMethodId": method, "amount": 5, "interval": "Month", "startDate": "2031-03-31T23:59:59Z"}
+    plan = {
+        "paymentMethodId": method,
+        "amount": 5,
+        "interval": "Month",
+        "startDate": "2031-03-31T23:59:59Z",
+    }
     subscription = api.post("/subscription/payment_method", plan)["subscriptionId"]
     calls = [
         ("/charge/payment_method", {"paymentMethodId": method}, "PaymentMethodId"),
@@ -323,12 +390,17 @@ def test_a_stored_card_that_has_expired_is_refused_or_charged_as_assumed(assumed
     suspended = api.get(f"/subscription/{subscription}")["status"]
     assert suspended == ("Suspended" if assumed == "refuse" else "Active")
     api.put(f"/payment_method/{method}", {"card": {"expiryDate": "12/40"}})
-    assert api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5}).status == 201
+    assert (
+        api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5}).status == 201
+    )
 
 
 def test_an_agreement_that_is_not_active_is_no_fallback(api: Api) -> None:
     pending = made(api, "payto", payerPayIdDetails={"payId": "pending@example.com"})
-    broke = {"paymentInformation": card("4000000000009995"), "fallbackPaymentMethodId": pending["paymentMethodId"]}
+    broke = {
+        "paymentInformation": card("4000000000009995"),
+        "fallbackPaymentMethodId": pending["paymentMethodId"],
+    }
     method = made(api, **broke)
     charge = {"paymentMethodId": method["paymentMethodId"], "amount": 5}
     assert problem_of(api.post("/charge/payment_method", charge)) == (400, 15)

@@ -1,4 +1,5 @@
-"""Providers over HTTP: configure, change, remove; cost, fallback and simulated latency (published facts, 2.12)."""
+"""Providers over HTTP: configure, change, remove; cost, fallback and simulated latency (published
+facts, 2.12)."""
 
 from typing import Any
 
@@ -18,7 +19,9 @@ def test_an_update_changes_what_is_given_and_nothing_else(api: Api) -> None:
     made = provider(api, currency="NZD", authenticationParameters={"MinMilliseconds": "5"})
     changed = api.put(f"/provider/{made['providerId']}", {"Name": "Yours"})
     assert (changed.status, changed.body) == (200, {**made, "name": "Yours"})
-    changed = api.put(f"/provider/{made['providerId']}", {"currency": "usd", "environment": "production"})
+    changed = api.put(
+        f"/provider/{made['providerId']}", {"currency": "usd", "environment": "production"}
+    )
     assert changed.body == {**made, "name": "Yours", "currency": "USD", "environment": "PRODUCTION"}
     assert api.charge(providerId=made["providerId"])["provider"]["name"] == "Yours"
     long = "Yours, " * 20
@@ -31,7 +34,10 @@ def test_a_removed_provider_takes_no_more_charges(api: Api) -> None:
     charge_id = api.charge(providerId=made["providerId"])["chargeId"]
     gone = api.delete(f"/provider/{made['providerId']}")
     assert (gone.status, gone.body) == (200, made)
-    assert problem_of(api.post("/charge/card", card_charge(providerId=made["providerId"]))) == (400, 39)
+    assert problem_of(api.post("/charge/card", card_charge(providerId=made["providerId"]))) == (
+        400,
+        39,
+    )
     assert problem_of(api.delete(f"/provider/{made['providerId']}")) == (404, 39)
     assert problem_of(api.put(f"/provider/{made['providerId']}", {"name": "x"})) == (404, 39)
     assert api.delete(f"/refund/{charge_id}").status == 200
@@ -46,11 +52,27 @@ def test_a_removed_provider_takes_no_more_charges(api: Api) -> None:
         ({"environment": "MOON"}, 90, "Environment"),
         ({"currency": "ZZZ"}, 29, "Currency"),
         ({"fallbackProviderId": "nobody"}, 117, "FallbackProviderId"),
-        ({"authenticationParameters": {"MinMilliseconds": "soon"}}, 90, "AuthenticationParameters.MinMilliseconds"),
-        ({"authenticationParameters": {"maxmilliseconds": 10**7}}, 90, "AuthenticationParameters.MaxMilliseconds"),
-        ({"authenticationParameters": {"minMilliseconds": "9" * 5000}}, 90, "AuthenticationParameters.MinMilliseconds"),
+        (
+            {"authenticationParameters": {"MinMilliseconds": "soon"}},
+            90,
+            "AuthenticationParameters.MinMilliseconds",
+        ),
+        (
+            {"authenticationParameters": {"maxmilliseconds": 10**7}},
+            90,
+            "AuthenticationParameters.MaxMilliseconds",
+        ),
+        (
+            {"authenticationParameters": {"minMilliseconds": "9" * 5000}},
+            90,
+            "AuthenticationParameters.MinMilliseconds",
+        ),
         ({"costData": [{"transactionCost": -1}]}, 90, "CostData.0.TransactionCost"),
-        ({"costData": [{}, {"transactionPercentage": "1e99"}]}, 90, "CostData.1.TransactionPercentage"),
+        (
+            {"costData": [{}, {"transactionPercentage": "1e99"}]},
+            90,
+            "CostData.1.TransactionPercentage",
+        ),
         ({"costData": [{"cardScheme": "VISO"}]}, 90, "CostData.0.CardScheme"),
         ({"costData": {}}, 90, "CostData"),
     ],
@@ -70,7 +92,9 @@ def test_a_provider_without_a_type_is_reported_that_it_needs_one(api: Api) -> No
 
 def test_a_provider_cannot_take_over_from_itself(api: Api) -> None:
     made = provider(api)
-    refused = api.put(f"/provider/{made['providerId']}", {"name": "New", "fallbackProviderId": made["providerId"]})
+    refused = api.put(
+        f"/provider/{made['providerId']}", {"name": "New", "fallbackProviderId": made["providerId"]}
+    )
     assert problem_of(refused) == (400, 117)
     assert refused["details"] == {"FallbackProviderId": "a provider cannot take over from itself"}
     assert api.put(f"/provider/{made['providerId']}", {}).body == made
@@ -116,13 +140,16 @@ def test_a_final_decline_does_not_move_on() -> None:
 def test_least_cost_moves_on_to_the_next_cheapest() -> None:
     api = _failing("provider_down: {}")
     dear = provider(api, name="Dear", costData=[{"transactionCost": 9}])["providerId"]
-    reply = api.post("/charge/card/least_cost", {"amount": 5, "currency": "AUD", "paymentInformation": card()})
+    reply = api.post(
+        "/charge/card/least_cost", {"amount": 5, "currency": "AUD", "paymentInformation": card()}
+    )
     assert (reply.status, reply["providerId"], len(reply["failedAttempts"])) == (201, dear, 1)
 
 
 def test_fallbacks_in_a_ring_end() -> None:
     api = Api(
-        scenario="version: 1\nname: d\nrules:\n  - {id: d, when: {op: charge.create}, then: {provider_down: {}}}\n"
+        scenario="version: 1\nname: d\nrules:\n  - {id: d, when: {op: charge.create}, then: "
+        "{provider_down: {}}}\n"
     )
     backup = provider(api, fallbackProviderId=DUMMY)["providerId"]
     api.put(f"/provider/{DUMMY}", {"fallbackProviderId": backup})
@@ -141,7 +168,9 @@ def test_a_fallback_that_cannot_do_it_is_passed_over() -> None:
 
 def test_a_providers_latency_is_served(api: Api) -> None:
     api.waits = True
-    slow = provider(api, authenticationParameters={"MinMilliseconds": "30", "MaxMilliseconds": "40"})["providerId"]
+    slow = provider(
+        api, authenticationParameters={"MinMilliseconds": "30", "MaxMilliseconds": "40"}
+    )["providerId"]
     from time import perf_counter
 
     start = perf_counter()
@@ -160,5 +189,8 @@ def test_least_cost_stays_with_the_cheapest_where_an_assumption_says_so() -> Non
         api = _failing("provider_down: {}")
         provider(api, name="Dear", costData=[{"transactionCost": 9}])
         assert api.put("/__admin/assumptions", {"least_cost.next": value}).status == 200
-        reply = api.post("/charge/card/least_cost", {"amount": 5, "currency": "AUD", "paymentInformation": card()})
+        reply = api.post(
+            "/charge/card/least_cost",
+            {"amount": 5, "currency": "AUD", "paymentInformation": card()},
+        )
         assert reply.status == status

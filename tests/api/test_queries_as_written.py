@@ -1,4 +1,5 @@
-"""A parameter without a value, and a plus sign that was not escaped: what is read, refused and reported."""
+"""A parameter without a value, and a plus sign that was not escaped: what is read, refused and
+reported."""
 
 import json
 
@@ -6,7 +7,9 @@ import pytest
 
 from tests.driving import Api, problem_of
 
-BLANK = "got no value, wanted one, or no such parameter (the assumption request.blank_query reads both)"
+BLANK = (
+    "got no value, wanted one, or no such parameter (the assumption request.blank_query reads both)"
+)
 PLUS = (
     "got a blank before the zone of a date, wanted its plus sign escaped as %2B "
     "(the assumption request.raw_plus reads both)"
@@ -29,7 +32,9 @@ def found(api: Api) -> list[str]:
 def test_a_refund_with_a_blank_amount_is_refused_in_profile_documented(query: str) -> None:
     api = Api()
     charge = api.charge()
-    refused = api.send("DELETE", f"/refund/{charge['chargeId']}?{query}", headers={"x-secretkey": "sk_tests"})
+    refused = api.send(
+        "DELETE", f"/refund/{charge['chargeId']}?{query}", headers={"x-secretkey": "sk_tests"}
+    )
     assert problem_of(refused) == (400, 90)
     assert refused["details"] == {"Amount": BLANK}
     assert api.get(f"/charge/{charge['chargeId']}")["refundedAmount"] == 0
@@ -50,7 +55,9 @@ def test_a_blank_filter_is_read_as_absent_or_refused(api: Api) -> None:
         api.charge(reference="order-5")
     assert api.call("GET", "/charge?Reference=")["count"] == 2
     assert len(found(api)) == 1
-    refused = assuming("request.blank_query", "refused").call("GET", "/charge?Reference=&customerid")
+    refused = assuming("request.blank_query", "refused").call(
+        "GET", "/charge?Reference=&customerid"
+    )
     assert problem_of(refused) == (400, 90)
     assert refused["details"] == {"Reference": BLANK, "CustomerId": BLANK}
 
@@ -71,7 +78,13 @@ def test_a_comment_may_be_blank() -> None:
 
 def test_what_has_a_value_is_read_as_before_and_not_reported(api: Api) -> None:
     api.charge(reference="order-5")
-    for query in ("Reference=order-5&Limit=5", "Reference=a+b", "Reference=a%20b&unknown=", "", "&&"):
+    for query in (
+        "Reference=order-5&Limit=5",
+        "Reference=a+b",
+        "Reference=a%20b&unknown=",
+        "",
+        "&&",
+    ):
         assert api.call("GET", f"/charge?{query}").status == 200
     assert found(api) == []
 

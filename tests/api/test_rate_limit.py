@@ -1,4 +1,5 @@
-"""The server's own rate limit (``--rate-limit``): refused beyond it, nothing changed, everybody by himself."""
+"""The server's own rate limit (``--rate-limit``): refused beyond it, nothing changed, everybody by
+himself."""
 
 import pytest
 
@@ -35,7 +36,8 @@ def test_calls_over_the_limit_are_refused_and_change_nothing() -> None:
         "type": "https://docs.payfurl.com/errorcodes#35",
         "resource": "/charge/card",
         "details": {
-            "RateLimit": "got more than 3 calls in a second, allowed: 3 for each sandbox (--rate-limit); "
+            "RateLimit": "got more than 3 calls in a second, allowed: 3 for each sandbox "
+            "(--rate-limit); "
             "the next one is accepted in 333ms334us"
         },
         "gatewayCode": None,
@@ -60,19 +62,34 @@ def test_it_says_what_a_scripted_limit_says() -> None:
 
 def test_two_keys_do_not_disturb_each_other() -> None:
     api = limited(Machine(), 1)
-    assert [api.try_charge(5, key=key).status for key in ("sk_a", "sk_b", "sk_a", "sk_c")] == [201, 201, 429, 201]
+    assert [api.try_charge(5, key=key).status for key in ("sk_a", "sk_b", "sk_a", "sk_c")] == [
+        201,
+        201,
+        429,
+        201,
+    ]
 
 
 def test_either_key_of_a_sandbox_counts() -> None:
     api = limited(Machine(), 1)
     assert api.call("GET", "/charge").status == 200
-    assert api.call("POST", "/token/card", {}, key=None, headers={"x-publickey": "pk_tests"}).status == 429
+    assert (
+        api.call("POST", "/token/card", {}, key=None, headers={"x-publickey": "pk_tests"}).status
+        == 429
+    )
 
 
 def test_control_health_and_pages_are_not_limited() -> None:
     api = limited(Machine(), 1)
     assert [api.try_charge().status, api.try_charge().status] == [201, 429]
-    for path in ("/__admin/journal", "/__admin/clock", "/healthz", "/readyz", "/__admin/", "/pay/none"):
+    for path in (
+        "/__admin/journal",
+        "/__admin/clock",
+        "/healthz",
+        "/readyz",
+        "/__admin/",
+        "/pay/none",
+    ):
         assert [api.call("GET", path).status for _ in range(3)].count(429) == 0
     assert api.call("POST", "/__admin/reset").status == 200
     assert api.try_charge().status == 429
@@ -101,7 +118,10 @@ def test_a_refused_call_is_an_entry_of_the_journal_and_no_part_of_a_repetition()
         ("charge.create", 429),
         ("charge.create", 201),
     ]
-    assert api.call("POST", "/__admin/fork", {"to": "sk_copy", "at": 3}).body["objects"]["charges"] == 2
+    assert (
+        api.call("POST", "/__admin/fork", {"to": "sk_copy", "at": 3}).body["objects"]["charges"]
+        == 2
+    )
 
 
 def test_without_the_setting_there_is_no_limit(api: Api) -> None:
@@ -109,11 +129,15 @@ def test_without_the_setting_there_is_no_limit(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("pause", "found"), [(SECOND, []), (SECOND // 2, ["retry-after-ignored"])])
-def test_a_client_that_comes_back_before_the_pause_is_over_is_reported_so(pause: int, found: list[str]) -> None:
+def test_a_client_that_comes_back_before_the_pause_is_over_is_reported_so(
+    pause: int, found: list[str]
+) -> None:
     machine = Machine()
     api = Api(rate_limit=1, real_clock=machine, clock="real")
     for _ in range(2):
         api.call("GET", "/charge")
     machine.now += pause
     api.call("GET", "/charge")
-    assert [row["finding"] for row in api.call("GET", "/__admin/findings").body["findings"]] == found
+    assert [
+        row["finding"] for row in api.call("GET", "/__admin/findings").body["findings"]
+    ] == found

@@ -1,4 +1,5 @@
-"""Everything that cannot be served: one JSON shape, the right status, never a traceback (published facts, 4)."""
+"""Everything that cannot be served: one JSON shape, the right status, never a traceback (published
+facts, 4)."""
 
 import json
 
@@ -27,7 +28,16 @@ WITH_A_BODY = sorted({(row.method, row.path) for row in ROUTES if row.body is no
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/nothing", "/charges", "/charge/a/b/c", "/vault/a/b", "/%2e%2e/etc", "/charge/x/capture/y"]
+    "path",
+    [
+        "/",
+        "/nothing",
+        "/charges",
+        "/charge/a/b/c",
+        "/vault/a/b",
+        "/%2e%2e/etc",
+        "/charge/x/capture/y",
+    ],
 )
 def test_an_unknown_path_is_404_in_json(api: Api, path: str) -> None:
     assert problem_of(api.call("GET", path))[0] == 404
@@ -60,8 +70,14 @@ def test_a_path_takes_its_verbs_alone_and_any_number_of_slashes(api: Api, templa
         ("sk_live_123", "live"),
         ("live_123", "live"),
         ("sk_prod_1", "live"),
-        *((key, "live") for key in ("sk-live-abc", "sk_live-au", "au-live-1", "sk.Live.1", "sk_au_live", "LIVE")),
-        *((key, "live") for key in ("live1234", "liveKey", "sk live", "sk_live_test", "sk_production_1")),
+        *(
+            (key, "live")
+            for key in ("sk-live-abc", "sk_live-au", "au-live-1", "sk.Live.1", "sk_au_live", "LIVE")
+        ),
+        *(
+            (key, "live")
+            for key in ("live1234", "liveKey", "sk live", "sk_live_test", "sk_production_1")
+        ),
         ("k" * 257, "got a key of 257 characters, wanted at most 256"),
     ],
 )
@@ -77,8 +93,23 @@ def test_a_refused_key_is_401_code_40(api: Api, key: str | None, why: str) -> No
 @pytest.mark.parametrize(
     "key",
     [
-        *("sk_test_olive", "sk_test_oliver", "liverpool", "sk-delivery-1", "alive_1", "product-tests", "sk_demo-au"),
-        *("sk_reproduction", "Lively", "sk_test_live_updates", "sandbox-prod", "sk_demo_live", "sk_non-prod-1"),
+        *(
+            "sk_test_olive",
+            "sk_test_oliver",
+            "liverpool",
+            "sk-delivery-1",
+            "alive_1",
+            "product-tests",
+            "sk_demo-au",
+        ),
+        *(
+            "sk_reproduction",
+            "Lively",
+            "sk_test_live_updates",
+            "sandbox-prod",
+            "sk_demo_live",
+            "sk_non-prod-1",
+        ),
         *("sk_uat_prod", "sk_pk_demo", "Pk"),
     ],
 )
@@ -121,7 +152,9 @@ MALFORMED: dict[str, bytes] = {
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_body_that_is_no_json_object_is_400_whatever_the_operation(api: Api, name: str) -> None:
     for method, template in WITH_A_BODY:
-        refused = api.send(method, path_of(template), MALFORMED[name], {"content-type": "application/json"})
+        refused = api.send(
+            method, path_of(template), MALFORMED[name], {"content-type": "application/json"}
+        )
         assert problem_of(refused) == (400, 90), (method, template)
         assert list(refused["details"]) == ["Body"]
         assert b"Traceback" not in refused.raw
@@ -151,14 +184,20 @@ def test_a_byte_order_mark_and_no_content_type_are_taken(api: Api) -> None:
 )
 def test_each_kind_of_body_has_its_limit(api: Api, method: str, path: str, limit: int) -> None:
     # Its head says how long it is: what is too long need not be sent.
-    refused = api.send(method, path, b"", {"content-length": f"{limit + 1}", "content-type": "application/json"})
+    refused = api.send(
+        method, path, b"", {"content-length": f"{limit + 1}", "content-type": "application/json"}
+    )
     assert problem_of(refused) == (413, 90)
     assert refused["details"]["Body"] == f"got {limit + 1}, wanted at most {limit} bytes"
 
 
 @pytest.mark.parametrize(
     ("path", "limit"),
-    [("/charge/card", 1_000_000), ("/payment_link", 2_000_000), ("/batch/transaction/payment_method", 10_000_000)],
+    [
+        ("/charge/card", 1_000_000),
+        ("/payment_link", 2_000_000),
+        ("/batch/transaction/payment_method", 10_000_000),
+    ],
 )
 def test_a_body_of_just_its_limit_is_read(api: Api, path: str, limit: int) -> None:
     body = b'{"somethingUnknown": "'
@@ -226,10 +265,16 @@ def test_a_card_number_in_the_wrong_place_does_not_come_back(api: Api, value: st
     tries: list[Reply] = [
         api.get(f"/charge/{value.replace(' ', '%20')}"),
         api.get("/charge", Status=value, SortBy=value, AddedAfter=value, limit=value),
-        api.post("/charge/card", card_charge(providerId=value, currency=value, initiator=value, amount=value)),
+        api.post(
+            "/charge/card",
+            card_charge(providerId=value, currency=value, initiator=value, amount=value),
+        ),
         api.post("/charge/payment_method", {"amount": 1, "paymentMethodId": value}),
         api.post("/vault", {"cardNumber": "1", "expireDate": value}),
-        api.post("/provider", {"type": value, "name": "x", "environment": value, "fallbackProviderId": value}),
+        api.post(
+            "/provider",
+            {"type": value, "name": "x", "environment": value, "fallbackProviderId": value},
+        ),
         api.post("/vault", {value: value}),
         api.call("GET", f"/{value.replace(' ', '%20')}"),
     ]

@@ -1,5 +1,5 @@
-"""Set-up calls (scenario language, File, ``setup``): who hears them, and that every answer says which was refused and
-why."""
+"""Set-up calls (scenario language, File, ``setup``): who hears them, and that every answer says
+which was refused and why."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,10 @@ CARD = '{cardNumber: "4111111111111111", expiryDate: "12/40"}'
 
 def api_with(provider: str) -> Api:
     body = f"{{providerId: {provider}, paymentInformation: {CARD}}}"
-    return Api(scenario=f'version: 1\nname: s\nsetup:\n  - {{id: ann, call: "POST /customer/card", body: {body}}}')
+    return Api(
+        scenario=f"version: 1\nname: s\nsetup:\n  - "
+        f'{{id: ann, call: "POST /customer/card", body: {body}}}'
+    )
 
 
 @pytest.mark.parametrize("target", ["/charge", "/customer", "/__admin/rules"])
@@ -37,9 +40,13 @@ def test_set_up_calls_have_no_number_among_the_calls_of_their_operation() -> Non
     body = f"{{providerId: {DUMMY}, paymentInformation: {CARD}}}"
     rule = "{id: first, when: {op: customer.create, call: 1}, then: {decline: expired_card}}"
     api = Api(
-        scenario=f'version: 1\nname: s\nsetup:\n  - {{call: "POST /customer/card", body: {body}}}\nrules: [{rule}]'
+        scenario=f"version: 1\nname: s\nsetup:\n  - "
+        f'{{call: "POST /customer/card", body: {body}}}\nrules: [{rule}]'
     )
-    customer = {"providerId": DUMMY, "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40"}}
+    customer = {
+        "providerId": DUMMY,
+        "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40"},
+    }
     assert [api.post("/customer/card", customer).status for _ in range(2)] == [400, 201]
     assert api.get("/customer")["count"] == 2
     entries = api.get("/__admin/journal")["entries"]
@@ -72,13 +79,21 @@ DECLINED = {"decline": "insufficient_funds"}
 DOWN = {"transport": {"at": "receive", "status": 503}}
 RULES: dict[str, dict[str, object]] = {
     "limited": {"when": {"op": "charge.create"}, "limit": 1, "then": DECLINED},
-    "by-reference": {"when": {"op": "charge.create"}, "key": ["request.reference"], "sequence": [DECLINED]},
+    "by-reference": {
+        "when": {"op": "charge.create"},
+        "key": ["request.reference"],
+        "sequence": [DECLINED],
+    },
     "as-it-arrives": {"when": {"op": "charge.create"}, "limit": 1, "then": DOWN},
     "every-operation": {"when": {}, "limit": 1, "then": DOWN},
     "by-number": {"when": {"op": "charge.create", "call": 1}, "then": DECLINED},
     "by-count": {"when": {"op": "charge.create", "nth": 1}, "then": DECLINED},
     "drawn": {"when": {"op": "charge.create"}, "limit": 1, "chance": {"p": 1, "then": DECLINED}},
-    "since-the-first": {"when": {"op": "charge.create", "clock": {"for": "1h"}}, "limit": 1, "then": DECLINED},
+    "since-the-first": {
+        "when": {"op": "charge.create", "clock": {"for": "1h"}},
+        "limit": 1,
+        "then": DECLINED,
+    },
 }
 
 
@@ -127,7 +142,11 @@ CLUB = {
     "version": 1,
     "name": "club",
     "setup": [
-        {"id": "ann", "call": "POST /customer/card", "body": {"providerId": DUMMY, "paymentInformation": card()}},
+        {
+            "id": "ann",
+            "call": "POST /customer/card",
+            "body": {"providerId": DUMMY, "paymentInformation": card()},
+        },
         {"call": "POST /subscription/payment_method", "body": MONTHLY},
     ],
 }
@@ -135,9 +154,15 @@ CLUB = {
 
 
 @pytest.mark.parametrize("is_later", [False, True])
-def test_what_is_due_at_once_belongs_to_the_set_up_and_what_time_brings_does_not(is_later: bool) -> None:
+def test_what_is_due_at_once_belongs_to_the_set_up_and_what_time_brings_does_not(
+    is_later: bool,
+) -> None:
     rules = [{"id": "poor", "when": {"op": "charge.create"}, "limit": 1, "then": DECLINED}]
-    api = Api(scenario=json.dumps({"version": 1, "rules": rules} if is_later else {**CLUB, "rules": rules}))
+    api = Api(
+        scenario=json.dumps(
+            {"version": 1, "rules": rules} if is_later else {**CLUB, "rules": rules}
+        )
+    )
     if is_later:
         made(api, CLUB)
     assert [one["status"] for one in api.get("/charge")["charges"]] == ["SUCCESS"]
@@ -148,19 +173,35 @@ def test_what_is_due_at_once_belongs_to_the_set_up_and_what_time_brings_does_not
 
 
 def test_a_test_value_makes_a_set_up_fail_as_it_says() -> None:
-    setup = {**payment(metadata={"mock": "expired_card"}), "expect": {"status": 400, "body": {"code": 14}}}
+    setup = {
+        **payment(metadata={"mock": "expired_card"}),
+        "expect": {"status": 400, "body": {"code": 14}},
+    }
     rule = {"id": "taken", "when": {"op": "charge.create"}, "then": {"approve": {}}}
     api = Api()
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "setup": [setup], "rules": [rule]}).status == 200
-    assert made(api, {"version": 1, "setup": [setup]}) == [{"call": "POST /charge/card", "status": 400}]
+    assert (
+        api.call(
+            "PUT", "/__admin/scenarios", {"version": 1, "setup": [setup], "rules": [rule]}
+        ).status
+        == 200
+    )
+    assert made(api, {"version": 1, "setup": [setup]}) == [
+        {"call": "POST /charge/card", "status": 400}
+    ]
     assert api.get("/charge", Status="FAILED")["count"] == 2
 
 
 def test_a_set_up_that_only_a_rule_would_make_fail_is_refused_and_told_of_test_values() -> None:
     setup = {**payment(), "expect": {"status": 400}}
-    rule = {"id": "poor", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
+    rule = {
+        "id": "poor",
+        "when": {"op": "charge.create"},
+        "then": {"decline": "insufficient_funds"},
+    }
     api = Api()
-    refused = api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "setup": [setup], "rules": [rule]})
+    refused = api.call(
+        "PUT", "/__admin/scenarios", {"version": 1, "name": "s", "setup": [setup], "rules": [rule]}
+    )
     assert refused.status == 400
     told = refused["details"]["Setup.0"]
     assert told.startswith("POST /charge/card: wanted status 400, got 201")
@@ -171,14 +212,28 @@ def test_a_set_up_that_only_a_rule_would_make_fail_is_refused_and_told_of_test_v
 
 
 def test_the_journal_says_who_made_a_set_up_and_why_a_rule_did_not_fire(api: Api) -> None:
-    rule = {"id": "poor", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
+    rule = {
+        "id": "poor",
+        "when": {"op": "charge.create"},
+        "then": {"decline": "insufficient_funds"},
+    }
     api.call("POST", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]})
     made(api, {"version": 1, "setup": [payment()]})
     entry = api.get("/__admin/journal/1")
-    assert (entry["op"], entry["call"], entry["by"], entry["status"]) == ("charge.create", None, "control API", 201)
+    assert (entry["op"], entry["call"], entry["by"], entry["status"]) == (
+        "charge.create",
+        None,
+        "control API",
+        201,
+    )
     lost = [one for decision in entry["decisions"] for one in decision["lost"]]
-    assert {"rule": "poor", "why": "setup: wanted what is not part of a set-up, got a part of one"} in lost
-    tried = api.call("POST", "/__admin/scenarios/dry-run", {"version": 1, "name": "s", "rules": [rule]})
+    assert {
+        "rule": "poor",
+        "why": "setup: wanted what is not part of a set-up, got a part of one",
+    } in lost
+    tried = api.call(
+        "POST", "/__admin/scenarios/dry-run", {"version": 1, "name": "s", "rules": [rule]}
+    )
     assert (tried["entries"], tried["rules"][0]["concerned"]) == (0, 0)
     assert api.try_charge().status == 400
     assert api.get("/__admin/journal/2")["call"] == 1
@@ -191,14 +246,22 @@ def test_a_set_up_that_was_made_later_is_repeated_as_one_in_a_fork(tmp_path: Pat
         for name, then in (("cut", cut), ("poor", DECLINED))
     ]
     api = Kept(tmp_path / "kept.db")
-    assert api.call("POST", "/__admin/scenarios", {"version": 1, "name": "s", "rules": rules}).status == 201
+    assert (
+        api.call("POST", "/__admin/scenarios", {"version": 1, "name": "s", "rules": rules}).status
+        == 201
+    )
     made(api, CLUB)
     with pytest.raises(ConnectionError):
         api.try_charge()
     assert api.try_charge().status == 400
     api.restart()
     ops = [one["op"] for one in api.get("/__admin/journal")["entries"]]
-    assert ops == ["customer.create", "subscription.create", "clock.subscription_renewal", *["charge.create"] * 2]
+    assert ops == [
+        "customer.create",
+        "subscription.create",
+        "clock.subscription_renewal",
+        *["charge.create"] * 2,
+    ]
     for entry, states in ((3, ["SUCCESS"]), (5, ["FAILED", "SUCCESS"])):
         assert api.call("POST", "/__admin/fork", {"to": f"sk_{entry}", "at": entry}).status == 201
         charges = api.call("GET", "/charge", key=f"sk_{entry}")["charges"]

@@ -1,4 +1,5 @@
-"""Errors that a scenario asks for are worded as genuine ones (published facts, 4.1; scenario language, Outcomes)."""
+"""Errors that a scenario asks for are worded as genuine ones (published facts, 4.1; scenario
+language, Outcomes)."""
 
 import pytest
 
@@ -63,11 +64,15 @@ def test_a_scripted_404_is_the_genuine_one(op: str, method: str, path: str) -> N
         (504, 94, True),
     ],
 )
-def test_a_scripted_status_has_all_that_an_error_has(status: int, code: int, is_retryable: bool, at: str) -> None:
+def test_a_scripted_status_has_all_that_an_error_has(
+    status: int, code: int, is_retryable: bool, at: str
+) -> None:
     refused = scripted("charge.create", status, at).post("/charge/card", card_charge())
     assert problem_of(refused) == (status, code)
     # Nothing that has happened is to be repeated, but where the service says that it was away.
-    assert refused["isRetryable"] is (is_retryable and (at == "receive" or status not in (502, 504)))
+    assert refused["isRetryable"] is (
+        is_retryable and (at == "receive" or status not in (502, 504))
+    )
     assert refused["resource"] == "/charge/card"
     assert refused["type"] == f"https://docs.payfurl.com/errorcodes#{code}"
 
@@ -79,7 +84,10 @@ def test_an_exhausted_sequence_is_refused_like_anything_else() -> None:
     refused = api.get("/charge/none")
     assert problem_of(refused) == (400, 1)
     assert refused["message"] == "The sequence of rule 'r' is used up and says at_end: fail"
-    assert (refused["resource"], refused["type"]) == ("/charge/none", "https://docs.payfurl.com/errorcodes#1")
+    assert (refused["resource"], refused["type"]) == (
+        "/charge/none",
+        "https://docs.payfurl.com/errorcodes#1",
+    )
 
 
 MOVES = [
@@ -96,7 +104,9 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(("op", "capture", "method", "path", "code", "message"), MOVES, ids=[row[0] for row in MOVES])
+@pytest.mark.parametrize(
+    ("op", "capture", "method", "path", "code", "message"), MOVES, ids=[row[0] for row in MOVES]
+)
 @pytest.mark.parametrize(("decline", "own_code", "own_message"), OWN, ids=[row[0] for row in OWN])
 def test_the_code_and_message_of_the_file_win(
     op: str,
@@ -126,13 +136,18 @@ def test_the_code_and_message_of_the_file_win(
         ("name: mine, errorCode: 80", True),
     ],
 )
-def test_a_code_without_a_name_may_be_tried_again_where_its_own_outcome_may(decline: str, is_retryable: bool) -> None:
-    refused = api_with("charge.create", f"then: {{decline: {{{decline}}}}}").post("/charge/card", card_charge())
+def test_a_code_without_a_name_may_be_tried_again_where_its_own_outcome_may(
+    decline: str, is_retryable: bool
+) -> None:
+    refused = api_with("charge.create", f"then: {{decline: {{{decline}}}}}").post(
+        "/charge/card", card_charge()
+    )
     assert refused["isRetryable"] is is_retryable
 
 
 @pytest.mark.parametrize(
-    ("op", "path"), [("customer.create", "/customer/card"), ("payment_method.create", "/payment_method/card")]
+    ("op", "path"),
+    [("customer.create", "/customer/card"), ("payment_method.create", "/payment_method/card")],
 )
 def test_a_code_that_the_service_does_not_know_is_reported_as_given(op: str, path: str) -> None:
     api = api_with(op, "then: {decline: {errorCode: 4711, errorMessage: Not today}}")

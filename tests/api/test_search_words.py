@@ -34,9 +34,16 @@ def test_a_reference_finds_charges_customers_and_transfers(way: str) -> None:
     api = Api(assumptions={"search.reference": way}, waits=True)
     for word in WORDS:
         charge_id = api.charge(reference=word)["chargeId"]
-        api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), "reference": word})
+        api.post(
+            "/customer/card", {"providerId": DUMMY, "paymentInformation": card(), "reference": word}
+        )
         sent = {"account": "a", "amount": 1, "currency": "AUD", "reference": word}
-        assert api.post("/transfer", {"providerId": DUMMY, "chargeId": charge_id, "transfers": [sent]}).status == 201
+        assert (
+            api.post(
+                "/transfer", {"providerId": DUMMY, "chargeId": charge_id, "transfers": [sent]}
+            ).status
+            == 201
+        )
     for path, rows in (
         ("/charge", "charges"),
         ("/customer", "customers"),
@@ -67,7 +74,9 @@ def test_a_cardholder_finds_charges(way: str) -> None:
     for word in WORDS:
         api.charge(reference=word, paymentInformation=card(cardholder=word))
     bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Order-5"}
-    api.post("/charge/bank_account", {"providerId": DUMMY, "amount": 5, "bankPaymentInformation": bank})
+    api.post(
+        "/charge/bank_account", {"providerId": DUMMY, "amount": 5, "bankPaymentInformation": bank}
+    )
     assert found(api.get("/charge", Cardholder="Order-5"), "charges", "reference") == WAYS[way]
 
 
@@ -75,7 +84,9 @@ def test_a_cardholder_finds_charges(way: str) -> None:
 def test_an_email_finds_customers(way: str) -> None:
     api = Api(assumptions={"search.email": way}, waits=True)
     for word in WORDS:
-        api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), "email": word})
+        api.post(
+            "/customer/card", {"providerId": DUMMY, "paymentInformation": card(), "email": word}
+        )
     api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
     assert found(api.get("/customer", Email="Order-5"), "customers", "email") == WAYS[way]
 
@@ -106,7 +117,9 @@ def test_what_is_found_without_an_assumption() -> None:
     ("meaning", "by_scheme", "by_funding"),
     [("scheme", 1, 0), ("card_type", 0, 1), ("either", 1, 1)],
 )
-def test_the_type_of_a_card_is_its_scheme_or_how_it_is_funded(meaning: str, by_scheme: int, by_funding: int) -> None:
+def test_the_type_of_a_card_is_its_scheme_or_how_it_is_funded(
+    meaning: str, by_scheme: int, by_funding: int
+) -> None:
     api = Api(assumptions={"search.card_type": meaning}, waits=True)
     shown = api.charge()["paymentInformation"]["card"]
     method = api.method()

@@ -1,5 +1,5 @@
-"""What published clients send by themselves: operations are performed with it under ``--strict``, and no finding names
-it. ``tests/findings/test_sdk_bodies.py`` has the whole bodies that they send.
+"""What published clients send by themselves: operations are performed with it under ``--strict``,
+and no finding names it. ``tests/findings/test_sdk_bodies.py`` has the whole bodies that they send.
 
 Names as they are sent, from docs/spec/published-facts.md, 1.2 and 1.3.
 """
@@ -23,10 +23,15 @@ QUERIES = [
     (
         "GET",
         "/charge",
-        f"{LISTED} Reference ProviderId AmountGreaterThan AmountLessThan Currency CustomerId Status PaymentMethodId"
+        f"{LISTED} Reference ProviderId AmountGreaterThan AmountLessThan Currency CustomerId "
+        f"Status PaymentMethodId"
         " PaymentType CardType CardNumber Cardholder",
     ),
-    ("GET", "/customer", f"{LISTED} Reference Email Search PaymentMethodId CustomerId IncludeRemoved"),
+    (
+        "GET",
+        "/customer",
+        f"{LISTED} Reference Email Search PaymentMethodId CustomerId IncludeRemoved",
+    ),
     ("GET", "/payment_method", f"{LISTED} ProviderId CustomerId PaymentType CardType Search"),
     ("GET", "/token", f"{LISTED} ProviderId Status"),
     ("GET", "/transfer", f"{LISTED} Reference ProviderId Status"),
@@ -65,7 +70,9 @@ def unknown_to(api: Api, answer: dict[str, Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("method", "path", "names"), QUERIES)
-def test_a_query_of_a_published_client_has_no_unknown_field(method: str, path: str, names: str) -> None:
+def test_a_query_of_a_published_client_has_no_unknown_field(
+    method: str, path: str, names: str
+) -> None:
     api = Api(strict=True)
     query = "&".join(f"{name}=1" for name in names.split())
     reply = api.call(method, f"{path}?{query}")
@@ -86,19 +93,25 @@ def stored(api: Api) -> str:
 
 
 def with_token(api: Api, **more: object) -> Any:
-    token = api.post("/token/card/least_cost", {"amount": 5, "currency": "AUD", "paymentInformation": CARD})["tokenId"]
+    token = api.post(
+        "/token/card/least_cost", {"amount": 5, "currency": "AUD", "paymentInformation": CARD}
+    )["tokenId"]
     return api.post("/customer/token", {"token": token, "email": "ann@example.com"} | more)
 
 
 def with_bank(api: Api, **more: object) -> Any:
-    customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": CARD})["customerId"]
+    customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": CARD})[
+        "customerId"
+    ]
     account = {"bankCode": "123-456", "accountNumber": "123456789", "accountName": "Ann Example"}
     body = {"providerId": DUMMY, "bankPaymentInformation": account}
     return api.post(f"/customer/{customer}/bank_account", body | more)
 
 
 def updated(api: Api, **more: object) -> Any:
-    return api.call("PUT", f"/payment_method/{stored(api)}", {"card": {"expiryDate": "11/41"}} | more)
+    return api.call(
+        "PUT", f"/payment_method/{stored(api)}", {"card": {"expiryDate": "11/41"}} | more
+    )
 
 
 ACTS = {

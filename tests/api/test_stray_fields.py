@@ -1,4 +1,5 @@
-"""Fields in a body or a query where the service reads none: reported, and refused under ``--strict``."""
+"""Fields in a body or a query where the service reads none: reported, and refused under
+``--strict``."""
 
 from typing import Any
 
@@ -19,7 +20,13 @@ def last(api: Api) -> dict[str, Any]:
 STRAYS = [
     ("DELETE", "/refund/{}", {"refundAmount": 5}, "refundAmount", "in the query: ?amount=5"),
     ("DELETE", "/refund/{}", {"Amount": "2.50"}, "Amount", "in the query: ?amount=2.50"),
-    ("DELETE", "/refund/{}", {"amount": 4111111111111111}, "amount", "in the query: ?amount=4111********1111"),
+    (
+        "DELETE",
+        "/refund/{}",
+        {"amount": 4111111111111111},
+        "amount",
+        "in the query: ?amount=4111********1111",
+    ),
     ("DELETE", "/refund/{}", {"amount": {"ccv": "987"}}, "amount", "in the query: ?amount="),
     ("GET", "/charge", {"reference": "a b"}, "reference", "in the query: ?reference=a%20b"),
     ("POST", "/charge/{}?amount=5", {}, "amount", "in the body"),
@@ -31,7 +38,9 @@ STRAYS = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "name", "place"), STRAYS)
-def test_a_field_where_none_is_read(method: str, path: str, body: object, name: str, place: str | None) -> None:
+def test_a_field_where_none_is_read(
+    method: str, path: str, body: object, name: str, place: str | None
+) -> None:
     api, strict = Api(), Api(strict=True)
     for one in (api, strict):
         charge_id = one.charge(capture=False, reference="order-1")["chargeId"]
@@ -55,13 +64,19 @@ def test_a_field_where_none_is_read(method: str, path: str, body: object, name: 
 def test_a_body_that_says_nothing_is_no_fault(raw: bytes, strict: bool) -> None:
     api = Api(strict=strict)
     charge_id = api.charge(reference="order-1")["chargeId"]
-    for method, path in (("GET", "/charge"), ("GET", f"/charge/{charge_id}"), ("DELETE", f"/refund/{charge_id}")):
+    for method, path in (
+        ("GET", "/charge"),
+        ("GET", f"/charge/{charge_id}"),
+        ("DELETE", f"/refund/{charge_id}"),
+    ):
         assert api.call(method, path, raw=raw).status == 200
         assert last(api)["ignored"] == []
     assert lines(api) == []
 
 
-@pytest.mark.parametrize("raw", [b"{", b"amount=5", b"\xff\x00", b"[" * 100_000, b'{"a":' * 1_000, b"7"])
+@pytest.mark.parametrize(
+    "raw", [b"{", b"amount=5", b"\xff\x00", b"[" * 100_000, b'{"a":' * 1_000, b"7"]
+)
 def test_a_body_that_is_no_json_refuses_nothing(api: Api, raw: bytes) -> None:
     charge_id = api.charge(reference="order-1")["chargeId"]
     assert api.call("DELETE", f"/refund/{charge_id}", raw=raw)["refundedAmount"] == 20
@@ -78,5 +93,10 @@ def test_a_refund_with_its_amount_where_it_belongs_is_no_fault() -> None:
 
 def test_of_a_body_of_very_many_fields_the_first_are_reported(api: Api) -> None:
     charge_id = api.charge(reference="order-1")["chargeId"]
-    assert api.call("GET", f"/charge/{charge_id}", {f"field{number}": 1 for number in range(30_000)}).status == 200
+    assert (
+        api.call(
+            "GET", f"/charge/{charge_id}", {f"field{number}": 1 for number in range(30_000)}
+        ).status
+        == 200
+    )
     assert len(lines(api)) == 20

@@ -21,12 +21,21 @@ rules:
 
 
 def body(api: Api, **fields: object) -> dict[str, object]:
-    return {"paymentMethodId": api.method(), "amount": 10, "currency": "AUD", "interval": "Month", **fields}
+    return {
+        "paymentMethodId": api.method(),
+        "amount": 10,
+        "currency": "AUD",
+        "interval": "Month",
+        **fields,
+    }
 
 
 def renewing(outcomes: str) -> Api:
     """An application in which renewals go as a rule says."""
-    return Api(scenario=f"version: 1\nrules:\n  - {{id: renewals, when: {{op: subscription.renew}}, {outcomes}}}\n")
+    return Api(
+        scenario=f"version: 1\nrules:\n  - "
+        f"{{id: renewals, when: {{op: subscription.renew}}, {outcomes}}}\n"
+    )
 
 
 def subscribe(api: Api, **fields: object) -> Any:
@@ -62,17 +71,34 @@ def test_a_subscription_shows_every_published_field(api: Api) -> None:
     }
     made = subscribe(api, frequency=2, **fields)
     assert list(made) == FIELDS
-    assert (made["amount"], made["currency"], made["interval"], made["frequency"]) == (10, "AUD", "Month", 2)
+    assert (made["amount"], made["currency"], made["interval"], made["frequency"]) == (
+        10,
+        "AUD",
+        "Month",
+        2,
+    )
     assert (made["createdDate"], made["startDate"], made["status"]) == (NOW, NOW, "Active")
     assert made["endAfter"] == {"count": 12, "amount": 120, "date": "2032-03-01T00:00:00.0000000Z"}
-    assert {name: made[name] for name in ("retry", "webhook", "metadata")} == without(fields, "endAfter")
+    assert {name: made[name] for name in ("retry", "webhook", "metadata")} == without(
+        fields, "endAfter"
+    )
     assert api.get(path_of(made)).body == made
 
 
 def test_the_least_that_is_needed(api: Api) -> None:
-    given = {"PaymentMethodId": api.method(), "Amount": "10.50", "Interval": "week", "EndAfter": {"Count": 0}}
+    given = {
+        "PaymentMethodId": api.method(),
+        "Amount": "10.50",
+        "Interval": "week",
+        "EndAfter": {"Count": 0},
+    }
     made = api.post("/subscription/payment_method", given).body
-    assert (made["amount"], made["currency"], made["interval"], made["frequency"]) == (10.5, "AUD", "Week", 1)
+    assert (made["amount"], made["currency"], made["interval"], made["frequency"]) == (
+        10.5,
+        "AUD",
+        "Week",
+        1,
+    )
     assert made["endAfter"] is made["retry"] is made["webhook"] is made["metadata"] is None
 
 
@@ -99,7 +125,9 @@ def test_the_least_that_is_needed(api: Api) -> None:
         ("webhook", {"authorization": "x"}, 90, "Webhook.Url"),
     ],
 )
-def test_a_bad_field_is_refused(shared: Api, field: str, value: object, code: int, place: str) -> None:
+def test_a_bad_field_is_refused(
+    shared: Api, field: str, value: object, code: int, place: str
+) -> None:
     reply = shared.post("/subscription/payment_method", body(shared, **{field: value}))
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
     assert shared.get("/subscription")["count"] == 0
@@ -111,7 +139,10 @@ def test_nulls_inside_objects_are_absent(api: Api) -> None:
         endAfter={"count": None, "amount": None, "date": None},
         retry={"maximum": 1, "interval": None, "frequency": None},
     )
-    assert (made["endAfter"], made["retry"]) == (None, {"maximum": 1, "interval": "Day", "frequency": 1})
+    assert (made["endAfter"], made["retry"]) == (
+        None,
+        {"maximum": 1, "interval": "Day", "frequency": 1},
+    )
 
 
 def test_a_removed_provider_suspends_too(api: Api) -> None:
@@ -124,7 +155,11 @@ def test_a_removed_provider_suspends_too(api: Api) -> None:
 def test_twelve_renewals_in_one_advance_of_a_year_are_exact(api: Api) -> None:
     made = subscribe(api, amount="9.95")
     api.advance("366d")
-    first_days = [f"2031-{month:02}-01" for month in range(3, 13)] + ["2032-01-01", "2032-02-01", "2032-03-01"]
+    first_days = [f"2031-{month:02}-01" for month in range(3, 13)] + [
+        "2032-01-01",
+        "2032-02-01",
+        "2032-03-01",
+    ]
     assert days(api, made) == first_days
     charges = api.get("/charge", SubscriptionId=made["subscriptionId"])["charges"]
     assert {charge["dateAdded"][10:] for charge in charges} == {"T00:00:00.0000000Z"}
@@ -132,7 +167,9 @@ def test_twelve_renewals_in_one_advance_of_a_year_are_exact(api: Api) -> None:
         (9.95, "SUCCESS", "MERCHANT")
     }
     assert {charge["subscriptionId"] for charge in charges} == {made["subscriptionId"]}
-    assert {charge["paymentInformation"]["paymentMethodId"] for charge in charges} == {made["paymentMethodId"]}
+    assert {charge["paymentInformation"]["paymentMethodId"] for charge in charges} == {
+        made["paymentMethodId"]
+    }
 
 
 def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
@@ -159,7 +196,9 @@ def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
 def test_payments_fall_on_the_calendar(
     api: Api, interval: object, frequency: int, start: object, wanted: list[str]
 ) -> None:
-    made = subscribe(api, interval=interval, frequency=frequency, startDate=start, endAfter={"count": 3})
+    made = subscribe(
+        api, interval=interval, frequency=frequency, startDate=start, endAfter={"count": 3}
+    )
     api.advance("1200d")
     assert days(api, made) == wanted
     assert status(api, made) == "Complete"
@@ -184,7 +223,13 @@ def test_a_start_in_the_past_counts_from_now_or_is_refused(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("end", "count"),
-    [({"count": 3}, 3), ({"amount": 25}, 3), ({"amount": 30}, 3), ({"date": "2031-03-04"}, 4), ({"date": NOW}, 1)],
+    [
+        ({"count": 3}, 3),
+        ({"amount": 25}, 3),
+        ({"amount": 30}, 3),
+        ({"date": "2031-03-04"}, 4),
+        ({"date": NOW}, 1),
+    ],
 )
 def test_what_ends_a_subscription(api: Api, end: dict[str, object], count: int) -> None:
     made = subscribe(api, interval="Day", endAfter=end)
@@ -196,7 +241,11 @@ def test_a_declined_renewal_is_retried_then_suspended() -> None:
     api = Api(scenario=DECLINE_ALWAYS)
     made = subscribe(api, retry={"maximum": 2, "interval": "Day", "frequency": 3})
     api.advance("6d")
-    assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "FAILED"), ("2031-03-07", "FAILED")]
+    assert payments(api, made) == [
+        ("2031-03-01", "FAILED"),
+        ("2031-03-04", "FAILED"),
+        ("2031-03-07", "FAILED"),
+    ]
     assert status(api, made) == "Suspended"
     api.advance("90d")
     assert len(payments(api, made)) == 3
@@ -207,9 +256,17 @@ def test_retries_by_the_hour_and_without_a_policy_none() -> None:
     hourly = subscribe(api, retry={"maximum": 1, "interval": "Hour", "frequency": 5})
     never = subscribe(api)
     api.advance("4h")
-    assert (len(payments(api, hourly)), status(api, hourly), status(api, never)) == (1, "Active", "Suspended")
+    assert (len(payments(api, hourly)), status(api, hourly), status(api, never)) == (
+        1,
+        "Active",
+        "Suspended",
+    )
     api.advance("1h")
-    assert (len(payments(api, hourly)), status(api, hourly), len(payments(api, never))) == (2, "Suspended", 1)
+    assert (len(payments(api, hourly)), status(api, hourly), len(payments(api, never))) == (
+        2,
+        "Suspended",
+        1,
+    )
 
 
 def test_a_retry_that_succeeds_keeps_the_calendar() -> None:
@@ -225,7 +282,10 @@ def test_a_retry_that_succeeds_keeps_the_calendar() -> None:
 
 
 def test_a_pending_renewal_that_bounces_is_retried_and_does_not_count() -> None:
-    api = renewing("sequence: [{pending: {after: 2d, settle: FAILED}}, {pending: {after: 2d, settle: SUCCESS}}]")
+    api = renewing(
+        "sequence: [{pending: {after: 2d, settle: FAILED}}, {pending: {after: 2d, settle: "
+        "SUCCESS}}]"
+    )
     made = subscribe(api, retry={"maximum": 1, "interval": "Day"}, endAfter={"count": 1})
     api.advance("3d")
     assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "PENDING")]
@@ -250,7 +310,11 @@ def test_a_bounced_payment_does_not_move_the_calendar() -> None:
     api = renewing("sequence: [{pending: {after: 2d, settle: FAILED}}, {approve: {}}]")
     made = subscribe(api, retry={"maximum": 1, "interval": "Day"})
     api.advance("45d")
-    assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "SUCCESS"), ("2031-04-01", "SUCCESS")]
+    assert payments(api, made) == [
+        ("2031-03-01", "FAILED"),
+        ("2031-03-04", "SUCCESS"),
+        ("2031-04-01", "SUCCESS"),
+    ]
 
 
 def test_payments_that_always_bounce_are_retried_no_more_than_told() -> None:
@@ -261,7 +325,9 @@ def test_payments_that_always_bounce_are_retried_no_more_than_told() -> None:
 
 
 def test_retries_begin_anew_with_each_payment() -> None:
-    api = renewing("sequence: [" + ", ".join(["{decline: insufficient_funds}", "{approve: {}}"] * 2) + "]")
+    api = renewing(
+        "sequence: [" + ", ".join(["{decline: insufficient_funds}", "{approve: {}}"] * 2) + "]"
+    )
     made = subscribe(api, retry={"maximum": 1, "interval": "Day"})
     api.advance("40d")
     assert days(api, made) == ["2031-03-01", "2031-03-02", "2031-04-01", "2031-04-02"]
@@ -298,7 +364,9 @@ def test_a_removed_payment_method_suspends(api: Api) -> None:
     assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
     resumed = api.put(path_of(made) + "/status", {"status": "Active"})
     assert problem_of(resumed) == (400, 73)
-    again = api.post("/subscription/payment_method", body(api, paymentMethodId=made["paymentMethodId"]))
+    again = api.post(
+        "/subscription/payment_method", body(api, paymentMethodId=made["paymentMethodId"])
+    )
     assert problem_of(again) == (400, 73)
 
 
@@ -308,7 +376,11 @@ def test_a_removed_payment_method_can_suspend_at_once() -> None:
     cancelled = subscribe(api, paymentMethodId=made["paymentMethodId"])
     api.delete(path_of(cancelled))
     api.delete(f"/payment_method/{made['paymentMethodId']}")
-    assert [status(api, row) for row in (made, other, cancelled)] == ["Suspended", "Active", "Cancelled"]
+    assert [status(api, row) for row in (made, other, cancelled)] == [
+        "Suspended",
+        "Active",
+        "Cancelled",
+    ]
     api.advance("31d")
     assert (days(api, made), status(api, other)) == (["2031-03-01"], "Active")
 
@@ -343,7 +415,9 @@ def test_missed_payments_can_be_made_up_for() -> None:
     assert days(api, made) == ["2031-03-01", "2031-05-16", "2031-05-16", "2031-06-01"]
 
 
-@pytest.mark.parametrize(("given", "shown"), [(0, "Complete"), ("1", "Active"), ("cancelled", "Cancelled")])
+@pytest.mark.parametrize(
+    ("given", "shown"), [(0, "Complete"), ("1", "Active"), ("cancelled", "Cancelled")]
+)
 def test_status_by_name_or_index(api: Api, given: object, shown: str) -> None:
     assert api.put(path_of(subscribe(api)) + "/status", {"status": given})["status"] == shown
 
@@ -370,16 +444,26 @@ def test_a_cancelled_subscription_is_over(api: Api) -> None:
 def test_an_update_replaces_end_retry_and_webhook_and_keeps_the_rest(api: Api) -> None:
     made = subscribe(api, endAfter={"count": 3}, retry={"maximum": 1}, webhook={"url": "https://a.test"},
                      metadata={"a": "b"})  # fmt: skip
-    nulls = dict.fromkeys(("amount", "currency", "interval", "frequency", "endAfter", "retry", "webhook", "metadata"))
+    nulls = dict.fromkeys(
+        ("amount", "currency", "interval", "frequency", "endAfter", "retry", "webhook", "metadata")
+    )
     changed = api.put(path_of(made), nulls).body
     assert changed == {**made, "endAfter": None, "retry": None, "webhook": None}
-    given = {"Amount": 20.0, "Currency": "nzd", "EndAfter": {"Count": 2}, "Retry": {"Maximum": 2, "Interval": 0}}
+    given = {
+        "Amount": 20.0,
+        "Currency": "nzd",
+        "EndAfter": {"Count": 2},
+        "Retry": {"Maximum": 2, "Interval": 0},
+    }
     again = api.put(path_of(made), given).body
     assert (again["amount"], again["currency"], again["endAfter"]["count"]) == (20, "NZD", 2)
     assert again["retry"] == {"maximum": 2, "interval": "Hour", "frequency": 1}
     api.advance("90d")
     charges = api.get("/charge", SubscriptionId=made["subscriptionId"])["charges"]
-    assert [(charge["amount"], charge["currency"]) for charge in charges] == [(20, "NZD"), (10, "AUD")]
+    assert [(charge["amount"], charge["currency"]) for charge in charges] == [
+        (20, "NZD"),
+        (10, "AUD"),
+    ]
     assert status(api, made) == "Complete"
 
 
@@ -399,7 +483,13 @@ def test_an_end_that_has_been_reached_completes_at_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"), [({"amount": 0}, 74), ({"currency": "QQQ"}, 29), ({"frequency": 0}, 90), ({"interval": "x"}, 90)]
+    ("given", "code"),
+    [
+        ({"amount": 0}, 74),
+        ({"currency": "QQQ"}, 29),
+        ({"frequency": 0}, 90),
+        ({"interval": "x"}, 90),
+    ],
 )
 def test_a_bad_update_changes_nothing(api: Api, given: dict[str, object], code: int) -> None:
     made = subscribe(api, endAfter={"count": 3})
@@ -438,11 +528,15 @@ def test_searching(api: Api) -> None:
     assert problem_of(api.get("/subscription", sortBy="colour")) == (400, 90)
 
 
-DECLINE = "{{id: declined, when: {{op: subscription.renew}}, limit: {times}, then: {{decline: {reason}}}}}"
+DECLINE = (
+    "{{id: declined, when: {{op: subscription.renew}}, limit: {times}, then: {{decline: "
+    "{reason}}}}}"
+)
 
 
 def assuming(times: int = 0, reason: str = "insufficient_funds", **rows: str) -> Api:
-    """A sandbox with assumptions about subscriptions, whose first ``times`` payments are declined."""
+    """A sandbox with assumptions about subscriptions, whose first ``times`` payments are
+    declined."""
     rule = DECLINE.format(times=times, reason=reason) if times else ""
     assumptions = {f"subscription.{name}": value for name, value in rows.items()}
     return Api(assumptions=assumptions, scenario=f"version: 1\nrules: [{rule}]\n")
@@ -472,7 +566,9 @@ def test_what_follows_when_no_tries_are_left(value: str, ends: str, paid: list[s
     ("reason", "value", "tries"),
     [("lost_card", "retry", 3), ("lost_card", "final", 1), ("insufficient_funds", "final", 3)],
 )
-def test_whether_a_decline_that_is_not_retryable_is_tried_again(reason: str, value: str, tries: int) -> None:
+def test_whether_a_decline_that_is_not_retryable_is_tried_again(
+    reason: str, value: str, tries: int
+) -> None:
     api = assuming(times=9, reason=reason, hard_declines=value)
     made = subscribe(api, retry={"maximum": 2, "interval": "Hour"})
     api.advance("1d")
@@ -492,9 +588,12 @@ def test_how_an_end_by_amount_is_reached(value: str, amounts: list[float]) -> No
 
 
 @pytest.mark.parametrize(
-    ("currency", "total", "amounts"), [("AUD", 10.005, [10]), ("AUD", 13.337, [10, 3.33]), ("JPY", 15.5, [10, 5])]
+    ("currency", "total", "amounts"),
+    [("AUD", 10.005, [10]), ("AUD", 13.337, [10, 3.33]), ("JPY", 15.5, [10, 5])],
 )
-def test_a_rest_is_cut_to_what_the_currency_has(currency: str, total: float, amounts: list[float]) -> None:
+def test_a_rest_is_cut_to_what_the_currency_has(
+    currency: str, total: float, amounts: list[float]
+) -> None:
     api = assuming(end_amount="rest")
     made = subscribe(api, interval="Day", currency=currency, endAfter={"amount": total})
     api.advance("30d")
@@ -526,10 +625,15 @@ def test_when_payments_are_due_whose_start_has_passed(
     [
         ({}, ["2031-03-01", "2031-06-01"]),
         ({"owed_payment": "collect"}, ["2031-03-01", "2031-05-16", "2031-06-01"]),
-        ({"owed_payment": "collect", "missed_payments": "make_up"}, ["2031-03-01", *["2031-05-16"] * 3, "2031-06-01"]),
+        (
+            {"owed_payment": "collect", "missed_payments": "make_up"},
+            ["2031-03-01", *["2031-05-16"] * 3, "2031-06-01"],
+        ),
     ],
 )
-def test_a_payment_that_was_owed_when_a_subscription_was_suspended(rows: dict[str, str], expected: list[str]) -> None:
+def test_a_payment_that_was_owed_when_a_subscription_was_suspended(
+    rows: dict[str, str], expected: list[str]
+) -> None:
     api = assuming(times=1, **rows)
     made = subscribe(api, retry={"maximum": 1, "interval": "Day", "frequency": 5})
     api.advance("1d")
@@ -540,7 +644,9 @@ def test_a_payment_that_was_owed_when_a_subscription_was_suspended(rows: dict[st
     assert days(api, made) == expected
 
 
-CHALLENGED = "version: 1\nrules:\n  - {id: c, when: {op: subscription.renew}, then: {challenge: {}}}"
+CHALLENGED = (
+    "version: 1\nrules:\n  - {id: c, when: {op: subscription.renew}, then: {challenge: {}}}"
+)
 
 
 @pytest.mark.parametrize(("assumed", "told"), [("payment_fails", "FAILED"), ("charged", "SUCCESS")])
@@ -550,7 +656,9 @@ def test_a_payment_that_asks_for_3d_secure_waits_for_nobody(assumed: str, told: 
     api.advance("1s")
     (charge,) = api.get("/charge", SubscriptionId=row["subscriptionId"])["charges"]
     assert (charge["status"], charge["threeDsRedirectUrl"]) == (told, None)
-    assert [attempt["errorCode"] for attempt in charge["failedAttempts"]] == (["113"] if told == "FAILED" else [])
+    assert [attempt["errorCode"] for attempt in charge["failedAttempts"]] == (
+        ["113"] if told == "FAILED" else []
+    )
     assert status(api, row) == ("Suspended" if told == "FAILED" else "Active")
 
 
@@ -570,7 +678,10 @@ def test_dates_that_walk(interval: str, fields: dict[str, object], told: list[st
 
 
 def test_a_payment_that_is_taken_back_is_a_payment_no_longer() -> None:
-    taken_back = "{id: t, when: {op: subscription.renew}, limit: 1, then: {later: [{after: 14d, settle: FAILED}]}}"
+    taken_back = (
+        "{id: t, when: {op: subscription.renew}, limit: 1, then: {later: [{after: 14d, "
+        "settle: FAILED}]}}"
+    )
     api = Api(scenario=f"version: 1\nrules:\n  - {taken_back}")
     retry = {"maximum": 2, "interval": "Day", "frequency": 1}
     row = subscribe(api, retry=retry, endAfter={"count": 2})

@@ -1,4 +1,5 @@
-"""Payment tokens over HTTP (published facts, 1.1 rows 50-54, 2.8, 10; assumptions token.lifetime, token.uses)."""
+"""Payment tokens over HTTP (published facts, 1.1 rows 50-54, 2.8, 10; assumptions token.lifetime,
+token.uses)."""
 
 from typing import Any
 
@@ -7,7 +8,12 @@ import pytest
 from tests.driving import DUMMY, Api, card, problem_of, without
 
 NOW = "2031-03-01T00:00:00.0000000Z"
-AGREEMENT = {"payerName": "Ann Example", "description": "Membership", "maximumAmount": 100, "providerId": DUMMY}
+AGREEMENT = {
+    "payerName": "Ann Example",
+    "description": "Membership",
+    "maximumAmount": 100,
+    "providerId": DUMMY,
+}
 FIELDS = [
     "tokenId", "gatewayTokenId", "accountId", "userId", "payToStatus", "card", "provider", "dateAdded", "dateUsed",
     "metadata", "clickToPay",
@@ -27,7 +33,10 @@ def use(api: Api, made: dict[str, Any], **fields: object) -> Any:
 def test_a_token_shows_the_card_and_can_be_read(api: Api) -> None:
     made = token(api, metadata={"K_k": "v"})
     assert list(made) == FIELDS
-    assert (made["card"]["cardNumber"], made["provider"]["providerId"]) == ("4111********1111", DUMMY)
+    assert (made["card"]["cardNumber"], made["provider"]["providerId"]) == (
+        "4111********1111",
+        DUMMY,
+    )
     assert (made["dateAdded"], made["dateUsed"], made["clickToPay"]) == (NOW, None, None)
     assert (made["metadata"], made["payToStatus"], len(made["tokenId"])) == ({"K_k": "v"}, None, 24)
     assert api.get(f"/token/{made['tokenId']}").body == made
@@ -40,7 +49,10 @@ def test_the_provider_is_named_in_header_query_or_body(api: Api) -> None:
     assert api.post("/token/card", {**body, "ProviderId": DUMMY}).status == 201
     nowhere = api.post("/token/card", body)
     assert (problem_of(nowhere), list(nowhere["details"])) == ((400, 90), ["ProviderId"])
-    assert problem_of(api.call("POST", "/token/card", body, headers={"providerid": "nobody"})) == (400, 39)
+    assert problem_of(api.call("POST", "/token/card", body, headers={"providerid": "nobody"})) == (
+        400,
+        39,
+    )
 
 
 def test_a_public_key_makes_tokens_and_reads_none(api: Api) -> None:
@@ -52,7 +64,12 @@ def test_a_public_key_makes_tokens_and_reads_none(api: Api) -> None:
     made = browser.call("POST", "/token/card", body, headers=pair)
     assert made.status == 201
     assert use(api, made.body).status == 201
-    assert browser.call("POST", "/token/card/least_cost", {"paymentInformation": card()}, headers=pair).status == 201
+    assert (
+        browser.call(
+            "POST", "/token/card/least_cost", {"paymentInformation": card()}, headers=pair
+        ).status
+        == 201
+    )
     assert browser.call("POST", "/token/payto", AGREEMENT, headers=pair).status == 201
     assert problem_of(browser.call("GET", f"/token/{made['tokenId']}", headers=pair)) == (401, 40)
     assert problem_of(browser.call("GET", "/token", headers=pair)) == (401, 40)
@@ -72,20 +89,27 @@ def test_a_public_key_makes_tokens_and_reads_none(api: Api) -> None:
     ],
 )
 def test_a_bad_card_makes_no_token(shared: Api, fields: dict[str, object], code: int) -> None:
-    reply = shared.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
+    reply = shared.post(
+        "/token/card", {"providerId": DUMMY, "paymentInformation": card(), **fields}
+    )
     assert problem_of(reply) == (400, code)
     assert shared.get("/token")["count"] == 0
 
 
 def test_the_cheapest_provider_gets_a_token_without_one(api: Api) -> None:
     cost = [{"cardScheme": "VISA", "transactionCost": "0.01", "transactionPercentage": 0}]
-    cheap = api.post("/provider", {"type": "dummy", "name": "Cheap", "currency": "AUD", "costData": cost}).body
+    cheap = api.post(
+        "/provider", {"type": "dummy", "name": "Cheap", "currency": "AUD", "costData": cost}
+    ).body
     body = {"paymentInformation": card(), "amount": "20", "currency": "aud"}
     assert api.post("/token/card/least_cost", body)["provider"]["providerId"] == cheap["providerId"]
-    dear = api.post("/token/card/least_cost", {**body, "paymentInformation": card("5555555555554444")})
+    dear = api.post(
+        "/token/card/least_cost", {**body, "paymentInformation": card("5555555555554444")}
+    )
     assert dear["provider"]["providerId"] == DUMMY
     assert (
-        api.post("/token/card/least_cost", {**body, "currency": "JPY"})["provider"]["providerId"] == cheap["providerId"]
+        api.post("/token/card/least_cost", {**body, "currency": "JPY"})["provider"]["providerId"]
+        == cheap["providerId"]
     )
     api.put("/__admin/assumptions", {"provider.other_currency": "none"})
     assert problem_of(api.post("/token/card/least_cost", {**body, "currency": "JPY"})) == (400, 63)
@@ -96,7 +120,11 @@ def test_the_cheapest_provider_gets_a_token_without_one(api: Api) -> None:
 def test_a_token_works_once_for_charges_and_stored_methods(api: Api) -> None:
     made = token(api)
     charge = use(api, made)
-    assert (charge.status, charge["status"], charge["paymentTokenId"]) == (201, "SUCCESS", made["tokenId"])
+    assert (charge.status, charge["status"], charge["paymentTokenId"]) == (
+        201,
+        "SUCCESS",
+        made["tokenId"],
+    )
     assert api.get(f"/token/{made['tokenId']}")["dateUsed"] == NOW
     for again in (
         use(api, made),
@@ -141,8 +169,13 @@ def test_a_provider_that_declines_to_store_leaves_the_token_as_it_is() -> None:
 
 
 def test_a_declined_token_is_not_made() -> None:
-    api = Api(scenario="version: 1\nrules: [{id: r, when: {op: token.create}, then: {decline: lost_card}}]\n")
-    assert problem_of(api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card()})) == (400, 941)
+    api = Api(
+        scenario="version: 1\nrules: [{id: r, when: {op: token.create}, then: {decline: "
+        "lost_card}}]\n"
+    )
+    assert problem_of(
+        api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card()})
+    ) == (400, 941)
     assert problem_of(api.post("/token/payto", AGREEMENT)) == (400, 941)
     assert api.get("/token")["count"] == 0
 
@@ -155,8 +188,14 @@ def test_a_token_for_an_unknown_id_is_87_to_read_and_51_to_use(api: Api) -> None
 
 def test_a_vaulted_card_stays_vaulted_with_the_method_made_from_its_token(api: Api) -> None:
     made = token(api, vaultCard=True, vaultExpireSeconds=60)
-    method = api.post("/payment_method/token", {"Token": made["tokenId"], "Metadata": {"a": "b"}}).body
-    assert (method["token"], method["metadata"], method["card"]["type"]) == (made["tokenId"], {"a": "b"}, "VISA")
+    method = api.post(
+        "/payment_method/token", {"Token": made["tokenId"], "Metadata": {"a": "b"}}
+    ).body
+    assert (method["token"], method["metadata"], method["card"]["type"]) == (
+        made["tokenId"],
+        {"a": "b"},
+        "VISA",
+    )
     assert api.get(f"/vault/{method['vaultId']}")["cardNumber"] == "4111111111111111"
     api.advance("1m")
     assert problem_of(api.get(f"/vault/{method['vaultId']}")) == (404, 62)
@@ -177,7 +216,11 @@ def test_a_payto_token_is_charged_within_its_agreement(api: Api) -> None:
 def test_a_payto_token_can_be_stored(api: Api) -> None:
     made = api.post("/token/payto", AGREEMENT).body
     method = api.post("/payment_method/token", {"token": made["tokenId"]}).body
-    assert (method["type"], method["payToStatus"], method["payTo"]["payerName"]) == ("PAYTO", "ACTIVE", "Ann Example")
+    assert (method["type"], method["payToStatus"], method["payTo"]["payerName"]) == (
+        "PAYTO",
+        "ACTIVE",
+        "Ann Example",
+    )
 
 
 @pytest.mark.parametrize("name", ["payerName", "description", "maximumAmount", "providerId"])
@@ -214,18 +257,25 @@ def test_the_search_finds_by_every_parameter(api: Api) -> None:
         assert problem_of(api.get("/token", **bad)) == (400, 90)
 
 
-def test_what_was_said_with_the_token_is_kept_with_the_method_unless_told_otherwise(api: Api) -> None:
+def test_what_was_said_with_the_token_is_kept_with_the_method_unless_told_otherwise(
+    api: Api,
+) -> None:
     first, second = (token(api, ip="203.0.113.9", metadata={"a": "1"})["tokenId"] for _ in range(2))
     kept = api.post("/payment_method/token", {"token": first})
     assert (kept["ip"], kept["metadata"]) == ("203.0.113.9", {"a": "1"})
-    told = api.post("/payment_method/token", {"token": second, "ip": "203.0.113.10", "metadata": {}})
+    told = api.post(
+        "/payment_method/token", {"token": second, "ip": "203.0.113.10", "metadata": {}}
+    )
     assert (told["ip"], told["metadata"]) == ("203.0.113.10", {})
 
 
 def test_a_three_ds_result_of_a_token_counts_for_its_charge(api: Api) -> None:
     trans_id = "0b8ba3a2-45d2-4f2d-9d0c-6a1d3f1f0a11"
     proven = token(api, paymentInformation=card("4000000000003220", threeDSServerTransID=trans_id))
-    assert (use(api, proven)["status"], use(api, token(api))["threeDsVerified"]) == ("SUCCESS", False)
+    assert (use(api, proven)["status"], use(api, token(api))["threeDsVerified"]) == (
+        "SUCCESS",
+        False,
+    )
     charge = api.get("/charge", SortOrder="asc")["charges"][0]
     assert (charge["threeDsVerified"], charge["threeDsServerTransId"]) == (True, trans_id)
     unproven = token(api, paymentInformation=card("4000000000003220"))

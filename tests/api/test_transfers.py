@@ -22,7 +22,12 @@ def row(account: str = "acc-1", amount: object = 5, **fields: object) -> dict[st
 
 
 def group(*rows: dict[str, object], **fields: object) -> dict[str, object]:
-    return {"providerId": DUMMY, "groupReference": "group-1", "transfers": list(rows) or [row()], **fields}
+    return {
+        "providerId": DUMMY,
+        "groupReference": "group-1",
+        "transfers": list(rows) or [row()],
+        **fields,
+    }
 
 
 def made(api: Api, body: dict[str, object]) -> Any:
@@ -39,7 +44,9 @@ def test_a_group_answers_with_a_bare_list(api: Api) -> None:
     assert [(found["account"], found["amount"], found["totalAmount"]) for found in rows] == [
         ("acc-1", 5.5, 9.5), ("acc-2", 4, 9.5),
     ]  # fmt: skip
-    assert {(found["status"], found["currency"], found["chargeId"]) for found in rows} == {("SUCCESS", "AUD", charge)}
+    assert {(found["status"], found["currency"], found["chargeId"]) for found in rows} == {
+        ("SUCCESS", "AUD", charge)
+    }
     assert [found["reference"] for found in rows] == ["t-1", None]
     assert {found["groupReference"] for found in rows} == {"group-1"}
     assert api.get(f"/transfer/{rows[0]['transferId']}").body == rows[0]
@@ -69,7 +76,9 @@ def test_pascal_case_and_no_charge(api: Api) -> None:
         (group({"account": "a"}), 90, "Transfers.0.Amount"),
     ],
 )
-def test_a_bad_group_is_refused_as_a_whole(shared: Api, body: dict[str, object], code: int, place: str) -> None:
+def test_a_bad_group_is_refused_as_a_whole(
+    shared: Api, body: dict[str, object], code: int, place: str
+) -> None:
     reply = shared.post("/transfer", body)
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
     assert shared.get("/transfer")["count"] == 0
@@ -115,7 +124,10 @@ def test_a_transfer_can_take_its_time() -> None:
     assert api.get("/transfer", status="pending")["count"] == 1
     api.advance("1h")
     assert api.get(f"/transfer/{found['transferId']}").body == {**found, "status": "SUCCESS"}
-    assert (api.get("/transfer", status="pending")["count"], api.get("/transfer", status="Success")["count"]) == (0, 1)
+    assert (
+        api.get("/transfer", status="pending")["count"],
+        api.get("/transfer", status="Success")["count"],
+    ) == (0, 1)
 
 
 def test_searching(api: Api) -> None:
@@ -136,7 +148,12 @@ def test_searching(api: Api) -> None:
     assert found(sortBy="Amount", sortOrder="asc") == rows[::-1]
     page = api.get("/transfer", limit=1, skip=1).body
     assert list(page) == ["limit", "skip", "count", "transfers"]
-    assert (page["limit"], page["skip"], page["count"], page["transfers"][0]["transferId"]) == (1, 1, 3, rows[1])
+    assert (page["limit"], page["skip"], page["count"], page["transfers"][0]["transferId"]) == (
+        1,
+        1,
+        3,
+        rows[1],
+    )
     assert problem_of(api.get("/transfer", sortBy="colour")) == (400, 90)
 
 
@@ -147,7 +164,10 @@ def test_an_unknown_transfer_is_not_found(api: Api) -> None:
 
 def settled(api: Api, start: str, end: str | None = None) -> list[tuple[str, float]]:
     query = {"startDate": start} | ({"endDate": end} if end else {})
-    return [(entry["settlementDate"][:10], entry["amount"]) for entry in api.get("/settlements", **query).body]
+    return [
+        (entry["settlementDate"][:10], entry["amount"])
+        for entry in api.get("/settlements", **query).body
+    ]
 
 
 def test_a_day_settles_at_the_next_midnight(api: Api) -> None:
@@ -165,7 +185,11 @@ def test_a_day_settles_at_the_next_midnight(api: Api) -> None:
     assert [list(found) for found in rows] == [SETTLEMENT_FIELDS, SETTLEMENT_FIELDS]
     assert [found["amount"] for found in rows] == [17.5, 7]
     assert len({found["settlementId"] for found in rows}) == 1
-    assert (rows[0]["chargeId"], rows[0]["providerId"], rows[0]["providerName"]) == (charge, DUMMY, "Dummy")
+    assert (rows[0]["chargeId"], rows[0]["providerId"], rows[0]["providerName"]) == (
+        charge,
+        DUMMY,
+        "Dummy",
+    )
     assert rows[0]["settlementDate"] == rows[0]["createdDate"] == "2031-03-02T00:00:00.0000000Z"
     assert api.get("/settlements", startDate="2031-03-01").body == rows
 
@@ -201,7 +225,11 @@ def test_refunds_and_captures_of_many_days_settle_day_by_day_by_provider() -> No
     api.post(f"/charge/{held}", {"amount": 8})
     api.advance("1d")
     first, second, third = (f"2031-03-0{day}" for day in (2, 3, 4))
-    bought = [(first, 20), (first, 4), (first, 3)] if other > DUMMY else [(first, 3), (first, 20), (first, 4)]
+    bought = (
+        [(first, 20), (first, 4), (first, 3)]
+        if other > DUMMY
+        else [(first, 3), (first, 20), (first, 4)]
+    )
     wanted = [*bought, (second, -6), (third, -6), (third, 8)]
     assert settled(api, "2031-03-01") == wanted
     copy = Api()
@@ -210,7 +238,9 @@ def test_refunds_and_captures_of_many_days_settle_day_by_day_by_provider() -> No
 
 
 def test_pending_money_settles_when_it_has_come(api: Api) -> None:
-    api.post("/charge/bank_account", {"amount": 30, "providerId": DUMMY, "bankPaymentInformation": BANK})
+    api.post(
+        "/charge/bank_account", {"amount": 30, "providerId": DUMMY, "bankPaymentInformation": BANK}
+    )
     api.advance("1d")
     assert settled(api, "2031-03-01") == []
     api.advance("1d")
@@ -227,7 +257,9 @@ def test_settlements_need_a_start_that_is_no_later_than_the_end(api: Api) -> Non
     assert api.get("/settlements", startDate="2031-04-01", endDate="2031-04-02").body == []
 
 
-def test_settlements_of_too_many_charges_are_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settlements_of_too_many_charges_are_refused(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(3):
         api.charge(amount=5)
         api.advance("1d")
@@ -235,4 +267,6 @@ def test_settlements_of_too_many_charges_are_refused(api: Api, monkeypatch: pyte
     assert len(settled(api, "2031-03-01", "2031-03-03")) == 2
     refused = api.get("/settlements", startDate="2031-03-01")
     assert problem_of(refused) == (400, 90)
-    assert refused["details"] == {"StartDate": "got days with 3 charges, wanted at most 2: ask for fewer days"}
+    assert refused["details"] == {
+        "StartDate": "got days with 3 charges, wanted at most 2: ask for fewer days"
+    }

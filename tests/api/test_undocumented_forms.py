@@ -1,5 +1,5 @@
-"""What is sent in a form that the service's document does not show: taken with a finding, or refused, as the
-assumptions and ``--strict`` say."""
+"""What is sent in a form that the service's document does not show: taken with a finding, or
+refused, as the assumptions and ``--strict`` say."""
 
 import gzip
 import json
@@ -59,7 +59,9 @@ def test_a_body_of_another_type_is_refused_and_nothing_happens(content_type: str
         refused = pay(refusing, content_type)
         assert problem_of(refused) == (415, 90)
         assert refused["message"] == "Unsupported Media Type"
-        assert refused["details"] == {"ContentType": f"got '{content_type}', wanted application/json"}
+        assert refused["details"] == {
+            "ContentType": f"got '{content_type}', wanted application/json"
+        }
         assert refusing.get("/charge")["count"] == 0
         assert undocumented(refusing) == {}
         [entry] = refusing.get("/__admin/journal", status=415)["entries"]
@@ -104,7 +106,9 @@ def test_a_coded_body_is_refused_by_its_coding(profile: str, coding: str) -> Non
     api = Api(profile=profile)
     refused = pay(api, "application/json", gzip.compress(BODY), **{"content-encoding": coding})
     assert problem_of(refused) == (415, 90)
-    assert refused["details"] == {"ContentEncoding": f"got '{coding}', wanted a body that is not encoded"}
+    assert refused["details"] == {
+        "ContentEncoding": f"got '{coding}', wanted a body that is not encoded"
+    }
     assert api.get("/charge")["count"] == 0
 
 
@@ -176,7 +180,9 @@ STRICT: Mapping[str, Any] = {"strict": True}
 
 @pytest.mark.parametrize("expiry", ["1/40", "01/2040", "1/2040", "01 / 40", " 01/40"])
 @pytest.mark.parametrize("act_with", [charge_with, store_with, update_with])
-def test_another_form_of_an_expiry_date(act_with: Callable[..., Callable[[Api], Reply]], expiry: str) -> None:
+def test_another_form_of_an_expiry_date(
+    act_with: Callable[..., Callable[[Api], Reply]], expiry: str
+) -> None:
     act, api = act_with(expiryDate=expiry), Api()
     assert act(api).status in (200, 201)
     assert "wanted MM/YY" in undocumented(api)["ExpiryDate"]
@@ -187,9 +193,13 @@ def test_another_form_of_an_expiry_date(act_with: Callable[..., Callable[[Api], 
         assert act_with(expiryDate="01/40")(refusing).status in (200, 201)
 
 
-@pytest.mark.parametrize("number", ["4111 1111 1111 1111", "4111-1111-1111-1111", "4111111111111111 "])
+@pytest.mark.parametrize(
+    "number", ["4111 1111 1111 1111", "4111-1111-1111-1111", "4111111111111111 "]
+)
 @pytest.mark.parametrize("act_with", [charge_with, store_with, update_with, vault_with])
-def test_a_card_number_that_is_written_in_groups(act_with: Callable[..., Callable[[Api], Reply]], number: str) -> None:
+def test_a_card_number_that_is_written_in_groups(
+    act_with: Callable[..., Callable[[Api], Reply]], number: str
+) -> None:
     act, api = act_with(cardNumber=number), Api()
     assert act(api).status in (200, 201)
     assert "wanted digits alone" in undocumented(api)["CardNumber"]

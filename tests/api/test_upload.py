@@ -1,5 +1,5 @@
-"""Faults while the body of a request is sent (scenario language, Outcomes, ``at: upload``), on real sockets and in
-process."""
+"""Faults while the body of a request is sent (scenario language, Outcomes, ``at: upload``), on real
+sockets and in process."""
 
 import json
 import socket
@@ -17,7 +17,10 @@ from tests.scenario.telling import fault, one, told
 from tests.served import Process, serve
 
 BODY = json.dumps(card_charge(reference="order-1")).encode()
-HEAD = b"POST /charge/card HTTP/1.1\r\nhost: localhost\r\nx-secretkey: %b\r\ncontent-length: %d\r\n%b\r\n"
+HEAD = (
+    b"POST /charge/card HTTP/1.1\r\nhost: localhost\r\nx-secretkey: %b\r\ncontent-length: "
+    b"%d\r\n%b\r\n"
+)
 
 
 def rule(transport: str, more: str = "limit: 1", when: str = "{op: charge.create}") -> str:
@@ -50,15 +53,23 @@ def test_a_blind_retry_is_one_though_nothing_was_taken() -> None:
 def test_slow_reading_ends_well() -> None:
     api = Api(scenario=rule("slow: {chunk: 100, every: 1ms}"), waits=True)
     assert api.post("/charge/card", card_charge()).status == 201
-    (entry,) = [one_ for one_ in api.get("/__admin/journal")["entries"] if one_["op"] == "charge.create"]
+    (entry,) = [
+        one_ for one_ in api.get("/__admin/journal")["entries"] if one_["op"] == "charge.create"
+    ]
     assert [(one_["stage"], one_["rule"]) for one_ in entry["decisions"]][:1] == [("upload", "r")]
 
 
 def test_headers_and_numbers_decide() -> None:
-    api = Api(scenario=rule("reset: true", "key: [header.x-till]", "{op: charge.create, header.x-till: '7', nth: 2}"))
+    api = Api(
+        scenario=rule(
+            "reset: true", "key: [header.x-till]", "{op: charge.create, header.x-till: '7', nth: 2}"
+        )
+    )
     for till, is_cut in (("7", False), ("8", False), ("7", True), ("7", False)):
         try:
-            status = api.call("POST", "/charge/card", card_charge(), headers={"x-till": till}).status
+            status = api.call(
+                "POST", "/charge/card", card_charge(), headers={"x-till": till}
+            ).status
         except Cut:
             status = 0
         assert status == (0 if is_cut else 201)
@@ -75,7 +86,9 @@ def test_a_fork_tells_the_same_story() -> None:
 
 def test_a_sequence_that_is_used_up_refuses() -> None:
     steps = "at_end: fail, sequence: [{transport: {at: upload, reset: true}}]"
-    api = Api(scenario=f"version: 1\nname: s\nrules: [{{id: r, when: {{op: charge.create}}, {steps}}}]")
+    api = Api(
+        scenario=f"version: 1\nname: s\nrules: [{{id: r, when: {{op: charge.create}}, {steps}}}]"
+    )
     with pytest.raises(Cut):
         api.post("/charge/card", card_charge())
     assert api.post("/charge/card", card_charge()).status == 400
@@ -86,27 +99,56 @@ def test_operations_with_a_body() -> None:
 
 
 REFUSED = [
-    ("{op: charge.create, request.amount: 5}", "reset: {}", "got request.amount, and at: upload only the head"),
-    ("{op: charge.capture, state.charge.status: SUCCESS}", "hang: {}", "got state.charge.status, and at: upload"),
-    ("{op: charge.create, card: {brand: VISA}}", "reset: {}", "got card, and at: upload only the head has come"),
-    ("{op: charge.get}", "reset: {}", "at: upload means nothing in charge.get; it fits batch.create"),
-    ("{op: charge.create}", "truncate: {}", "truncate cannot be used at: upload, which has only reset, hang"),
+    (
+        "{op: charge.create, request.amount: 5}",
+        "reset: {}",
+        "got request.amount, and at: upload only the head",
+    ),
+    (
+        "{op: charge.capture, state.charge.status: SUCCESS}",
+        "hang: {}",
+        "got state.charge.status, and at: upload",
+    ),
+    (
+        "{op: charge.create, card: {brand: VISA}}",
+        "reset: {}",
+        "got card, and at: upload only the head has come",
+    ),
+    (
+        "{op: charge.get}",
+        "reset: {}",
+        "at: upload means nothing in charge.get; it fits batch.create",
+    ),
+    (
+        "{op: charge.create}",
+        "truncate: {}",
+        "truncate cannot be used at: upload, which has only reset, hang",
+    ),
     ("{op: charge.create}", "status: 500", "status cannot be used at: upload"),
     ("{op: charge.create}", "delay: 5s", "delay cannot be used at: upload"),
     ("{op: charge.create}", "edit: {a: 1}", "edit cannot be used at: upload"),
     ("{op: charge.create}", "slow: {chunk: 0, every: 1s}", "got 0, wanted a whole number from 1"),
-    ("{op: charge.create}", "slow: {chunk: 5, every: 1s}, reset: {}", "got reset and slow, only one of them"),
+    (
+        "{op: charge.create}",
+        "slow: {chunk: 5, every: 1s}, reset: {}",
+        "got reset and slow, only one of them",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@pytest.mark.parametrize(
+    ("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED]
+)
 def test_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, f"then: {{transport: {{at: upload, {what}}}}}"))
 
 
 def test_slow_is_of_uploads_and_uploads_stand_alone() -> None:
     slow = "then: {transport: {at: answer, slow: {chunk: 5, every: 1s}}}"
-    assert "slow reads a body, and at: answer it has been read; use at: upload, or dribble" in fault(one("{}", slow))
+    assert (
+        "slow reads a body, and at: answer it has been read; use at: upload, or dribble"
+        in fault(one("{}", slow))
+    )
     both = "then: {transport: {at: upload, reset: {}}, webhook: {drop: true}}"
     assert "it cannot be combined with anything else" in fault(one("{op: charge.create}", both))
     keyed = "then: {transport: {at: upload, reset: {}}}"
@@ -134,7 +176,12 @@ def connected(server: Process, key: str, transport: str) -> socket.socket:
 
 def _as_json(transport: str) -> str:
     then = {"transport": {"at": "upload", **json.loads(transport)}}
-    return json.dumps({"version": 1, "rules": [{"id": "r", "when": {"op": "charge.create"}, "limit": 1, "then": then}]})
+    return json.dumps(
+        {
+            "version": 1,
+            "rules": [{"id": "r", "when": {"op": "charge.create"}, "limit": 1, "then": then}],
+        }
+    )
 
 
 @pytest.mark.slow

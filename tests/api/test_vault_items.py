@@ -1,4 +1,5 @@
-"""The vault over HTTP: create, get, delete, expiry, and the removal of the ccv (service document, Vault)."""
+"""The vault over HTTP: create, get, delete, expiry, and the removal of the ccv (service document,
+Vault)."""
 
 from typing import Any
 
@@ -19,7 +20,11 @@ def test_a_created_item_shows_no_number(api: Api) -> None:
     made = item(api)
     assert list(made) == FIELDS
     assert made["maskedCardNumber"] == "4111********1111"
-    assert (made["createdDate"], made["expireDate"], made["hasCvv"]) == ("2031-03-01T00:00:00.0000000Z", None, True)
+    assert (made["createdDate"], made["expireDate"], made["hasCvv"]) == (
+        "2031-03-01T00:00:00.0000000Z",
+        None,
+        True,
+    )
 
 
 def test_get_shows_the_number_and_the_ccv_while_it_is_held(api: Api) -> None:
@@ -42,10 +47,17 @@ def test_delete_shows_the_item_without_its_number_and_then_it_is_unknown(api: Ap
         {"cardNumber": VISA, "ccv": "123", "expireSeconds": 60},
         {"CardNumber": VISA, "Ccv": "123", "ExpireSeconds": 60},
         {"CARDNUMBER": VISA, "CCV": "123", "EXPIRESECONDS": "60"},
-        {"cardNumber": "4111 1111-1111 1111", "ccv": "123", "expireSeconds": 60.0, "expireDate": None},
+        {
+            "cardNumber": "4111 1111-1111 1111",
+            "ccv": "123",
+            "expireSeconds": 60.0,
+            "expireDate": None,
+        },
     ],
 )
-def test_any_letter_case_and_every_form_of_a_number_is_taken(api: Api, body: dict[str, object]) -> None:
+def test_any_letter_case_and_every_form_of_a_number_is_taken(
+    api: Api, body: dict[str, object]
+) -> None:
     made = api.post("/vault", body)
     assert (made.status, made["expireDate"]) == (201, "2031-03-01T00:01:00.0000000Z")
     assert api.get(f"/vault/{made['vaultId']}")["cardNumber"] == VISA
@@ -53,7 +65,13 @@ def test_any_letter_case_and_every_form_of_a_number_is_taken(api: Api, body: dic
 
 @pytest.mark.parametrize(
     "date",
-    ["2031-03-01T00:01:00Z", "2031-03-01T11:01:00+11:00", "2031-03-01 00: 01:00", 1930089660000, "2031-03-01T00:01:00"],
+    [
+        "2031-03-01T00:01:00Z",
+        "2031-03-01T11:01:00+11:00",
+        "2031-03-01 00: 01:00",
+        1930089660000,
+        "2031-03-01T00:01:00",
+    ],
 )
 def test_an_expiry_date_is_taken_in_every_published_form(api: Api, date: object) -> None:
     assert item(api, ExpireDate=date)["expireDate"] == "2031-03-01T00:01:00.0000000Z"
@@ -90,8 +108,12 @@ def test_the_ccv_is_removed_by_the_first_payment_for_the_card(api: Api, capture:
 
 
 @pytest.mark.parametrize("answer", ["approve: {}", "pending: {after: 1h, settle: SUCCESS}"])
-def test_the_ccv_of_an_item_made_after_an_authorisation_is_removed_by_its_capture(answer: str) -> None:
-    api = Api(scenario=f"{{version: 1, rules: [{{id: a, when: {{op: charge.capture}}, then: {{{answer}}}}}]}}")
+def test_the_ccv_of_an_item_made_after_an_authorisation_is_removed_by_its_capture(
+    answer: str,
+) -> None:
+    api = Api(
+        scenario=f"{{version: 1, rules: [{{id: a, when: {{op: charge.capture}}, then: {{{answer}}}}}]}}"
+    )
     charge = api.charge(capture=False)
     vault_id, other = item(api)["vaultId"], item(api, CardNumber="4000000000000002")["vaultId"]
     assert api.post(f"/charge/{charge['chargeId']}", {}).status == 200
@@ -100,7 +122,10 @@ def test_the_ccv_of_an_item_made_after_an_authorisation_is_removed_by_its_captur
 
 
 def test_the_ccv_survives_what_is_no_payment() -> None:
-    rule = "{id: a, when: {op: charge.create, request.amount: 7}, then: {pending: {after: 1h, settle: SUCCESS}}}"
+    rule = (
+        "{id: a, when: {op: charge.create, request.amount: 7}, then: {pending: {after: 1h, "
+        "settle: SUCCESS}}}"
+    )
     api = Api(scenario=f"{{version: 1, rules: [{rule}]}}")
     held, kept, waits = api.charge(capture=False), api.charge(), api.charge(amount=7)
     refused = api.charge(capture=False)
@@ -114,9 +139,12 @@ def test_the_ccv_survives_what_is_no_payment() -> None:
 
 def test_a_capture_removes_only_the_linked_ccv_where_that_is_assumed() -> None:
     api = Api(assumptions={"vault.ccv_spent_by": "linked_method"})
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()}).body
+    method = api.post(
+        "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()}
+    ).body
     charge = api.post(
-        "/charge/payment_method", {"amount": 1, "paymentMethodId": method["paymentMethodId"], "capture": False}
+        "/charge/payment_method",
+        {"amount": 1, "paymentMethodId": method["paymentMethodId"], "capture": False},
     )
     vault_id = item(api)["vaultId"]
     assert api.post(f"/charge/{charge['chargeId']}", {}).status == 200
@@ -135,7 +163,8 @@ def test_a_payment_removes_only_the_linked_ccv_where_that_is_assumed() -> None:
     api = Api(assumptions={"vault.ccv_spent_by": "linked_method"})
     vault_id = item(api)["vaultId"]
     method = api.post(
-        "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(), "vaultCard": True}
+        "/payment_method/card",
+        {"providerId": DUMMY, "paymentInformation": card(), "vaultCard": True},
     ).body
     api.post("/charge/payment_method", {"amount": 1, "paymentMethodId": method["paymentMethodId"]})
     assert api.get(f"/vault/{vault_id}")["hasCvv"] is True
@@ -175,7 +204,9 @@ def test_what_is_refused(shared: Api, fields: dict[str, object], code: int, fiel
     assert list(refused["details"]) == [field]
 
 
-@pytest.mark.parametrize("number", ["4000000000000000", "4111", "4111111111111112", "x" * 16, "4" * 20, "٤" * 16])
+@pytest.mark.parametrize(
+    "number", ["4000000000000000", "4111", "4111111111111112", "x" * 16, "4" * 20, "٤" * 16]
+)
 def test_a_wrong_number_is_refused_without_repeating_it(api: Api, number: str) -> None:
     refused = api.post("/vault", {"CardNumber": number})
     assert problem_of(refused) == (400, 5)
@@ -183,7 +214,9 @@ def test_a_wrong_number_is_refused_without_repeating_it(api: Api, number: str) -
 
 
 def test_amex_wants_four_digits(api: Api) -> None:
-    assert item(api, CardNumber="378282246310005", Ccv="1234")["maskedCardNumber"] == "3782*******0005"
+    assert (
+        item(api, CardNumber="378282246310005", Ccv="1234")["maskedCardNumber"] == "3782*******0005"
+    )
 
 
 def test_deleting_before_expiry_and_expiring_afterwards_are_one_end(api: Api) -> None:
@@ -199,7 +232,9 @@ def test_items_of_another_key_are_unknown(api: Api) -> None:
     assert problem_of(other) == (404, 62)
 
 
-def test_every_ccv_of_a_card_is_removed_by_one_payment_and_none_is_looked_for_again(api: Api) -> None:
+def test_every_ccv_of_a_card_is_removed_by_one_payment_and_none_is_looked_for_again(
+    api: Api,
+) -> None:
     held = [item(api)["vaultId"] for _ in range(3)]
     item(api, CardNumber="5555555555554444")
     api.charge()

@@ -1,5 +1,5 @@
-"""Answers that come late in the sandbox's own time, and what happens before a request is acted on: time passes, a proxy
-sends it again. Source: docs/scenario-language.md, transport."""
+"""Answers that come late in the sandbox's own time, and what happens before a request is acted on:
+time passes, a proxy sends it again. Source: docs/scenario-language.md, transport."""
 
 import time
 from datetime import datetime
@@ -38,14 +38,19 @@ def test_a_clock_that_is_set_by_hand_moves_by_the_delay_and_nobody_waits(url: st
     assert answer.status_code == 201
     assert sandbox.clock.now.isoformat() == "2031-03-01T18:00:31+00:00"
     # What came due meanwhile has run.
-    assert sandbox.client.get(f"/charge/{answer.json()['chargeId']}").json()["status"] == "AUTHORISE_CANCELLED"
+    assert (
+        sandbox.client.get(f"/charge/{answer.json()['chargeId']}").json()["status"]
+        == "AUTHORISE_CANCELLED"
+    )
 
 
 @pytest.mark.slow
 def test_the_fault_that_joins_it_strikes_afterwards(url: str) -> None:
     sandbox = RemoteSandbox(url, "sk_virtual_reset")
     sandbox.clock.start("2031-03-01T18:00:00Z")
-    sandbox.call("POST", "/__admin/scenarios", content=RULE.format(delay="31s", more=", reset: true"))
+    sandbox.call(
+        "POST", "/__admin/scenarios", content=RULE.format(delay="31s", more=", reset: true")
+    )
     with pytest.raises(httpx.TransportError):
         pay(sandbox)
     assert sandbox.clock.now.isoformat() == "2031-03-01T18:00:31+00:00"
@@ -64,8 +69,13 @@ def test_a_clock_that_runs_is_not_moved_and_the_client_waits(url: str) -> None:
 
 @pytest.mark.parametrize("mode", ["real", "manual", "fast"])
 def test_time_passes_before_a_request_is_acted_on_by_whatever_clock(mode: str) -> None:
-    late = "{id: late, when: {op: charge.capture}, then: {transport: {at: receive, delay: 8d, virtual: true}}}"
-    api = Api(scenario=f"{{version: 1, name: s, clock: {{mode: {mode}}}, rules: [{late}]}}", waits=True)
+    late = (
+        "{id: late, when: {op: charge.capture}, then: {transport: {at: receive, delay: 8d, "
+        "virtual: true}}}"
+    )
+    api = Api(
+        scenario=f"{{version: 1, name: s, clock: {{mode: {mode}}}, rules: [{late}]}}", waits=True
+    )
     before = moment_of(api)
     charge_id = api.charge(capture=False)["chargeId"]
     refused = api.post(f"/charge/{charge_id}")
@@ -80,9 +90,21 @@ REFUSED = [
         "{at: answer, virtual: true, reset: true}",
         "virtual needs delay and at: receive or answer",
     ),
-    ("{op: charge.create}", "{at: answer, copies: 2}", "copies comes before anything happens; use at: receive"),
-    ("{op: charge.create}", "{at: receive, copies: 1}", "got 1, wanted a whole number from 2 to 10"),
-    ("{op: charge.create, attempt: 1}", "{at: receive, copies: 2}", "come before a provider is asked"),
+    (
+        "{op: charge.create}",
+        "{at: answer, copies: 2}",
+        "copies comes before anything happens; use at: receive",
+    ),
+    (
+        "{op: charge.create}",
+        "{at: receive, copies: 1}",
+        "got 1, wanted a whole number from 2 to 10",
+    ),
+    (
+        "{op: charge.create, attempt: 1}",
+        "{at: receive, copies: 2}",
+        "come before a provider is asked",
+    ),
 ]
 
 
@@ -103,7 +125,9 @@ def sent_twice(op: str = "charge.create", more: str = "") -> Api:
     )
 
 
-def test_a_request_that_reaches_the_service_twice_happens_twice_and_the_client_hears_of_the_last() -> None:
+def test_a_request_that_reaches_the_service_twice_happens_twice_and_the_client_hears_of_the_last() -> (
+    None
+):
     api = sent_twice()
     answered = api.charge(reference="order-1")["chargeId"]
     charges = api.get("/charge", Reference="order-1")["charges"]
@@ -125,5 +149,10 @@ def test_a_second_refund_of_the_whole_is_refused() -> None:
 def test_an_idempotency_key_makes_it_once() -> None:
     api = sent_twice(more="assumptions: {request.idempotency: by_header},")
     headers = {"Idempotency-Key": "k1"}
-    assert api.call("POST", "/charge/card", card_charge(reference="order-1"), headers=headers, waits=True).status == 201
+    assert (
+        api.call(
+            "POST", "/charge/card", card_charge(reference="order-1"), headers=headers, waits=True
+        ).status
+        == 201
+    )
     assert len(api.get("/charge", Reference="order-1")["charges"]) == 1

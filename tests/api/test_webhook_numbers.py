@@ -1,5 +1,5 @@
-"""The digits of numbers in webhooks (assumption ``webhook.number_form``; published facts, 6), and that answers of the
-API have none to spare (published facts, 0 rule 4).
+"""The digits of numbers in webhooks (assumption ``webhook.number_form``; published facts, 6), and
+that answers of the API have none to spare (published facts, 0 rule 4).
 
 What a webhook is as bytes is known by its signature: what the log shows must give the same.
 """
@@ -44,7 +44,10 @@ def sent(api: Api) -> list[str]:
     texts = [dumps(row["body"], zeros=True) for row in rows["webhooks"]]
     for row, text in zip(rows["webhooks"], texts, strict=True):
         assert row["signature"] == sign(DEFAULT_WEBHOOK_KEY, text), text
-    return [text.decode() for text in sorted(texts, key=lambda text: str(loads(text)["data"].get("status")))]  # type: ignore[index]
+    return [
+        text.decode()
+        for text in sorted(texts, key=lambda text: str(loads(text)["data"].get("status")))
+    ]  # type: ignore[index]
 
 
 def numbers(text: str) -> dict[str, str]:
@@ -62,7 +65,10 @@ def taken(api: Api, **fields: object) -> dict[str, str]:
 def test_the_published_vector_has_its_published_signature() -> None:
     key = "dCM6l9ngZMJXVappk73yS607k1K7byfyzTTdToaKMa8="
     assert sign(key, PUBLISHED.encode()) == "rDYP2MxMKvvmoV2KrbOi4pnelHnVJoFYdBegvCK7IQk="
-    assert sign(key, dumps(loads(PUBLISHED.encode()))) != "rDYP2MxMKvvmoV2KrbOi4pnelHnVJoFYdBegvCK7IQk="
+    assert (
+        sign(key, dumps(loads(PUBLISHED.encode())))
+        != "rDYP2MxMKvvmoV2KrbOi4pnelHnVJoFYdBegvCK7IQk="
+    )
 
 
 @pytest.mark.parametrize("profile", ["documented", "sdk"])
@@ -74,7 +80,11 @@ def test_a_charge_like_that_of_the_vector_has_its_numbers(profile: str) -> None:
 
 def test_without_zeros_at_the_end() -> None:
     shown = taken(Api(scenario=COSTS, assumptions=SHORTEST), amount="20.00")
-    assert (shown["amount"], shown["estimatedCost"], shown["authorisationAmount"]) == ("20", "0.2", "20")
+    assert (shown["amount"], shown["estimatedCost"], shown["authorisationAmount"]) == (
+        "20",
+        "0.2",
+        "20",
+    )
 
 
 def test_a_receiver_that_hashes_json_which_it_has_written_again_is_caught() -> None:
@@ -83,7 +93,9 @@ def test_a_receiver_that_hashes_json_which_it_has_written_again_is_caught() -> N
         api.charge(webhook=HOOK)
         (arrived,) = api.get("/__admin/inbox/shop")["messages"]
         again = json.dumps(arrived["body"], separators=(",", ":")).encode()
-        assert (sign(DEFAULT_WEBHOOK_KEY, again) == arrived["headers"]["x-payfurl-signature"]) == is_right
+        assert (
+            sign(DEFAULT_WEBHOOK_KEY, again) == arrived["headers"]["x-payfurl-signature"]
+        ) == is_right
         assert arrived["signature"] == "valid"
 
 
@@ -115,7 +127,11 @@ def test_an_amount_as_it_came_and_a_cost_with_the_digits_of_its_currency(
     assert reply.status == 201, reply.raw
     (text,) = sent(api)
     shown = numbers(text)
-    assert (shown["amount"], shown["authorisationAmount"], shown["estimatedCost"]) == (amount, amount, cost)
+    assert (shown["amount"], shown["authorisationAmount"], shown["estimatedCost"]) == (
+        amount,
+        amount,
+        cost,
+    )
 
 
 @pytest.mark.parametrize("assumptions", FORMS)
@@ -125,7 +141,11 @@ def test_answers_of_the_api_have_no_zeros_at_the_end(assumptions: dict[str, obje
     refunded = api.delete(f"/refund/{charge_id}", amount="5.50")
     for reply in (refunded, api.get(f"/charge/{charge_id}"), api.get("/charge")):
         shown = numbers(reply.raw.decode())
-        assert (shown["authorisationAmount"], shown["estimatedCost"], shown["refundedAmount"]) == ("20", "0.2", "5.5")
+        assert (shown["authorisationAmount"], shown["estimatedCost"], shown["refundedAmount"]) == (
+            "20",
+            "0.2",
+            "5.5",
+        )
 
 
 def test_captures_and_refunds_have_the_digits_that_they_came_with() -> None:
@@ -136,8 +156,14 @@ def test_captures_and_refunds_have_the_digits_that_they_came_with() -> None:
     api.delete(f"/refund/{charge_id}")
     by_status = {loads(text.encode())["data"]["status"]: text for text in sent(api)}  # type: ignore[index]
     shown = {status: numbers(text) for status, text in by_status.items()}
-    assert (shown["Authorised"]["amount"], shown["Authorised"]["authorisationAmount"]) == ("20.00", "20.00")
-    assert (shown["SUCCESS"]["amount"], shown["SUCCESS"]["authorisationAmount"]) == ("15.0", "20.00")
+    assert (shown["Authorised"]["amount"], shown["Authorised"]["authorisationAmount"]) == (
+        "20.00",
+        "20.00",
+    )
+    assert (shown["SUCCESS"]["amount"], shown["SUCCESS"]["authorisationAmount"]) == (
+        "15.0",
+        "20.00",
+    )
     assert shown["PARTIAL_REFUND"]["refundedAmount"] == "5.50"
     assert re.findall(r'"amount":([0-9.]+)', by_status["REFUND"]) == ["15.0", "5.50", "9.50"]
     assert shown["REFUND"]["refundedAmount"] == "15.00"
@@ -149,7 +175,13 @@ def test_rows_of_a_batch_and_subscriptions_have_the_digits_that_they_came_with()
     method = api.method()
     api.post("/batch/transaction/payment_method", batch_of(f"{method},7.50,AUD,row"))
     api.advance("1h")
-    made = {"paymentMethodId": method, "amount": "9.0", "currency": "AUD", "interval": "Month", "frequency": 1}
+    made = {
+        "paymentMethodId": method,
+        "amount": "9.0",
+        "currency": "AUD",
+        "interval": "Month",
+        "frequency": 1,
+    }
     assert api.post("/subscription/payment_method", made).status == 201
     api.advance("1m")
     assert {numbers(text)["amount"] for text in sent(api)} == {"7.50", "9.0"}
@@ -183,24 +215,35 @@ def test_the_digits_outlive_a_state_document() -> None:
 
 
 def test_amounts_are_compared_by_their_worth() -> None:
-    rule = "rules: [{id: r, when: {op: charge.refund, state.charge.amount: 20}, then: {decline: do_not_honour}}]\n"
+    rule = (
+        "rules: [{id: r, when: {op: charge.refund, state.charge.amount: 20}, then: {decline: "
+        "do_not_honour}}]\n"
+    )
     api = Api(scenario=COSTS + rule)
     charge_id = api.charge(amount="20.00")["chargeId"]
     assert api.delete(f"/refund/{charge_id}").status == 400
     found = api.get("/charge", AmountGreaterThan="19.99", AmountLessThan="20.01")
     assert found["count"] == 1
-    assert api.delete(f"/refund/{api.charge(amount=21)['chargeId']}", amount="21.00")["status"] == "REFUND"
+    assert (
+        api.delete(f"/refund/{api.charge(amount=21)['chargeId']}", amount="21.00")["status"]
+        == "REFUND"
+    )
 
 
 @pytest.mark.parametrize("given", ["longest", "", 1])
 def test_another_form_is_refused(given: object) -> None:
-    reply = Api().put("/__admin/scenarios", {"version": 1, "assumptions": {"webhook.number_form": given}})
+    reply = Api().put(
+        "/__admin/scenarios", {"version": 1, "assumptions": {"webhook.number_form": given}}
+    )
     assert reply.status == 400
     assert "allowed: published, shortest" in str(reply["details"])
 
 
 def test_a_sandbox_can_ask_for_the_shortest_form_of_its_own() -> None:
     api = Api(scenario=COSTS)
-    assert api.put("/__admin/scenarios", {"version": 1, "name": "s", "assumptions": SHORTEST}).status == 200
+    assert (
+        api.put("/__admin/scenarios", {"version": 1, "name": "s", "assumptions": SHORTEST}).status
+        == 200
+    )
     shown = taken(api, amount="20.00", paymentInformation=card())
     assert shown["amount"] == "20"

@@ -1,4 +1,5 @@
-"""Webhooks in another shape than the genuine one (scenario language, Outcomes, webhook), seen by a receiver."""
+"""Webhooks in another shape than the genuine one (scenario language, Outcomes, webhook), seen by a
+receiver."""
 
 import asyncio
 import json
@@ -40,7 +41,9 @@ def _told(plan: str, calls: int = 1, **receiver: Any) -> tuple[list[Got], list[d
     return there.got, shop.get("/__admin/findings")["findings"]
 
 
-@pytest.mark.parametrize(("plan", "fault"), [("none", "was missing"), ("bad", "did not fit its body")])
+@pytest.mark.parametrize(
+    ("plan", "fault"), [("none", "was missing"), ("bad", "did not fit its body")]
+)
 def test_a_forgery_that_is_accepted_is_told_by_its_header(plan: str, fault: str) -> None:
     _, rows = _told(f"signature: {plan}")
     [line] = next(row["evidence"] for row in rows if row["finding"] == "forged-webhook-accepted")
@@ -104,7 +107,9 @@ def test_padding_by_little_keeps_a_body_readable(media_type: MediaType) -> None:
         assert str((json.loads(got) if is_json else dict(parse_qsl(got.decode())))["a"]) == "1"
 
 
-@pytest.mark.parametrize(("sent", "told_at"), [("-10m", "2031-02-28T23:50:00"), ("1h", "2031-03-01T01:00:00")])
+@pytest.mark.parametrize(
+    ("sent", "told_at"), [("-10m", "2031-02-28T23:50:00"), ("1h", "2031-03-01T01:00:00")]
+)
 def test_the_timestamp_is_moved_and_signed(sent: str, told_at: str) -> None:
     (got,) = received(f"sent: {sent}")
     assert json.loads(got[1])["meta"]["timestamp"].startswith(told_at)
@@ -114,7 +119,8 @@ def test_the_timestamp_is_moved_and_signed(sent: str, told_at: str) -> None:
 @pytest.mark.parametrize("plan", ["sent: -1d", "sent: 416000w", "signature: stale"])
 def test_time_has_two_ends(plan: str) -> None:
     api = Api(
-        scenario=f"version: 1\nrules: [{{id: r, when: {{op: charge.create}}, then: {{webhook: {{{plan}}}}}}}]",
+        scenario=f"version: 1\nrules: "
+        f"[{{id: r, when: {{op: charge.create}}, then: {{webhook: {{{plan}}}}}}}]",
         clock="0001-01-01T00:00:00Z",
     )
     assert api.post("/charge/card", charge("http://127.0.0.1:4111/__inbox/shop")).status == 201
@@ -122,7 +128,9 @@ def test_time_has_two_ends(plan: str) -> None:
 
 
 def test_an_edited_body_is_signed() -> None:
-    (got,) = received("edit: {data.status: NEW, data.card.is: null}, omit: [data.amount, meta.type]")
+    (got,) = received(
+        "edit: {data.status: NEW, data.card.is: null}, omit: [data.amount, meta.type]"
+    )
     body = json.loads(got[1])
     assert body["data"]["status"] == "NEW"
     assert not {"amount", "card"} & body["data"].keys()
@@ -165,13 +173,28 @@ REFUSED = [
     ("{together: true, gap: 1s, copies: 2}", "got together and gap, only one of them"),
     ("{together: true, swap_with_next: true}", "got together and swap_with_next"),
     ("{together: true, before_answer: true}", "got together and before_answer"),
-    ("{before_answer: true, swap_with_next: true}", "got before_answer and swap_with_next, only one of them"),
-    ("{extra: true, signature: none, swap_with_next: 5s}", "got extra and swap_with_next, only one of them"),
+    (
+        "{before_answer: true, swap_with_next: true}",
+        "got before_answer and swap_with_next, only one of them",
+    ),
+    (
+        "{extra: true, signature: none, swap_with_next: 5s}",
+        "got extra and swap_with_next, only one of them",
+    ),
     ("{together: true, receiver: [500]}", "got together and receiver"),
-    ("{edit: {status: X}}", "got 'status', and a webhook has meta and data - did you mean 'data.status'?"),
-    ("{omit: [dat.amount]}", "got 'dat.amount', and a webhook has meta and data - did you mean 'data'?"),
+    (
+        "{edit: {status: X}}",
+        "got 'status', and a webhook has meta and data - did you mean 'data.status'?",
+    ),
+    (
+        "{omit: [dat.amount]}",
+        "got 'dat.amount', and a webhook has meta and data - did you mean 'data'?",
+    ),
     ("{drop: true, form: true}", "drop sends nothing"),
-    ("{extra: true}", "extra needs what is wrong with the one more: bad_signature, signature, edit, omit"),
+    (
+        "{extra: true}",
+        "extra needs what is wrong with the one more: bad_signature, signature, edit, omit",
+    ),
     ("{together: true, swap_with_next: 2s}", "got together and swap_with_next"),
     ("{signatur: none}", "unknown key 'signatur' - did you mean 'signature'?"),
 ]
@@ -193,7 +216,9 @@ def test_the_explanation_says_whose_webhooks_are_dropped() -> None:
     assert rule.plan.outcomes[0].words == "webhook: drop those of this call"
 
 
-@pytest.mark.parametrize("plan", ["form: true", "pad: 2000", "sent: -10m", "edit: {data.status: NEW}", "copies: 1"])
+@pytest.mark.parametrize(
+    "plan", ["form: true", "pad: 2000", "sent: -10m", "edit: {data.status: NEW}", "copies: 1"]
+)
 def test_a_receiver_may_refuse_what_is_out_of_the_ordinary(plan: str) -> None:
     rule = f"{{id: r, when: {{op: charge.create}}, then: {{webhook: {{{plan}}}}}}}"
     api = Api(scenario=f"version: 1\nassumptions: {{webhook.retry: 0s}}\nrules: [{rule}]")

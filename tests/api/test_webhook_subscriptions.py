@@ -8,11 +8,22 @@ from mockserver.domain.webhook_subscription import WebhookType
 from tests.driving import Api, card_charge, problem_of
 
 PATH = "/webhook/subscription"
-FIELDS = ["webhookSubscriptionId", "accountId", "url", "authorization", "types", "createdDate", "dateRemoved"]
+FIELDS = [
+    "webhookSubscriptionId",
+    "accountId",
+    "url",
+    "authorization",
+    "types",
+    "createdDate",
+    "dateRemoved",
+]
 
 
 def make(api: Api, **fields: object) -> Any:
-    reply = api.post(PATH, {"url": "https://example", "authorization": "secret", "types": ["Transaction"], **fields})
+    reply = api.post(
+        PATH,
+        {"url": "https://example", "authorization": "secret", "types": ["Transaction"], **fields},
+    )
     assert reply.status == 201, reply.raw
     return reply.body
 
@@ -20,7 +31,11 @@ def make(api: Api, **fields: object) -> Any:
 def test_a_subscription_shows_every_published_field(api: Api) -> None:
     made = make(api)
     assert list(made) == FIELDS
-    assert (made["url"], made["authorization"], made["types"]) == ("https://example", "secret", ["Transaction"])
+    assert (made["url"], made["authorization"], made["types"]) == (
+        "https://example",
+        "secret",
+        ["Transaction"],
+    )
     assert (made["createdDate"], made["dateRemoved"]) == ("2031-03-01T00:00:00.0000000Z", None)
     assert made["accountId"] == api.post("/payment_link", {})["accountId"]
     assert api.get(f"{PATH}/{made['webhookSubscriptionId']}").body == made
@@ -46,7 +61,9 @@ def test_no_types_means_all(api: Api, none: object) -> None:
     assert make(api, types=none)["types"] == [member.value for member in WebhookType]
 
 
-@pytest.mark.parametrize("url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"])
+@pytest.mark.parametrize(
+    "url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"]
+)
 def test_an_unusable_url_is_refused(api: Api, url: str) -> None:
     reply = api.post(PATH, {"url": url, "types": ["Batch"]})
     assert (problem_of(reply), list(reply["details"])) == ((400, 109), ["Url"])
@@ -61,10 +78,13 @@ NEVER = {
     "http://ann:secret@example.com/": "got a user name",
     "http://[64:ff9b::a9fe:a9fe]/": "got 64:ff9b::a9fe:a9fe; link-local",
     "http://168.63.129.16/machine": "got 168.63.129.16; link-local",
-    "http://127.0.0.1:4111/__admin/reset?all=true": "got a path with __admin; a control API is never called",
+    "http://127.0.0.1:4111/__admin/reset?all=true": "got a path with __admin; a control API is "
+    "never called",
     "http://127.0.0.1:0/": "got port 0, on which nothing listens; wanted a port from 1 to 65535",
-    "https://hooks.test:000/x": "got port 0, on which nothing listens; wanted a port from 1 to 65535",
-    "https://sandbox.corp/x/%5f%5fadmin/reset": "got a path with __admin; a control API is never called",
+    "https://hooks.test:000/x": "got port 0, on which nothing listens; wanted a port from 1 to "
+    "65535",
+    "https://sandbox.corp/x/%5f%5fadmin/reset": "got a path with __admin; a control API is never "
+    "called",
 }
 
 
@@ -75,7 +95,10 @@ def test_an_address_that_is_never_called_is_refused_at_once(api: Api, url: str) 
     asked = api.post("/charge/card", card_charge(webhook={"url": url}))
     assert (problem_of(asked), list(asked["details"])) == ((400, 90), ["Webhook.Url"])
     challenged = api.post("/charge/card", card_charge(threeDSNotificationUrl=url))
-    assert (problem_of(challenged), list(challenged["details"])) == ((400, 90), ["ThreeDSNotificationUrl"])
+    assert (problem_of(challenged), list(challenged["details"])) == (
+        (400, 90),
+        ["ThreeDSNotificationUrl"],
+    )
     emitted = api.post("/__admin/events", {"type": "batch", "url": url})
     assert (problem_of(emitted), list(emitted["details"])) == ((400, 90), ["Url"])
     for reply in (subscribed, asked, challenged, emitted):
@@ -91,12 +114,26 @@ def test_what_is_presented_to_a_receiver_is_one_line(api: Api, text: str) -> Non
     subscribed = api.post(PATH, {"url": url, "authorization": text})
     asked = api.post("/charge/card", card_charge(webhook={"url": url, "authorization": text}))
     emitted = api.post("/__admin/events", {"type": "batch", "url": url, "authorization": text})
-    for reply, field in ((subscribed, "Authorization"), (asked, "Webhook.Authorization"), (emitted, "Authorization")):
-        assert (problem_of(reply), reply["details"]) == ((400, 90), {field: "wanted a text without control characters"})
+    for reply, field in (
+        (subscribed, "Authorization"),
+        (asked, "Webhook.Authorization"),
+        (emitted, "Authorization"),
+    ):
+        assert (problem_of(reply), reply["details"]) == (
+            (400, 90),
+            {field: "wanted a text without control characters"},
+        )
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:9/", "http://[::1]:9/", "http://10.1.2.3/", "http://hooks.test/x", "http://hooks.test:/x"]
+    "url",
+    [
+        "http://127.0.0.1:9/",
+        "http://[::1]:9/",
+        "http://10.1.2.3/",
+        "http://hooks.test/x",
+        "http://hooks.test:/x",
+    ],
 )
 def test_loopback_and_private_addresses_and_names_are_taken(api: Api, url: str) -> None:
     assert make(api, url=url)["url"] == url
@@ -125,7 +162,9 @@ def test_listing_filters_and_pages_without_limit_and_skip(api: Api) -> None:
     assert list(listed) == ["webhookSubscriptions", "count"]
 
     def found(**query: object) -> list[str]:
-        return [row["webhookSubscriptionId"] for row in api.get(PATH, **query)["webhookSubscriptions"]]
+        return [
+            row["webhookSubscriptionId"] for row in api.get(PATH, **query)["webhookSubscriptions"]
+        ]
 
     assert found() == ids[::-1]
     assert found(type="batch") == [ids[2], ids[0]]
@@ -144,7 +183,10 @@ def test_deleting_ends_a_subscription_once(api: Api) -> None:
     path = f"{PATH}/{made['webhookSubscriptionId']}"
     api.advance("1h")
     removed = api.delete(path)
-    assert (removed.status, removed.body) == (200, {**made, "dateRemoved": "2031-03-01T01:00:00.0000000Z"})
+    assert (removed.status, removed.body) == (
+        200,
+        {**made, "dateRemoved": "2031-03-01T01:00:00.0000000Z"},
+    )
     assert (api.get(path).body, api.get(PATH)["count"]) == (removed.body, 0)
     assert problem_of(api.delete(path)) == (409, 111)
 
@@ -159,13 +201,19 @@ def test_deleting_ends_what_is_still_to_be_sent(what: str) -> None:
     api.delete(f"{PATH}/{made['webhookSubscriptionId']}")
     api.advance("1d")
     (delivery,) = api.get("/__admin/webhooks")["webhooks"]
-    assert (delivery["state"], delivery["next"], len(delivery["tries"])) == ("given_up", None, tried)
+    assert (delivery["state"], delivery["next"], len(delivery["tries"])) == (
+        "given_up",
+        None,
+        tried,
+    )
     api.post(f"/__admin/webhooks/{delivery['id']}/resend")
     assert len(api.get("/__admin/webhooks")["webhooks"][0]["tries"]) == tried + 1
 
 
 def test_deleting_ends_nothing_that_another_asked_for() -> None:
-    api = Api(scenario="version: 1\nname: s\nrules:\n  - {id: w, then: {webhook: {receiver: [500]}}}\n")
+    api = Api(
+        scenario="version: 1\nname: s\nrules:\n  - {id: w, then: {webhook: {receiver: [500]}}}\n"
+    )
     made = make(api, url="http://127.0.0.1:4111/__inbox/subscribed")
     api.charge(webhook={"url": "http://127.0.0.1:4111/__inbox/own"})
     api.delete(f"{PATH}/{made['webhookSubscriptionId']}")
@@ -187,10 +235,15 @@ def test_who_is_reported_of_what(api: Api) -> None:
     second = make(api, types=["Transaction", "Batch"], url="http://127.0.0.1:4111/__inbox/second")
 
     def told(what: str) -> list[str]:
-        return [one["url"].rpartition("/")[2] for one in api.post("/__admin/events", {"type": what})["webhooks"]]
+        return [
+            one["url"].rpartition("/")[2]
+            for one in api.post("/__admin/events", {"type": what})["webhooks"]
+        ]
 
     assert told("Batch") == ["first", "second"]
     assert told("Transaction") == ["second"]
-    assert "no webhook subscription for customer" in str(api.post("/__admin/events", {"type": "Customer"})["details"])
+    assert "no webhook subscription for customer" in str(
+        api.post("/__admin/events", {"type": "Customer"})["details"]
+    )
     api.delete(f"{PATH}/{second['webhookSubscriptionId']}")
     assert told("Batch") == ["first"]

@@ -1,4 +1,5 @@
-"""Webhooks as a receiver and a tester see them (published facts, 6; scenario language, Outcomes, webhook)."""
+"""Webhooks as a receiver and a tester see them (published facts, 6; scenario language, Outcomes,
+webhook)."""
 
 import asyncio
 import base64
@@ -19,7 +20,10 @@ ELSEWHERE = "http://127.0.0.1:9/hook"
 
 
 def scripted(webhook: str, op: str = "charge.create") -> Api:
-    return Api(scenario=f"version: 1\nname: s\nrules:\n  - {{id: w, when: {{op: {op}}}, then: {{webhook: {webhook}}}}}")
+    return Api(
+        scenario=f"version: 1\nname: s\nrules:\n  - "
+        f"{{id: w, when: {{op: {op}}}, then: {{webhook: {webhook}}}}}"
+    )
 
 
 def arrived(api: Api, name: str = "shop") -> list[dict[str, Any]]:
@@ -52,7 +56,14 @@ def test_a_charge_is_reported_signed_and_in_its_envelope(api: Api) -> None:
     assert (data["status"], data["amount"], data["reference"]) == ("SUCCESS", 20, "order-1")
     assert data["paymentInformation"]["card"]["cardNumber"] == "4111********1111"
     assert data["refunds"] == []
-    assert not {"voidDate", "refundedAmount", "customer", "provider", "metadata", "failedAttempts"} & set(data)
+    assert not {
+        "voidDate",
+        "refundedAmount",
+        "customer",
+        "provider",
+        "metadata",
+        "failedAttempts",
+    } & set(data)
 
 
 def test_the_signature_is_that_of_the_published_clients(api: Api) -> None:
@@ -60,7 +71,9 @@ def test_the_signature_is_that_of_the_published_clients(api: Api) -> None:
     (delivery,) = logged(api)
     shown = loads(api.get("/__admin/webhooks").raw)["webhooks"][0]  # type: ignore[index]
     raw = dumps(shown["body"], zeros=True)
-    wanted = base64.b64encode(hmac.digest(DEFAULT_WEBHOOK_KEY.encode(), raw, hashlib.sha256)).decode()
+    wanted = base64.b64encode(
+        hmac.digest(DEFAULT_WEBHOOK_KEY.encode(), raw, hashlib.sha256)
+    ).decode()
     assert delivery["signature"] == wanted
     assert arrived(api)[0]["headers"]["x-payfurl-signature"] == wanted
 
@@ -70,7 +83,10 @@ def test_every_move_of_a_charge_is_reported(api: Api) -> None:
     api.post(f"/charge/{charge_id}", {"amount": 15})
     api.delete(f"/refund/{charge_id}", amount=5)
     api.delete(f"/refund/{charge_id}")
-    told = [(one["body"]["data"]["status"], one["body"]["data"].get("refundedAmount")) for one in arrived(api)]
+    told = [
+        (one["body"]["data"]["status"], one["body"]["data"].get("refundedAmount"))
+        for one in arrived(api)
+    ]
     assert told == [("Authorised", None), ("SUCCESS", None), ("PARTIAL_REFUND", 5), ("REFUND", 15)]
     assert len({one["body"]["meta"]["messageId"] for one in arrived(api)}) == 4
 
@@ -97,7 +113,12 @@ def test_a_batch_is_reported_of_at_every_step(api: Api) -> None:
     body = batch_of(f"{api.method()},10,AUD,a", WebhookConfig=HOOK)
     batch = api.post("/batch/transaction/payment_method", body)
     api.advance("1s")
-    assert [one["body"]["data"]["status"] for one in arrived(api)] == ["RECEIVED", "CREATED", "IN_PROGRESS", "SUCCESS"]
+    assert [one["body"]["data"]["status"] for one in arrived(api)] == [
+        "RECEIVED",
+        "CREATED",
+        "IN_PROGRESS",
+        "SUCCESS",
+    ]
     last = arrived(api)[-1]["body"]
     assert (last["meta"]["type"], last["meta"]["eventType"]) == ("batch", "batch.status.changed")
     assert last["data"] == api.get(f"/batch/{batch['batchId']}/status").body
@@ -105,7 +126,10 @@ def test_a_batch_is_reported_of_at_every_step(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("path", "kind", "event"),
-    [("/customer/card", "customer", "customer.created"), ("/payment_method/card", "paymentMethod", None)],
+    [
+        ("/customer/card", "customer", "customer.created"),
+        ("/payment_method/card", "paymentMethod", None),
+    ],
 )
 def test_customers_and_methods_are_reported_as_they_are_answered(
     api: Api, path: str, kind: str, event: str | None
@@ -161,7 +185,10 @@ def test_after_the_script_the_receiver_itself_is_called() -> None:
     api.charge(webhook=HOOK)
     api.advance("70s")
     (delivery,) = logged(api)
-    assert (delivery["state"], [made["scripted"] for made in delivery["tries"]]) == ("delivered", [True, True, False])
+    assert (delivery["state"], [made["scripted"] for made in delivery["tries"]]) == (
+        "delivered",
+        [True, True, False],
+    )
     assert [one["at"][11:19] for one in arrived(api)] == ["00:01:10"]
     assert arrived(api)[0]["body"]["meta"]["messageId"] == delivery["messageId"]
 
@@ -300,7 +327,11 @@ def test_the_next_one_overtakes_all_copies(op: str, swap: str) -> None:
     charge_id = api.charge(webhook=HOOK)["chargeId"]
     assert arrived(api) == []
     api.delete(f"/refund/{charge_id}")
-    assert [one["body"]["data"]["status"] for one in arrived(api)] == ["REFUND", "SUCCESS", "SUCCESS"]
+    assert [one["body"]["data"]["status"] for one in arrived(api)] == [
+        "REFUND",
+        "SUCCESS",
+        "SUCCESS",
+    ]
 
 
 def test_copies_that_are_overtaken_keep_their_gap() -> None:
@@ -336,7 +367,9 @@ def test_for_so_long_it_is_overtaken_by_the_next_about_the_same_object_only() ->
     charge_id = api.charge(webhook=HOOK, amount=1)["chargeId"]
     api.charge(webhook=HOOK, amount=2)
     api.delete(f"/refund/{charge_id}")
-    assert [(one["body"]["data"]["amount"], one["body"]["data"]["status"]) for one in arrived(api)] == [
+    assert [
+        (one["body"]["data"]["amount"], one["body"]["data"]["status"]) for one in arrived(api)
+    ] == [
         (1, "REFUND"),
         (1, "SUCCESS"),
     ]
@@ -360,11 +393,16 @@ def test_after_that_it_goes_out() -> None:
         ("edit: {data.chargeId: ghost}", "valid", False),
     ],
 )
-def test_one_more_that_is_wrong_comes_before_the_real_one(wrong: str, signature: str, is_real: bool) -> None:
+def test_one_more_that_is_wrong_comes_before_the_real_one(
+    wrong: str, signature: str, is_real: bool
+) -> None:
     api = scripted(f"{{extra: true, {wrong}}}")
     charge_id = api.charge(webhook=HOOK)["chargeId"]
     first, second = arrived(api)
-    assert (first["signature"], first["body"]["data"]["chargeId"]) == (signature, charge_id if is_real else "ghost")
+    assert (first["signature"], first["body"]["data"]["chargeId"]) == (
+        signature,
+        charge_id if is_real else "ghost",
+    )
     assert (second["signature"], second["body"]["data"]["chargeId"]) == ("valid", charge_id)
     assert first["body"]["meta"]["messageId"] != second["body"]["meta"]["messageId"]
 
@@ -384,13 +422,20 @@ def test_forged() -> None:
     api = scripted("{bad_signature: true, authorization: Bearer stranger}")
     api.charge(webhook=HOOK)
     (message,) = arrived(api)
-    assert (message["signature"], message["headers"]["authorization"]) == ("invalid", "Bearer stranger")
+    assert (message["signature"], message["headers"]["authorization"]) == (
+        "invalid",
+        "Bearer stranger",
+    )
 
 
 def test_without_a_server_a_delivery_elsewhere_is_planned_and_seen(api: Api) -> None:
     charge = api.charge(webhook={"url": ELSEWHERE, "authorization": "secret"})
     (delivery,) = logged(api)
-    assert (delivery["subject"], delivery["url"], delivery["tries"]) == (charge["chargeId"], ELSEWHERE, [])
+    assert (delivery["subject"], delivery["url"], delivery["tries"]) == (
+        charge["chargeId"],
+        ELSEWHERE,
+        [],
+    )
     assert delivery["authorization"] is True
     assert b"secret" not in api.get("/__admin/webhooks").raw
     entries = api.get("/__admin/journal", op="charge.create")["entries"]
@@ -431,7 +476,11 @@ def test_a_given_up_delivery_gets_a_new_series_of_tries() -> None:
 def test_a_queue_that_goes_on_sends_nothing_of_a_call_that_is_not_answered_yet() -> None:
     first = {"op": "webhook.deliver", "request.data.reference": "first"}
     rules = [
-        {"id": "queue", "when": first, "then": {"webhook": {"blocks": True, "receiver": [500, 200]}}},
+        {
+            "id": "queue",
+            "when": first,
+            "then": {"webhook": {"blocks": True, "receiver": [500, 200]}},
+        },
         {
             "id": "held",
             "when": {"op": "charge.create", "request.reference": "held"},
@@ -442,10 +491,15 @@ def test_a_queue_that_goes_on_sends_nothing_of_a_call_that_is_not_answered_yet()
 
     async def tell() -> list[list[int]]:
         async def states() -> list[int]:
-            return [len(one["tries"]) for one in (await api.calling("GET", "/__admin/webhooks"))["webhooks"]]
+            return [
+                len(one["tries"])
+                for one in (await api.calling("GET", "/__admin/webhooks"))["webhooks"]
+            ]
 
         await api.calling("POST", "/charge/card", card_charge(reference="first", webhook=HOOK))
-        held = asyncio.create_task(api.calling("POST", "/charge/card", card_charge(reference="held", webhook=HOOK)))
+        held = asyncio.create_task(
+            api.calling("POST", "/charge/card", card_charge(reference="held", webhook=HOOK))
+        )
         while not (await api.calling("GET", "/__admin/hold"))["held"]:
             await asyncio.sleep(0)
         await api.calling("POST", "/__admin/clock/advance", {"by": "1m"})
@@ -460,14 +514,25 @@ def test_a_queue_that_goes_on_sends_nothing_of_a_call_that_is_not_answered_yet()
 def test_anything_can_be_told(api: Api) -> None:
     told = api.post(
         "/__admin/events",
-        {"type": "Batch", "eventType": "batch.lost", "data": {"batchId": "b", "card": "4111111111111111"}, **HOOK},
+        {
+            "type": "Batch",
+            "eventType": "batch.lost",
+            "data": {"batchId": "b", "card": "4111111111111111"},
+            **HOOK,
+        },
     )
     assert told.status == 201
     (message,) = arrived(api)
-    assert (message["body"]["meta"]["type"], message["body"]["meta"]["eventType"]) == ("batch", "batch.lost")
+    assert (message["body"]["meta"]["type"], message["body"]["meta"]["eventType"]) == (
+        "batch",
+        "batch.lost",
+    )
     assert message["body"]["data"]["batchId"] == "b"
     assert message["signature"] == "valid"
-    assert b"4111111111111111" not in api.get("/__admin/inbox/shop").raw + api.get("/__admin/webhooks").raw
+    assert (
+        b"4111111111111111"
+        not in api.get("/__admin/inbox/shop").raw + api.get("/__admin/webhooks").raw
+    )
 
 
 def test_anything_can_be_told_to_all_subscriptions_of_its_type(api: Api) -> None:
@@ -523,7 +588,8 @@ def test_the_log_keeps_the_newest_and_counts_the_rest() -> None:
 def test_pauses_are_an_assumption() -> None:
     api = Api(
         assumptions={"webhook.retry": "1s"},
-        scenario="version: 1\nname: s\nrules:\n  - {id: w, then: {webhook: {receiver: [500, 500]}}}",
+        scenario="version: 1\nname: s\nrules:\n  - {id: w, then: {webhook: {receiver: [500, "
+        "500]}}}",
     )
     api.charge(webhook=HOOK)
     api.advance("1s")

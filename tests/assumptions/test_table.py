@@ -1,4 +1,5 @@
-"""The assumption table: every question of the document has a row, every row a reader, every choice an effect."""
+"""The assumption table: every question of the document has a row, every row a reader, every choice
+an effect."""
 
 import ast
 import csv
@@ -51,7 +52,11 @@ def _texts() -> set[str]:
     """Every text in the code: some keys stand in tables that say which to ask."""
     sources = (path.read_text("utf-8") for path in MODULES if "assumptions" not in path.parts)
     found = (node for source in sources for node in nodes(source))
-    return {node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {
+        node.value
+        for node in found
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def _keys_looked_up() -> set[str]:
@@ -63,7 +68,9 @@ def _keys_looked_up() -> set[str]:
 
 
 def test_the_code_asks_every_row_that_can_be_changed_and_no_other() -> None:
-    changeable = {key for key, row in ROWS.items() if row.kind.allowed != row.kind.show(row.documented)}
+    changeable = {
+        key for key, row in ROWS.items() if row.kind.allowed != row.kind.show(row.documented)
+    }
     assert changeable - _texts() == set()
     assert len(_keys_looked_up()) > 50
     assert _keys_looked_up() - changeable == set()
@@ -74,13 +81,19 @@ def assuming(key: str, value: object) -> Api:
 
 
 def test_unknown_fields_can_be_refused_without_strict() -> None:
-    refused = assuming("request.unknown_fields", "refuse").post("/charge/card", card_charge(colour="red"))
+    refused = assuming("request.unknown_fields", "refuse").post(
+        "/charge/card", card_charge(colour="red")
+    )
     assert problem_of(refused) == (400, 90)
 
 
 @pytest.mark.parametrize(
     ("masking", "shown"),
-    [("first4_last4", "4111********1111"), ("first6_last4", "411111******1111"), ("last4", "************1111")],
+    [
+        ("first4_last4", "4111********1111"),
+        ("first6_last4", "411111******1111"),
+        ("last4", "************1111"),
+    ],
 )
 def test_a_card_number_is_masked_as_assumed_everywhere(masking: str, shown: str) -> None:
     api = assuming("card.masking", masking)
@@ -91,7 +104,10 @@ def test_a_card_number_is_masked_as_assumed_everywhere(masking: str, shown: str)
     api.charge(webhook={"url": "https://shop.example"})
     # As it is sent: the log of deliveries stars more of it.
     [webhook] = api.app.world.sandboxes.open("sk_tests", 0).deliveries
-    assert json.loads(webhook.content.body)["data"]["paymentInformation"]["card"]["cardNumber"] == shown
+    assert (
+        json.loads(webhook.content.body)["data"]["paymentInformation"]["card"]["cardNumber"]
+        == shown
+    )
 
 
 def test_a_bank_account_can_be_masked() -> None:
@@ -112,7 +128,12 @@ def test_the_vault_can_keep_its_secrets() -> None:
 
 def test_a_payer_without_a_stored_customer_can_be_left_out() -> None:
     assert Api().charge(firstName="Ann")["customer"]["firstName"] == "Ann"
-    assert assuming("charge.customer_summary", "stored_customers_only").charge(firstName="Ann")["customer"] is None
+    assert (
+        assuming("charge.customer_summary", "stored_customers_only").charge(firstName="Ann")[
+            "customer"
+        ]
+        is None
+    )
 
 
 def test_the_expiry_of_a_card_can_be_optional() -> None:
@@ -134,12 +155,18 @@ def test_bank_charges_can_succeed_at_once() -> None:
     bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann"}
     body = {"providerId": DUMMY, "amount": 5, "bankPaymentInformation": bank}
     assert Api().post("/charge/bank_account", body)["status"] == "PENDING"
-    assert assuming("charge.pending_types", "none").post("/charge/bank_account", body)["status"] == "SUCCESS"
+    assert (
+        assuming("charge.pending_types", "none").post("/charge/bank_account", body)["status"]
+        == "SUCCESS"
+    )
 
 
 def test_a_three_ds_result_can_be_ignored() -> None:
     body = card(externalThreeDsData={"eci": "05"})
-    assert assuming("charge.three_ds", "ignored").charge(paymentInformation=body)["threeDsVerified"] is False
+    assert (
+        assuming("charge.three_ds", "ignored").charge(paymentInformation=body)["threeDsVerified"]
+        is False
+    )
 
 
 def test_failover_can_be_off() -> None:
@@ -150,7 +177,8 @@ def test_failover_can_be_off() -> None:
 
     rules = (
         "version: 1\nname: d\nrules:\n"
-        f"  - {{id: d, when: {{op: charge.create, provider: {DUMMY}}}, then: {{provider_down: {{}}}}}}\n"
+        f"  - "
+        f"{{id: d, when: {{op: charge.create, provider: {DUMMY}}}, then: {{provider_down: {{}}}}}}\n"
     )
     assert answer(Api(scenario=rules)) == 201
     assert answer(Api(scenario=rules, assumptions={"failover": "never"})) == 400
@@ -164,7 +192,9 @@ def test_the_payment_methods_of_a_customer_come_in_the_order_of_lists(
     api = Api(assumptions={"paging.order": order, "removed.in_customer_list": removed})
     made = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()}).body
     path = f"/customer/{made['customerId']}"
-    second = api.post(f"{path}/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})
+    second = api.post(
+        f"{path}/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()}
+    )
     known = [made["defaultPaymentMethod"]["paymentMethodId"], second["paymentMethodId"]]
     for methods in ("payment_method", "payment_methods"):
         listed = api.get(f"{path}/{methods}").body
@@ -200,7 +230,13 @@ def test_inclusive_bounds_hold_in_every_list() -> None:
         plan = {"paymentMethodId": method, "amount": 5, "interval": "Month"}
         assert api.post("/subscription/payment_method", plan).status == 201
         assert api.post("/webhook/subscription", {"url": "https://shop.example"}).status == 201
-        for path in ("/token", "/customer", "/payment_method", "/subscription", "/webhook/subscription"):
+        for path in (
+            "/token",
+            "/customer",
+            "/payment_method",
+            "/subscription",
+            "/webhook/subscription",
+        ):
             assert api.get(path, AddedAfter=at, AddedBefore=at)["count"] == count, path
         assert api.get("/subscription", AmountGreaterThan=5, AmountLessThan=5)["count"] == count
 
@@ -212,7 +248,9 @@ def test_the_currency_of_a_provider_is_an_assumption() -> None:
 
 def test_amount_bounds_are_assumptions() -> None:
     api = Api(assumptions={"amount.minimum": 5, "amount.maximum": "10"})
-    assert [api.post("/charge/card", card_charge(amount=n)).status for n in (4.99, 5, 10, 10.01)] == [
+    assert [
+        api.post("/charge/card", card_charge(amount=n)).status for n in (4.99, 5, 10, 10.01)
+    ] == [
         400,
         201,
         201,
@@ -221,7 +259,10 @@ def test_amount_bounds_are_assumptions() -> None:
 
 
 def test_a_decimal_comma_is_refused_by_its_name_or_read() -> None:
-    words = "got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma reads both)"
+    words = (
+        "got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma "
+        "reads both)"
+    )
     rule = "{id: r, when: {op: charge.create, request.amount: 5.5}, then: {decline: expired_card}}"
     for reads in (False, True):
         told = {"request.decimal_comma": "read"} if reads else {}
@@ -234,13 +275,20 @@ def test_a_decimal_comma_is_refused_by_its_name_or_read() -> None:
             "Order.Items.0.Quantity": api.post("/charge/card", card_charge(order={"items": lines})),
         }
         if not reads:
-            assert {field: reply["details"][field] for field, reply in replies.items()} == dict.fromkeys(replies, words)
+            assert {
+                field: reply["details"][field] for field, reply in replies.items()
+            } == dict.fromkeys(replies, words)
             continue
         assert [reply.status for reply in replies.values()] == [200, 200, 201]
-        assert (replies["AmountGreaterThan"]["count"], replies["Amount"]["refundedAmount"]) == (1, 7.25)
+        assert (replies["AmountGreaterThan"]["count"], replies["Amount"]["refundedAmount"]) == (
+            1,
+            7.25,
+        )
         assert problem_of(api.post("/charge/card", card_charge(amount="5,5"))) == (400, 14)
     for wrong in ("1,2,3", "1.234,5", "1,", ",5", "5,5e1", "1 000,5"):
-        refused = assuming("request.decimal_comma", "read").post("/charge/card", card_charge(amount=wrong))
+        refused = assuming("request.decimal_comma", "read").post(
+            "/charge/card", card_charge(amount=wrong)
+        )
         assert refused["details"] == {"Amount": "wanted a number"}
 
 

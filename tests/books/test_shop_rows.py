@@ -7,8 +7,10 @@ import pytest
 from mockserver.books.shop_rows import BadRow, Claim, checked_rows, mapping_of, read_row
 
 FORMS = {
-    "array": '[\n {"reference": "order-5", "paid": 20.00, "currency": "aud", "state": "Paid"},\n\n {"charge": "ch_1"}]',
-    "lines": '{"reference": "order-5", "paid": "20.00", "currency": "AUD", "state": "Paid"}\n\n\n{"charge": "ch_1"}\n',
+    "array": '[\n {"reference": "order-5", "paid": 20.00, "currency": "aud", "state": '
+    '"Paid"},\n\n {"charge": "ch_1"}]',
+    "lines": '{"reference": "order-5", "paid": "20.00", "currency": "AUD", "state": '
+    '"Paid"}\n\n\n{"charge": "ch_1"}\n',
     "csv": "reference,charge,paid,currency,state,note\norder-5,,20.00,AUD,Paid,a\n\n,ch_1,,,,b\n",
 }
 
@@ -44,23 +46,42 @@ def test_no_orders_are_an_answer_and_nothing_is_not() -> None:
         ("Traceback (most recent call last):\n", "line 1: books: got 'traceback"),
         (
             "reference;paid\na;1\n",
-            "got 'reference;paid', which is not JSON, nor CSV whose first line has reference - semic",
+            "got 'reference;paid', which is not JSON, nor CSV whose first line has reference - "
+            "semic",
         ),
-        ("reference\tpaid\na\t1\n", "got 'reference\\tpaid', which is not JSON, nor CSV whose first line has ref"),
+        (
+            "reference\tpaid\na\t1\n",
+            "got 'reference\\tpaid', which is not JSON, nor CSV whose first line has ref",
+        ),
         ("sep=,\nreference,paid\na,1\n", "spreadsheet programs alone: leave it out"),
-        ("\ufeff\ufeffreference,paid\na,1\n", "a second byte order mark stands before it: write one or none"),
-        ("\ufeff\ufeffpaid,reference\n1,a\n", "a second byte order mark stands before it: write one or none"),
-        ('\ufeff\ufeff[{"reference": "a"}]', "a second byte order mark stands before it: write one or none"),
+        (
+            "\ufeff\ufeffreference,paid\na,1\n",
+            "a second byte order mark stands before it: write one or none",
+        ),
+        (
+            "\ufeff\ufeffpaid,reference\n1,a\n",
+            "a second byte order mark stands before it: write one or none",
+        ),
+        (
+            '\ufeff\ufeff[{"reference": "a"}]',
+            "a second byte order mark stands before it: write one or none",
+        ),
         ("refrence,paid\na,1\n", "did you mean 'reference'?"),
         ("reference,paid\na,1\nb,2,3\n", "line 3: books: got another number of values than the 2"),
         ('reference,paid\n"a"b,1\n', "line 2: books: got CSV that cannot be read"),
         ("[" * 100_000, "nested too deep"),
-        ('[{"reference": "a", "paid": 1},\n\n {"reference": "b", "paid": "lots"}]', "line 3: paid: got 'lots'"),
+        (
+            '[{"reference": "a", "paid": 1},\n\n {"reference": "b", "paid": "lots"}]',
+            "line 3: paid: got 'lots'",
+        ),
         (
             '\n{"reference": "a"}\n{"reference": "b", "paid": -1e999999999}',
             "line 3: books: got -1e999999999, which is too",
         ),
-        ('{"reference": "a"}\n]\n{"reference": "b"}', "line 2: books: got JSON that cannot be read"),
+        (
+            '{"reference": "a"}\n]\n{"reference": "b"}',
+            "line 2: books: got JSON that cannot be read",
+        ),
     ],
 )
 def test_unreadable_books_are_refused_with_their_line(text: str, words: str) -> None:
@@ -80,9 +101,18 @@ def test_unreadable_books_are_refused_with_their_line(text: str, words: str) -> 
         ({"reference": "a", "paid": float("nan")}, "paid: got a number, wanted a number"),
         ({"reference": "a", "paid": 10**30}, "paid: got 31 digits before the point, at most 15"),
         ({"reference": "a", "paid": -1}, "paid: got -1, wanted 0 or more"),
-        ({"reference": "a", "paid": "20.005", "currency": "AUD"}, "paid: got 20.005, AUD has 2 digits"),
-        ({"reference": "a", "paid": "20.5", "currency": "JPY"}, "paid: got 20.5, JPY has no digits"),
-        ({"reference": "a", "currency": "AUDD"}, "currency: got 'AUDD', wanted an ISO 4217 code such as AUD - did you"),
+        (
+            {"reference": "a", "paid": "20.005", "currency": "AUD"},
+            "paid: got 20.005, AUD has 2 digits",
+        ),
+        (
+            {"reference": "a", "paid": "20.5", "currency": "JPY"},
+            "paid: got 20.5, JPY has no digits",
+        ),
+        (
+            {"reference": "a", "currency": "AUDD"},
+            "currency: got 'AUDD', wanted an ISO 4217 code such as AUD - did you",
+        ),
         ({"reference": "a", "currency": 5}, "currency: got a number"),
         ({"reference": "a", "state": 5}, "state: got a number"),
     ],
@@ -96,7 +126,10 @@ def test_wrong_rows_say_what_was_got_and_what_is_allowed(row: object, words: str
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("reference,amount,status\na,20,paid\n", "got amount, status; no row says paid, refunded, held or state - did"),
+        (
+            "reference,amount,status\na,20,paid\n",
+            "got amount, status; no row says paid, refunded, held or state - did",
+        ),
         (
             '{"reference": "a", "Payed": 20}',
             "got payed; no row says paid, refunded, held or state - did you mean 'paid'",

@@ -1,4 +1,5 @@
-"""A real browser and a real server for the tests of the pages; skipped, with the reason, where there is none."""
+"""A real browser and a real server for the tests of the pages; skipped, with the reason, where
+there is none."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from tests import needs
 from tests.served import serve
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""What Chromium is called; the first is the one without any window, which does the same for a third less."""
+"""What Chromium is called; the first is the one without any window, which does the same for a third
+less."""
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -56,15 +58,26 @@ class Box:
         return reply.json()
 
     def charge(self, number: str = "4111111111111111", **fields: object) -> Any:
-        card = {"cardNumber": number, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
-        body = {"amount": 20, "currency": "AUD", "providerId": DUMMY, "paymentInformation": card, **fields}
+        card = {
+            "cardNumber": number,
+            "expiryDate": "12/40",
+            "ccv": "123",
+            "cardholder": "Ann Example",
+        }
+        body = {
+            "amount": 20,
+            "currency": "AUD",
+            "providerId": DUMMY,
+            "paymentInformation": card,
+            **fields,
+        }
         return self.call("POST", "/charge/card", body)
 
     def link(self, **fields: object) -> str:
         """The address of the page of a new payment link."""
-        made: str = self.call("POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields})[
-            "url"
-        ]
+        made: str = self.call(
+            "POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields}
+        )["url"]
         return made
 
     def charges(self) -> list[Any]:
@@ -72,8 +85,11 @@ class Box:
 
 
 def client(url: str, key: str) -> httpx.Client:
-    """A client with a secret key. It loads no certificates, which takes longer than most requests do."""
-    return httpx.Client(base_url=url, headers={"x-secretkey": key}, timeout=15, trust_env=False, verify=False)
+    """A client with a secret key. It loads no certificates, which takes longer than most requests
+    do."""
+    return httpx.Client(
+        base_url=url, headers={"x-secretkey": key}, timeout=15, trust_env=False, verify=False
+    )
 
 
 @contextmanager
@@ -96,16 +112,20 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def sandbox(server_url: str, request: pytest.FixtureRequest) -> Iterator[Box]:
     """A sandbox of this test alone."""
-    key = "sk_" + re.sub(r"[^a-z0-9]+", "_", f"{request.node.path.stem} {request.node.name}".lower())
+    key = "sk_" + re.sub(
+        r"[^a-z0-9]+", "_", f"{request.node.path.stem} {request.node.name}".lower()
+    )
     with client(server_url, key) as http:
         yield Box(server_url, key, http)
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A web site of somebody else: pages and scripts by path, on another port and so of another origin.
+    """A web site of somebody else: pages and scripts by path, on another port and so of another
+    origin.
 
-    ``headers`` go out with each of them; ``requests`` are what browsers sent: method, target and body.
+    ``headers`` go out with each of them; ``requests`` are what browsers sent: method, target and
+    body.
     """
 
     url: str
@@ -153,7 +173,8 @@ def fields(page: Any, kind: str = "card") -> Any:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
-    """Chromium without a window, and the event loop that runs in this thread for as long as Playwright does."""
+    """Chromium without a window, and the event loop that runs in this thread for as long as
+    Playwright does."""
     playwright = needs.library("playwright.sync_api")
     if CHROMIUM is None:
         pytest.skip("needs chromium")
@@ -169,7 +190,8 @@ def chromium() -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
 
 @pytest.fixture
 def browser(chromium: tuple[Any, asyncio.AbstractEventLoop]) -> Iterator[Any]:
-    """Chromium, for one test. Only meanwhile is its event loop the running one: other tests run loops of their own."""
+    """Chromium, for one test. Only meanwhile is its event loop the running one: other tests run
+    loops of their own."""
     launched, loop = chromium
     asyncio._set_running_loop(loop)
     yield launched
@@ -194,12 +216,17 @@ class Tab:
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.on("pageerror", lambda error: thrown.append(str(error)))
-        page.on("console", lambda said: thrown.append(said.text) if "Content Security Policy" in said.text else None)
+        page.on(
+            "console",
+            lambda said: (
+                thrown.append(said.text) if "Content Security Policy" in said.text else None
+            ),
+        )
         return cls(page, thrown)
 
     def left(self, *, scripted: bool) -> None:
-        """Leave nothing to the next test. The control page is left at once: its stream keeps a connection, and the
-        next address may be the same one."""
+        """Leave nothing to the next test. The control page is left at once: its stream keeps a
+        connection, and the next address may be the same one."""
         page, context = self.page, self.page.context
         if scripted and page.url.startswith("http"):
             page.evaluate("sessionStorage.clear(); localStorage.clear()")
@@ -243,7 +270,8 @@ def page(browser: Any, tabs: dict[str, Tab], context_options: dict[str, Any]) ->
 
 @pytest.fixture
 def own_page(browser: Any, context_options: dict[str, Any]) -> Iterator[Any]:
-    """A page of a profile that no other test has used or will use: one whose clock is changed, for example."""
+    """A page of a profile that no other test has used or will use: one whose clock is changed, for
+    example."""
     tab = Tab.opened(browser, context_options)
     yield tab.page
     tab.page.context.close()
@@ -254,8 +282,8 @@ WIDE, NARROW = 1440, 360
 
 
 def accessible(page: Any, where: str, widths: tuple[int, ...] = (WIDE, NARROW)) -> list[str]:
-    """What axe finds wrong in a page and its frames, and whether it is cut off. Every rule at each width; contrasts in
-    both colour schemes where there is most to see, else in the dark one."""
+    """What axe finds wrong in a page and its frames, and whether it is cut off. Every rule at each
+    width; contrasts in both colour schemes where there is most to see, else in the dark one."""
     axe = needs.library("axe_playwright_python.base").AXE_SCRIPT
     found: list[str] = []
     before = page.viewport_size

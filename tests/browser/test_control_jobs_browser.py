@@ -1,4 +1,5 @@
-"""A tester's jobs on the control page: search, act, move time, edit a scenario; for everybody, and without a load."""
+"""A tester's jobs on the control page: search, act, move time, edit a scenario; for everybody, and
+without a load."""
 
 import os
 import shutil
@@ -36,7 +37,8 @@ LONG = "an extraordinarily long reference without an end " * 4
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """A server whose only sandbox has a morning behind it: paid, declined, refused, lost, held, in several scripts."""
+    """A server whose only sandbox has a morning behind it: paid, declined, refused, lost, held, in
+    several scripts."""
     with serving(tmp_path_factory.mktemp("jobs")) as url, client(url, "sk_jobs") as http:
         box = Box(url, "sk_jobs", http)
         box.call("POST", "/__admin/sandboxes", {"key": "sk_jobs", "name": "Jobs"})
@@ -65,7 +67,12 @@ def desk(page: Any, shop: Box) -> Any:
 
 def test_why_it_failed_is_said_in_the_row_and_in_a_sentence(desk: Any) -> None:
     row = rows(desk).filter(has_text="order-6")
-    for words in ("take or authorise a payment", "AUD 20", "15 Insufficient Funds", "rule card-insufficient-funds"):
+    for words in (
+        "take or authorise a payment",
+        "AUD 20",
+        "15 Insufficient Funds",
+        "rule card-insufficient-funds",
+    ):
         expect(row).to_contain_text(words)
     expect(row.locator(".c-status")).to_have_class("c-status s-5")
     expect(rows(desk).filter(has_text="order-7")).to_contain_text("Amount: wanted")
@@ -75,10 +82,14 @@ def test_why_it_failed_is_said_in_the_row_and_in_a_sentence(desk: Any) -> None:
         "Declined: 15 Insufficient Funds, because rule card-insufficient-funds fired."
     )
     desk.get_by_test_id("changes").get_by_role("link").click()
-    expect(desk.get_by_test_id("object-verdict")).to_contain_text("because rule card-insufficient-funds fired")
+    expect(desk.get_by_test_id("object-verdict")).to_contain_text(
+        "because rule card-insufficient-funds fired"
+    )
 
 
-def test_a_search_is_shown_as_chips_kept_in_the_address_and_refused_with_the_nearest_name(desk: Any) -> None:
+def test_a_search_is_shown_as_chips_kept_in_the_address_and_refused_with_the_nearest_name(
+    desk: Any,
+) -> None:
     desk.get_by_test_id("filter").fill("code:15 ref:order-6")
     expect(rows(desk)).to_have_count(1)
     desk.reload()
@@ -110,7 +121,9 @@ def test_the_way_back_leads_to_the_list_as_it_was(desk: Any) -> None:
     expect(desk.get_by_test_id("kind-provider")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_rule_made_from_a_refused_request_meets_it_on_arrival_and_leaves_the_draft(desk: Any) -> None:
+def test_a_rule_made_from_a_refused_request_meets_it_on_arrival_and_leaves_the_draft(
+    desk: Any,
+) -> None:
     desk.get_by_test_id("tab-scenarios").click()
     desk.get_by_test_id("scenario-text").click()
     desk.keyboard.insert_text("version: 1\nname: my-draft\n")
@@ -145,7 +158,9 @@ def test_a_link_names_sandbox_and_search(page: Any, shop: Box) -> None:
 
 def copied(desk: Any, name: str) -> str:
     """What is copied of the request that is shown, as code of a language."""
-    desk.get_by_test_id("copied").evaluate_all("all => all.forEach((one) => { one.textContent = ''; })")
+    desk.get_by_test_id("copied").evaluate_all(
+        "all => all.forEach((one) => { one.textContent = ''; })"
+    )
     desk.get_by_test_id("copy").locator("summary").click()
     desk.get_by_test_id(f"copy-{name}").click()
     expect(desk.get_by_test_id("copied")).not_to_have_text("")
@@ -161,7 +176,12 @@ def test_a_request_is_copied_as_code_that_runs_and_holds_no_secret(page: Any, sa
     visit(page, sandbox)
     rows(page).filter(has_text="test card").click()
     assert '"decisions"' in copied(page, "json")
-    environ = {**os.environ, "PAYFURL_SECRET_KEY": sandbox.key, "CARD_NUMBER": "4242424242424242", "NO_PROXY": "*"}
+    environ = {
+        **os.environ,
+        "PAYFURL_SECRET_KEY": sandbox.key,
+        "CARD_NUMBER": "4242424242424242",
+        "NO_PROXY": "*",
+    }
     for row, answer in (("test card", "Insufficient Funds"), ("a card of somebody", "SUCCESS")):
         rows(page).filter(has_text=row).last.click()
         expect(page.get_by_test_id("request-body")).to_contain_text(row)
@@ -171,7 +191,9 @@ def test_a_request_is_copied_as_code_that_runs_and_holds_no_secret(page: Any, sa
             assert ("none of mockserver's test cards" in text) is (answer == "SUCCESS")
             if shutil.which(command[0]):
                 run = [*command, text.removeprefix("<?php\n")]
-                done = subprocess.run(run, env=environ, capture_output=True, text=True, timeout=20, check=False)
+                done = subprocess.run(
+                    run, env=environ, capture_output=True, text=True, timeout=20, check=False
+                )
                 assert answer in done.stdout, (name, done.stderr)
 
 
@@ -212,13 +234,17 @@ def test_a_rule_that_another_shields_is_marked_while_it_is_written(desk: Any) ->
     desk.get_by_test_id("scenario-text").click()
     desk.keyboard.press("Control+a")
     desk.keyboard.insert_text(
-        "version: 1\nrules:\n  - {id: slow, when: {op: charge.create}, then: {decline: do_not_honour}}\n"
-        '  - {id: lost, when: {op: charge.create, card: {last4: "0002"}}, then: {decline: lost_card}}\n'
+        "version: 1\nrules:\n  - {id: slow, when: {op: charge.create}, then: {decline: "
+        "do_not_honour}}\n"
+        '  - {id: lost, when: {op: charge.create, card: {last4: "0002"}}, then: {decline: '
+        "lost_card}}\n"
     )
     warning = desk.locator(".cm-lint-marker-warning").first
     expect(warning).to_be_visible()
     warning.hover()
-    expect(desk.locator(".cm-tooltip")).to_contain_text("rule 'lost' never fires: rule 'slow' (line 3) decides first")
+    expect(desk.locator(".cm-tooltip")).to_contain_text(
+        "rule 'lost' never fires: rule 'slow' (line 3) decides first"
+    )
 
 
 def test_time_tells_what_happened_and_what_is_due(desk: Any, shop: Box) -> None:
@@ -275,7 +301,12 @@ def test_a_long_list_of_objects_stays_true_at_both_ends(page: Any, sandbox: Box)
 
 def test_the_jobs_take_as_many_clicks_as_the_documentation_says(page: Any, sandbox: Box) -> None:
     sandbox.charge(POOR, reference="order-6")
-    sandbox.charge(capture=False, reference="order-5", webhook={"url": f"{sandbox.url}/__inbox/shop"}, colour="red")
+    sandbox.charge(
+        capture=False,
+        reference="order-5",
+        webhook={"url": f"{sandbox.url}/__inbox/shop"},
+        colour="red",
+    )
     visit(page, sandbox)
     page.evaluate("window.clicks = 0; addEventListener('click', () => { clicks += 1; }, true)")
     press, declined = page.get_by_test_id, rows(page).filter(has_text="order-6")
@@ -332,7 +363,11 @@ def test_the_jobs_take_as_many_clicks_as_the_documentation_says(page: Any, sandb
     press("undo-now").click()
     done(press("message").get_by_text("Everything is back"))
     more_jobs(page, sandbox, done)
-    table = (ROOT / "docs" / "browser.md").read_text("utf-8").partition("| clicks |\n| --- | --- |\n")[2]
+    table = (
+        (ROOT / "docs" / "browser.md")
+        .read_text("utf-8")
+        .partition("| clicks |\n| --- | --- |\n")[2]
+    )
     assert counted == [int(row.split("|")[2]) for row in table.partition("\n\n")[0].splitlines()]
 
 
@@ -477,24 +512,37 @@ def test_an_event_is_sent_from_the_page(desk: Any) -> None:
 def explored(folder: Path) -> tuple[Path, Path]:
     """The two files of an exploration with a cell that is unsafe and one that survived."""
     kept = ExplorationFolder(folder, ["sh", "pay.sh"], 1, "1s")
-    scenario = "version: 1\nname: lost\nrules:\n  - {id: x, when: {op: charge.create, call: 1}, then: {latency: 1s}}\n"
-    row = {"finding": "double-charge", "severity": "error", "title": "Paid twice", "advice": "Look first"}
+    scenario = (
+        "version: 1\nname: lost\nrules:\n  - {id: x, when: {op: charge.create, call: 1}, "
+        "then: {latency: 1s}}\n"
+    )
+    row = {
+        "finding": "double-charge",
+        "severity": "error",
+        "title": "Paid twice",
+        "advice": "Look first",
+    }
     cells = [
         Cell("charge.create-1-cut_answer", "charge.create#1", "cut_answer", Verdict.SURVIVED, 0, 0.5, [], "", []),
         Cell("charge.create-1-lost_answer", "charge.create#1", "lost_answer", Verdict.UNSAFE, 0, 0.5, [row],
-             "1  charge.create", [], scenario, "paid", money=["customer paid 40.00 AUD for order-1 of 20.00 AUD"]),
+             "1  charge.create", [], scenario, "paid", money=["customer paid 40.00 AUD for " "order-1 of 20.00 AUD"]),
     ]  # fmt: skip
     kept.begin()
     for cell in cells:
         kept.keep(cell)
     made = Exploration(
-        ["sh", "pay.sh"], 1, Baseline([(InjectionPoint("charge.create", 1), 201)], 0.5, is_manual=False), cells
+        ["sh", "pay.sh"],
+        1,
+        Baseline([(InjectionPoint("charge.create", 1), 201)], 0.5, is_manual=False),
+        cells,
     )
     (folder / "report.json").write_text(as_json(made, {}))
     return folder / "cells.jsonl", folder / "report.json"
 
 
-def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any, tmp_path: Path) -> None:
+def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(
+    desk: Any, tmp_path: Path
+) -> None:
     desk.get_by_test_id("tab-explorations").click()
     expect(desk.get_by_test_id("explorations-lesson")).to_contain_text("mockserver explore -- ")
     whole, short = explored(tmp_path)
@@ -517,14 +565,20 @@ def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any,
     expect(desk.get_by_test_id("cell-findings")).to_contain_text("Paid twice")
     expect(desk.get_by_test_id("cell-money")).to_contain_text("customer paid 40.00 AUD for order-1")
     expect(rows(desk, "explorations").first).to_contain_text("customer paid 40.00 AUD")
-    expect(desk.get_by_test_id("cell-again")).to_contain_text("explored/charge.create-1-lost_answer.yaml -- sh pay.sh")
+    expect(desk.get_by_test_id("cell-again")).to_contain_text(
+        "explored/charge.create-1-lost_answer.yaml -- sh pay.sh"
+    )
     assert accessible(desk, "explorations") == []
     desk.get_by_test_id("cell-edit").click()
     expect(desk.get_by_test_id("scenario-text")).to_contain_text("name: lost")
-    expect(desk.get_by_test_id("scenario-summary")).to_contain_text("This scenario brings the fault about")
+    expect(desk.get_by_test_id("scenario-summary")).to_contain_text(
+        "This scenario brings the fault about"
+    )
 
 
-def test_the_map_of_failures_is_that_of_the_open_report_else_of_the_server(desk: Any, tmp_path: Path) -> None:
+def test_the_map_of_failures_is_that_of_the_open_report_else_of_the_server(
+    desk: Any, tmp_path: Path
+) -> None:
     desk.get_by_test_id("tab-explorations").click()
     desk.get_by_test_id("coverage-open").click()
     expect(desk.get_by_test_id("coverage-title")).to_contain_text("Failures covered: ")
@@ -533,9 +587,9 @@ def test_the_map_of_failures_is_that_of_the_open_report_else_of_the_server(desk:
     desk.get_by_test_id("coverage-open").click()
     lost = desk.get_by_test_id("coverage-map").get_by_role("row").filter(has_text="lost_answer")
     expect(lost).to_contain_text("unsafe")
-    expect(desk.get_by_test_id("coverage-map").get_by_role("row").filter(has_text="lost_request")).to_contain_text(
-        "never tried"
-    )
+    expect(
+        desk.get_by_test_id("coverage-map").get_by_role("row").filter(has_text="lost_request")
+    ).to_contain_text("never tried")
     assert accessible(desk, "explorations") == []
 
 
@@ -560,7 +614,12 @@ def test_everything_is_reached_by_keys(desk: Any) -> None:
 
 def test_a_server_that_has_gone_is_said_to_be_offline(page: Any, tmp_path: Path) -> None:
     with serving(tmp_path) as url:
-        httpx.get(f"{url}/info/providers", headers={"x-secretkey": "sk_gone"}, trust_env=False, verify=False)
+        httpx.get(
+            f"{url}/info/providers",
+            headers={"x-secretkey": "sk_gone"},
+            trust_env=False,
+            verify=False,
+        )
         page.goto(f"{url}/__admin/")
         expect(page.get_by_test_id("live")).to_have_text("live")
     expect(page.get_by_test_id("live")).to_have_text("offline, trying again")
@@ -568,7 +627,9 @@ def test_a_server_that_has_gone_is_said_to_be_offline(page: Any, tmp_path: Path)
     expect(page.get_by_test_id("message")).to_contain_text("cannot be reached")
 
 
-@pytest.mark.parametrize("context_options", [{"viewport": {"width": WIDE, "height": 800}}], ids=["wide"])
+@pytest.mark.parametrize(
+    "context_options", [{"viewport": {"width": WIDE, "height": 800}}], ids=["wide"]
+)
 def test_no_view_breaks_a_rule_of_accessibility(page: Any, shop: Box) -> None:
     desk, found = visit(page, shop), []
     for view in VIEWS:
@@ -590,7 +651,9 @@ MOST_BYTES_A_SECOND = 100_000
 MOST_FETCHES_A_SECOND = 10
 
 
-def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: Any, sandbox: Box) -> None:
+def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(
+    own_page: Any, sandbox: Box
+) -> None:
     """The page's clock is the test's: each view is given fifty charges in a second of its own."""
     page = own_page
     fetched: list[int] = []
@@ -618,7 +681,8 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
             settle(100)
 
     def ended(request: Any) -> None:
-        """Asking for the response lets the test go on, so the request counts as open until its size is known."""
+        """Asking for the response lets the test go on, so the request counts as open until its size
+        is known."""
         fetched.append(int(request.response().headers.get("content-length", 0)))
         open_now.discard(request)
 
@@ -651,5 +715,9 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
             settle(500)
         told[view] = sum(fetched), len(fetched)
     assert [len(told), *(view for view in LISTS if told[view][1])] == [len(VIEWS), *LISTS]
-    much = [view for view, (size, many) in told.items() if size > MOST_BYTES_A_SECOND or many > MOST_FETCHES_A_SECOND]
+    much = [
+        view
+        for view, (size, many) in told.items()
+        if size > MOST_BYTES_A_SECOND or many > MOST_FETCHES_A_SECOND
+    ]
     assert much == [], {view: told[view] for view in much}

@@ -1,4 +1,5 @@
-"""The requests on the control page: what is no longer kept, what comes in, search, a server that restarts."""
+"""The requests on the control page: what is no longer kept, what comes in, search, a server that
+restarts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,10 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     """A sandbox whose journal keeps twenty of its requests."""
-    with serving(tmp_path_factory.mktemp("short"), "--journal-limit", "20") as url, client(url, "sk_short") as http:
+    with (
+        serving(tmp_path_factory.mktemp("short"), "--journal-limit", "20") as url,
+        client(url, "sk_short") as http,
+    ):
         yield Box(url, "sk_short", http)
 
 
@@ -48,7 +52,9 @@ def test_what_is_no_longer_kept_is_marked(page: Any, short: Box) -> None:
     page.get_by_test_id("pause").click()
     expect(rows(page).first).to_contain_text("#50")
     page.get_by_test_id("requests").press("End")
-    expect(page.get_by_test_id("requests").get_by_text("27 not kept, --journal-limit")).to_have_count(1)
+    expect(
+        page.get_by_test_id("requests").get_by_text("27 not kept, --journal-limit")
+    ).to_have_count(1)
     expect(page.locator(".row.dropped")).to_have_count(3)
     page.get_by_test_id("oldest").click()
     expect(rows(page).last).to_contain_text("#31")
@@ -58,7 +64,9 @@ def test_what_is_no_longer_kept_is_marked(page: Any, short: Box) -> None:
     expect(rows(page).first).to_contain_text("#50")
 
 
-def test_rows_stand_still_under_the_pointer_and_the_new_ones_are_counted(page: Any, sandbox: Box) -> None:
+def test_rows_stand_still_under_the_pointer_and_the_new_ones_are_counted(
+    page: Any, sandbox: Box
+) -> None:
     ask(sandbox, 30)
     visit(page, sandbox)
     row = rows(page).filter(has_text="#29")
@@ -95,7 +103,9 @@ def test_a_refused_search_shows_no_old_result(page: Any, sandbox: Box) -> None:
     expect(rows(page)).to_have_count(3)
 
 
-def test_a_walk_with_the_arrows_is_one_step_back_and_sending_again_keeps_the_search(page: Any, sandbox: Box) -> None:
+def test_a_walk_with_the_arrows_is_one_step_back_and_sending_again_keeps_the_search(
+    page: Any, sandbox: Box
+) -> None:
     ask(sandbox, 5)
     visit(page, sandbox, "requests?q=method%3Aget")
     expect(rows(page)).to_have_count(5)
@@ -123,7 +133,9 @@ def test_a_copy_as_of_a_request_is_shown(page: Any, sandbox: Box) -> None:
     copy = Box(sandbox.url, f"{sandbox.key}_copy", sandbox.http)
     expect(page.get_by_test_id("sandbox")).to_have_value(copy.sandbox_id)
     expect(page.get_by_test_id("tab-objects")).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_test_id("message-words")).to_contain_text("A copy, as it was after request 2, is open")
+    expect(page.get_by_test_id("message-words")).to_contain_text(
+        "A copy, as it was after request 2, is open"
+    )
 
 
 def test_a_key_that_opens_nothing_yet_is_asked_about(page: Any, sandbox: Box) -> None:
@@ -131,7 +143,9 @@ def test_a_key_that_opens_nothing_yet_is_asked_about(page: Any, sandbox: Box) ->
     visit(page, sandbox)
     page.get_by_test_id("key").fill(f"{sandbox.key}_new")
     page.get_by_test_id("open").click()
-    expect(page.get_by_test_id("message-words")).to_contain_text("No sandbox is open with this key.")
+    expect(page.get_by_test_id("message-words")).to_contain_text(
+        "No sandbox is open with this key."
+    )
     expect(page.get_by_test_id("sandbox")).to_have_value(sandbox.sandbox_id)
     page.get_by_test_id("new-name").fill("Mine")
     page.get_by_test_id("new-open").click()
@@ -165,7 +179,9 @@ def test_an_open_page_goes_on_after_a_restart(own_page: Any, tmp_path: Path) -> 
         own_page.goto("about:blank")
 
 
-def test_an_object_is_moved_by_its_buttons_and_the_journal_names_the_page(page: Any, sandbox: Box) -> None:
+def test_an_object_is_moved_by_its_buttons_and_the_journal_names_the_page(
+    page: Any, sandbox: Box
+) -> None:
     charge = sandbox.charge(capture=False)
     visit(page, sandbox, f"objects/charge/{charge['chargeId']}")
     page.get_by_test_id("act-amount").fill("15")
@@ -199,7 +215,9 @@ def test_the_money_of_an_order_leads_to_its_charges_and_back(page: Any, sandbox:
     page.get_by_test_id("books-reference").fill("order-5")
     page.get_by_test_id("books-reference").press("Enter")
     expect(page.get_by_test_id("books-order")).to_have_count(1)
-    expect(page.get_by_test_id("books-order")).to_contain_text("AUD: captured 20, refunded 5, net 15")
+    expect(page.get_by_test_id("books-order")).to_contain_text(
+        "AUD: captured 20, refunded 5, net 15"
+    )
     page.get_by_test_id("books-charges").get_by_role("link").first.click()
     expect(page.get_by_test_id("object-state")).to_have_text("PARTIAL_REFUND")
     page.get_by_test_id("related").get_by_text("the money of its order").click()

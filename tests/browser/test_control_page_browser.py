@@ -80,7 +80,9 @@ def test_an_object_shows_its_states_and_history(control: Any, sandbox: Box) -> N
     expect(rows(control, "objects").first).to_contain_text("SUCCESS")
     rows(control, "objects").first.click()
     expect(control.get_by_test_id("object-state")).to_have_text("SUCCESS")
-    expect(control.get_by_test_id("diagram")).to_have_attribute("aria-label", "States of a charge; it is SUCCESS")
+    expect(control.get_by_test_id("diagram")).to_have_attribute(
+        "aria-label", "States of a charge; it is SUCCESS"
+    )
     expect(control.get_by_test_id("diagram").locator(".here")).to_have_text("SUCCESS")
     expect(control.get_by_test_id("history").get_by_role("row")).to_have_count(3)
     expect(control.get_by_test_id("next-moves")).to_contain_text("fully refunded → REFUND")
@@ -118,7 +120,9 @@ def test_a_change_leads_to_its_object_and_back(control: Any, sandbox: Box) -> No
     expect(control.get_by_test_id("entry-title")).to_have_text("POST /charge/card")
 
 
-def test_the_clock_is_advanced_by_buttons_and_with_the_keyboard_alone_and_never_goes_back(control: Any) -> None:
+def test_the_clock_is_advanced_by_buttons_and_with_the_keyboard_alone_and_never_goes_back(
+    control: Any,
+) -> None:
     for button, time in (
         ("advance-1m", "2031-03-01 09:31:00"),
         ("advance-1h", "2031-03-01 10:31:00"),
@@ -170,7 +174,9 @@ def test_a_scenario_is_loaded_counted_and_cleared(control: Any, sandbox: Box) ->
     control.get_by_test_id("scenario-add").click()
     expect(control.get_by_test_id("scenario-files")).to_contain_text("declined-twice")
     rule = control.get_by_test_id("rules").get_by_role("row").filter(has_text="twice")
-    expect(control.get_by_test_id("idle")).to_contain_text("no rule of declined-twice fired: it waits for ")
+    expect(control.get_by_test_id("idle")).to_contain_text(
+        "no rule of declined-twice fired: it waits for "
+    )
     sandbox.charge()
     expect(rule.get_by_role("cell").nth(3)).to_have_text("1")
     expect(control.get_by_test_id("idle")).to_have_count(0)
@@ -181,7 +187,11 @@ def test_a_scenario_is_loaded_counted_and_cleared(control: Any, sandbox: Box) ->
 
 def test_one_scenario_is_removed_and_others_replaced_and_a_bad_one_says_where(control: Any) -> None:
     control.get_by_test_id("tab-scenarios").click()
-    for name, button in (("one", "scenario-add"), ("two", "scenario-add"), ("three", "scenario-replace")):
+    for name, button in (
+        ("one", "scenario-add"),
+        ("two", "scenario-add"),
+        ("three", "scenario-replace"),
+    ):
         rule = f"{{id: {name}, when: {{op: charge.create}}, then: {{approve: {{}}}}}}"
         write(control, f"version: 1\nname: {name}\nrules:\n  - {rule}\n")
         control.get_by_test_id(button).click()
@@ -197,7 +207,10 @@ def test_one_scenario_is_removed_and_others_replaced_and_a_bad_one_says_where(co
 def test_the_editor_says_what_rules_may_name(control: Any) -> None:
     control.get_by_test_id("tab-scenarios").click()
     control.get_by_text("What rules may name").click()
-    count, found = control.get_by_test_id("operation-count"), control.get_by_test_id("operation-list").locator("li")
+    count, found = (
+        control.get_by_test_id("operation-count"),
+        control.get_by_test_id("operation-list").locator("li"),
+    )
     expect(count).to_have_text(f"{len(OPERATIONS)} of {len(OPERATIONS)} operations")
     control.get_by_test_id("operation-filter").fill("/refund request.comment")
     expect(count).to_have_text(f"1 of {len(OPERATIONS)} operations")
@@ -238,7 +251,9 @@ def test_a_sandbox_is_emptied(control: Any, sandbox: Box) -> None:
     expect(rows(control).filter(has_text="/charge/card")).to_have_count(1)
 
 
-def test_another_sandbox_is_chosen_or_opened_by_its_key_and_keys_stay_masked(control: Any, sandbox: Box) -> None:
+def test_another_sandbox_is_chosen_or_opened_by_its_key_and_keys_stay_masked(
+    control: Any, sandbox: Box
+) -> None:
     other = f"{sandbox.key}_other"
     with client(sandbox.url, other) as http:
         http.get("/info/providers")
@@ -287,7 +302,9 @@ def test_a_double_charge_is_shown_live_with_its_evidence(control: Any, sandbox: 
     expect(control.get_by_test_id("finding-title")).to_have_text("The customer was charged twice")
     expect(control.get_by_test_id("finding-severity")).to_have_text("error")
     expect(control.get_by_test_id("finding-count")).to_have_text("once")
-    expect(control.get_by_test_id("finding-advice")).to_contain_text("search for the charge by its reference")
+    expect(control.get_by_test_id("finding-advice")).to_contain_text(
+        "search for the charge by its reference"
+    )
     expect(control.get_by_test_id("evidence")).to_contain_text("the connection was reset")
     control.get_by_test_id("evidence").get_by_role("link").first.click()
     expect(control.get_by_test_id("entry-title")).to_have_text("POST /charge/card")
@@ -296,7 +313,9 @@ def test_a_double_charge_is_shown_live_with_its_evidence(control: Any, sandbox: 
     expect(control.get_by_test_id("object-state")).to_have_text("SUCCESS")
 
 
-def test_requests_and_charges_are_marked_and_lead_to_the_finding(control: Any, sandbox: Box) -> None:
+def test_requests_and_charges_are_marked_and_lead_to_the_finding(
+    control: Any, sandbox: Box
+) -> None:
     charge_twice(sandbox)
     marks = control.get_by_test_id("requests").get_by_test_id("mark")
     expect(marks).to_have_count(2)
@@ -312,7 +331,9 @@ def test_requests_and_charges_are_marked_and_lead_to_the_finding(control: Any, s
     expect(control.get_by_test_id("finding-title")).to_have_text("The customer was charged twice")
 
 
-def test_a_forged_webhook_that_was_accepted_is_marked(control: Any, sandbox: Box, other_site: Site) -> None:
+def test_a_forged_webhook_that_was_accepted_is_marked(
+    control: Any, sandbox: Box, other_site: Site
+) -> None:
     rule = "{id: forged, when: {op: charge.create}, then: {webhook: {bad_signature: true}}}"
     forged = f"version: 1\nname: forged\nrules: [{rule}]\n"
     sandbox.http.put(
@@ -329,9 +350,14 @@ def test_a_forged_webhook_that_was_accepted_is_marked(control: Any, sandbox: Box
     expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
 
 
-def test_findings_are_fetched_once_each_and_go_with_a_clear_and_a_reset(control: Any, sandbox: Box) -> None:
+def test_findings_are_fetched_once_each_and_go_with_a_clear_and_a_reset(
+    control: Any, sandbox: Box
+) -> None:
     asked: list[str] = []
-    control.on("request", lambda request: asked.append(request.url) if "/__admin/findings" in request.url else None)
+    control.on(
+        "request",
+        lambda request: asked.append(request.url) if "/__admin/findings" in request.url else None,
+    )
     control.get_by_test_id("tab-findings").click()
     charge_twice(sandbox)
     expect(rows(control, "findings")).to_have_count(2)
@@ -349,7 +375,9 @@ def test_findings_are_fetched_once_each_and_go_with_a_clear_and_a_reset(control:
     sandbox.charge(capture=False, reference="order-8")
     control.get_by_test_id("findings-finish").click()
     expect(rows(control, "findings")).to_have_count(1)
-    expect(rows(control, "findings").first).to_contain_text("An authorisation was neither captured nor voided")
+    expect(rows(control, "findings").first).to_contain_text(
+        "An authorisation was neither captured nor voided"
+    )
     sandbox.call("POST", "/__admin/reset")
     expect(rows(control, "findings")).to_have_count(0)
 
@@ -425,7 +453,9 @@ window.fetch = (address, options) => {
 """
 
 
-def test_twenty_thousand_requests_are_drawn_as_the_few_in_sight(own_page: Any, sandbox: Box) -> None:
+def test_twenty_thousand_requests_are_drawn_as_the_few_in_sight(
+    own_page: Any, sandbox: Box
+) -> None:
     control = own_page
     control.add_init_script(TWENTY_THOUSAND)
     sandbox.call("GET", "/info/providers")
@@ -450,7 +480,9 @@ def test_twenty_thousand_requests_are_drawn_as_the_few_in_sight(own_page: Any, s
     expect(rows(control)).to_have_count(0)
 
 
-@pytest.mark.parametrize("context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"])
+@pytest.mark.parametrize(
+    "context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"]
+)
 def test_nothing_is_cut_off_on_a_phone(control: Any, sandbox: Box) -> None:
     charge_twice(sandbox)
     sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop", "authorization": "Bearer s3cret"})
@@ -461,7 +493,16 @@ def test_nothing_is_cut_off_on_a_phone(control: Any, sandbox: Box) -> None:
     control.get_by_test_id("advance-1m").click()
     assert control.evaluate(CUT_OFF) == [], "unfolded"
     control.get_by_test_id("fold").click()
-    for tab in ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions", "sandbox"):
+    for tab in (
+        "requests",
+        "objects",
+        "webhooks",
+        "inbox",
+        "findings",
+        "scenarios",
+        "assumptions",
+        "sandbox",
+    ):
         control.get_by_test_id(f"tab-{tab}").click()
         if tab in ("requests", "objects", "webhooks", "inbox", "findings"):
             rows(control, tab).first.wait_for()
@@ -498,7 +539,9 @@ def test_every_stop_of_the_tab_key_is_named_and_seen(control: Any, sandbox: Box)
             control.keyboard.press("Tab")
         return found
 
-    for number, tab in enumerate(("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions")):
+    for number, tab in enumerate(
+        ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions")
+    ):
         control.get_by_test_id(f"tab-{tab}").click()
         control.locator(f"#tab-{tab}[aria-selected=true]").wait_for()
         if number == 0:
@@ -537,10 +580,14 @@ def test_a_webhook_is_watched_and_sent_again(control: Any, sandbox: Box) -> None
     expect(control.get_by_test_id("message-body")).to_contain_text(charge["chargeId"])
 
 
-def test_a_request_shows_its_webhook_which_when_it_fails_shows_its_next_try(control: Any, sandbox: Box) -> None:
+def test_a_request_shows_its_webhook_which_when_it_fails_shows_its_next_try(
+    control: Any, sandbox: Box
+) -> None:
     rule = "{id: down, when: {op: charge.create}, then: {webhook: {receiver: [503, 200]}}}"
     scenario = f"version: 1\nname: down\nrules:\n  - {rule}"
-    sandbox.http.put("/__admin/scenarios", content=scenario, headers={"content-type": "application/yaml"})
+    sandbox.http.put(
+        "/__admin/scenarios", content=scenario, headers={"content-type": "application/yaml"}
+    )
     sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop"})
     control.get_by_test_id("tab-requests").click()
     rows(control, "requests").first.click()
@@ -565,7 +612,12 @@ def test_an_inbox_is_cleared(control: Any, sandbox: Box) -> None:
 
 def test_a_guarded_server_asks_for_its_token(page: Any, tmp_path: Path) -> None:
     with serving(tmp_path, "--admin-token", "let-me-in") as url:
-        httpx.get(f"{url}/info/providers", headers={"x-secretkey": "sk_guarded"}, trust_env=False, verify=False)
+        httpx.get(
+            f"{url}/info/providers",
+            headers={"x-secretkey": "sk_guarded"},
+            trust_env=False,
+            verify=False,
+        )
         page.goto(f"{url}/__admin/")
         page.get_by_test_id("token").fill("let-me-out")
         page.get_by_test_id("token-use").click()

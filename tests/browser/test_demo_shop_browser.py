@@ -39,7 +39,9 @@ def test_a_declined_card_is_reported_and_another_taken(shop: Any) -> None:
     expect(shop.get_by_test_id("paid")).to_be_visible()
 
 
-@pytest.mark.parametrize(("button", "seen"), [("pass", "paid"), ("fail", "alert"), ("cancel", "alert")])
+@pytest.mark.parametrize(
+    ("button", "seen"), [("pass", "paid"), ("fail", "alert"), ("cancel", "alert")]
+)
 def test_a_challenge_comes_back_to_the_shop(shop: Any, button: str, seen: str) -> None:
     shop.get_by_test_id("try-4").click()
     shop.get_by_test_id("buy").click()
@@ -130,7 +132,8 @@ def test_a_pay_to_agreement_is_bought_with(shop: Any, sandbox: Box) -> None:
 
 
 @pytest.mark.parametrize(
-    ("button", "name"), [("paypal", "PayPal"), ("googlepay", "Google Pay"), ("applepay", "Apple Pay"), ("zip", "Zip")]
+    ("button", "name"),
+    [("paypal", "PayPal"), ("googlepay", "Google Pay"), ("applepay", "Apple Pay"), ("zip", "Zip")],
 )
 def test_a_wallet_or_checkout_is_approved(shop: Any, sandbox: Box, button: str, name: str) -> None:
     shop.get_by_test_id("way-wallets").click()

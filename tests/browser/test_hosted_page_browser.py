@@ -28,7 +28,9 @@ def shop(other_site: Site) -> str:
     return other_site.url
 
 
-@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+@pytest.mark.parametrize(
+    "context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"]
+)
 def test_pay_by_card(page: Any, sandbox: Box) -> None:
     page.goto(sandbox.link(confirmationMessage="See you soon"))
     expect(page.get_by_test_id("amount")).to_have_text("AUD 20.00")
@@ -61,7 +63,9 @@ def test_a_double_click_charges_once(page: Any, sandbox: Box) -> None:
     assert len(sandbox.charges()) == 1
 
 
-@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+@pytest.mark.parametrize(
+    "context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"]
+)
 def test_back_after_a_payment_restores_no_card_and_pays_no_more(page: Any, sandbox: Box) -> None:
     page.goto(sandbox.link())
     fill(page)
@@ -75,7 +79,9 @@ def test_back_after_a_payment_restores_no_card_and_pays_no_more(page: Any, sandb
     expect(page.get_by_label("Card number")).to_have_value("")
 
 
-@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+@pytest.mark.parametrize(
+    "context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"]
+)
 def test_the_payer_is_brought_to_the_first_faulty_field(page: Any, sandbox: Box) -> None:
     page.goto(sandbox.link())
     fill(page)
@@ -101,18 +107,28 @@ def test_the_payer_is_redirected_with_the_charge(page: Any, sandbox: Box, shop: 
     assert page.url.endswith(f"chargeId={sandbox.charges()[0]['chargeId']}")
 
 
-def test_the_page_works_in_a_frame_of_another_site(page: Any, sandbox: Box, other_site: Site) -> None:
-    other_site.pages["/"] = f"<!doctype html><iframe src='{sandbox.link()}' width='400' height='800'></iframe>"
+def test_the_page_works_in_a_frame_of_another_site(
+    page: Any, sandbox: Box, other_site: Site
+) -> None:
+    other_site.pages["/"] = (
+        f"<!doctype html><iframe src='{sandbox.link()}' width='400' height='800'></iframe>"
+    )
     page.goto(f"{other_site.url}/")
     frame = page.frame_locator("iframe")
-    for label, text in (("Card number", "4111111111111111"), ("Expiry", "12/40"), ("Security code", "123")):
+    for label, text in (
+        ("Card number", "4111111111111111"),
+        ("Expiry", "12/40"),
+        ("Security code", "123"),
+    ):
         frame.get_by_label(label).fill(text)
     frame.get_by_label("Name on the card").fill("Ann Example")
     frame.get_by_test_id("pay").click()
     expect(frame.get_by_test_id("paid")).to_be_visible()
 
 
-@pytest.mark.parametrize("context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"])
+@pytest.mark.parametrize(
+    "context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"]
+)
 def test_nothing_is_cut_off_on_a_phone(page: Any, sandbox: Box) -> None:
     page.goto(sandbox.link(title="A" * 60, description="b" * 200))
     for path in (
@@ -163,7 +179,9 @@ def test_a_challenge_is_answered_with_the_keyboard_alone(page: Any, sandbox: Box
     expect(page.get_by_test_id("outcome")).to_have_text("Not paid")
 
 
-@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+@pytest.mark.parametrize(
+    "context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"]
+)
 def test_a_challenge_returns_the_payer_to_the_shop(page: Any, sandbox: Box, shop: str) -> None:
     charge = sandbox.charge(CHALLENGED, threeDSNotificationUrl=f"{shop}/back")
     page.goto(charge["threeDsRedirectUrl"])
@@ -173,7 +191,9 @@ def test_a_challenge_returns_the_payer_to_the_shop(page: Any, sandbox: Box, shop
     assert "status=SUCCESS" in page.url
 
 
-def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, sandbox: Box, shop: str) -> None:
+def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(
+    page: Any, sandbox: Box, shop: str
+) -> None:
     page.goto(sandbox.link(redirectUrl=f"{shop}/ok"))
     fill(page, CHALLENGED)
     page.get_by_test_id("pay").click()
@@ -182,7 +202,12 @@ def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, sandbox: 
 
 
 def test_the_test_of_the_documentation_passes(page: Any, sandbox: Box) -> None:
-    text = (ROOT / "docs" / "browser.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    text = (
+        (ROOT / "docs" / "browser.md")
+        .read_text("utf-8")
+        .partition("```python\n")[2]
+        .partition("```")[0]
+    )
     made: dict[str, Any] = {}
     exec(compile(text, "browser.md", "exec"), made)
     made["test_a_payer_pays_after_3_d_secure"](page, SimpleNamespace(client=sandbox.http))

@@ -1,4 +1,5 @@
-"""The command line, driven in this process; serving is tested as a process in tests/adapters and tests/e2e."""
+"""The command line, driven in this process; serving is tested as a process in tests/adapters and
+tests/e2e."""
 
 import errno
 import http.server
@@ -36,11 +37,14 @@ def test_version_is_the_package_version() -> None:
 def test_version_and_help_import_nothing_heavy(words: list[str]) -> None:
     program = (
         f"import sys\nfrom mockserver.cli import main\nmain({words}, standalone_mode=False)\n"
-        "heavy = {'starlette', 'uvicorn', 'pydantic', 'httpx', 'faker', 'jinja2', 'yaml', 'cryptography', 'asyncio'}\n"
+        "heavy = {'starlette', 'uvicorn', 'pydantic', 'httpx', 'faker', 'jinja2', 'yaml', "
+        "'cryptography', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     root = Path(mockserver.__file__).resolve().parents[1]
-    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
+    )
     assert done.stdout.endswith("\n[]\n")
 
 
@@ -73,15 +77,20 @@ def test_a_signal_while_a_command_is_imported_interrupts_it(command: str) -> Non
     program = (
         "import os, signal, sys\nfrom mockserver.cli import main\nclass Killed:\n"
         "    def find_spec(name, *_):\n"
-        f"        if name == 'mockserver.commands.{command}': os.kill(os.getpid(), signal.SIGTERM)\n"
+        f"        if name == 'mockserver.commands.{command}': os.kill(os.getpid(), "
+        f"signal.SIGTERM)\n"
         f"sys.meta_path.insert(0, Killed)\nmain(['{command}', '--', 'true'])"
     )
     root = Path(mockserver.__file__).resolve().parents[1]
-    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
-def test_output_for_which_there_is_no_space_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_for_which_there_is_no_space_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def full(*_: object, **__: object) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -108,7 +117,15 @@ def test_every_command_stands_in_one_group_of_the_help_with_its_whole_summary() 
 
 
 def test_config_shows_values_and_where_they_came_from() -> None:
-    done = run("config", "--json", "--port", "6000", "--no-test-values", MOCKSERVER_SEED="9", MOCKSERVER_KEYS="sk_a")
+    done = run(
+        "config",
+        "--json",
+        "--port",
+        "6000",
+        "--no-test-values",
+        MOCKSERVER_SEED="9",
+        MOCKSERVER_KEYS="sk_a",
+    )
     rows = {row["flag"]: (row["value"], row["source"]) for row in json.loads(done.output)}
     assert list(rows) == [setting.flag for setting in SETTINGS]
     assert rows["--port"] == (6000, "flag")
@@ -119,11 +136,31 @@ def test_config_shows_values_and_where_they_came_from() -> None:
 
 
 def test_config_as_json_has_plain_values() -> None:
-    done = run("config", "--json", "--port", "0", "--scenario", "a", "--scenario", "b", "--keys", "sk_a", "--strict")
+    done = run(
+        "config",
+        "--json",
+        "--port",
+        "0",
+        "--scenario",
+        "a",
+        "--scenario",
+        "b",
+        "--keys",
+        "sk_a",
+        "--strict",
+    )
     values = {row["flag"]: row["value"] for row in json.loads(done.output)}
     assert (values["--port"], values["--tls-port"], values["--seed"]) == (0, None, 1)
-    assert (values["--scenario"], values["--keys"], values["--allow-host"]) == (["a", "b"], "(set)", [])
-    assert (values["--strict"], values["--watch"], values["--no-test-values"]) == (True, False, False)
+    assert (values["--scenario"], values["--keys"], values["--allow-host"]) == (
+        ["a", "b"],
+        "(set)",
+        [],
+    )
+    assert (values["--strict"], values["--watch"], values["--no-test-values"]) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_config_as_text_has_one_line_for_each_option() -> None:
@@ -210,14 +247,20 @@ def test_healthcheck_of_a_ready_server(readiness: tuple[int, type[Ready]], host:
     assert (done.exit_code, done.output) == (0, "ready\n")
 
 
-def test_healthcheck_reads_the_port_file_when_the_port_is_0(readiness: tuple[int, type[Ready]], tmp_path: Path) -> None:
+def test_healthcheck_reads_the_port_file_when_the_port_is_0(
+    readiness: tuple[int, type[Ready]], tmp_path: Path
+) -> None:
     (tmp_path / "port").write_text(f"{readiness[0]}\n")
     assert run("healthcheck", "--port", "0", "--port-file", str(tmp_path / "port")).exit_code == 0
-    absent = run("healthcheck", "--port", "0", "--port-file", str(tmp_path / "absent"), "--within", "0")
+    absent = run(
+        "healthcheck", "--port", "0", "--port-file", str(tmp_path / "absent"), "--within", "0"
+    )
     assert (absent.exit_code, "--port-file names no file" in absent.output) == (5, True)
 
 
-def test_healthcheck_of_a_server_that_is_not_ready_says_why(readiness: tuple[int, type[Ready]]) -> None:
+def test_healthcheck_of_a_server_that_is_not_ready_says_why(
+    readiness: tuple[int, type[Ready]],
+) -> None:
     port, answers = readiness
     answers.statuses = (503,)
     done = run("healthcheck", "--port", str(port), "--within", "0")
@@ -241,9 +284,15 @@ def test_healthcheck_where_nothing_listens() -> None:
 
 def test_healthcheck_of_an_address(readiness: tuple[int, type[Ready]]) -> None:
     port = readiness[0]
-    assert run("healthcheck", "--url", f"http://127.0.0.1:{port}/", MOCKSERVER_PORT="1").output == "ready\n"
+    assert (
+        run("healthcheck", "--url", f"http://127.0.0.1:{port}/", MOCKSERVER_PORT="1").output
+        == "ready\n"
+    )
     below = run("healthcheck", "--url", f"http://127.0.0.1:{port}/below", "--within", "0")
-    assert (below.exit_code, f"not ready: http://127.0.0.1:{port}/below answered 404" in below.output) == (5, True)
+    assert (
+        below.exit_code,
+        f"not ready: http://127.0.0.1:{port}/below answered 404" in below.output,
+    ) == (5, True)
     wrong = run("healthcheck", "--url", f"127.0.0.1:{port}")
     assert (wrong.exit_code, "--url: got '127.0.0.1:" in wrong.output) == (2, True)
 
@@ -272,7 +321,10 @@ def test_an_ipv6_address_stands_in_brackets_in_every_address() -> None:
         port = free.getsockname()[1]
     done = run("healthcheck", "--host", "[::1]", "--port", str(port), "--within", "0")
     assert done.output.startswith(f"not ready: http://[::1]:{port}: ")
-    assert json.loads(run("openapi", "--host", "::1").output)["servers"][0]["url"] == "http://[::1]:4111"
+    assert (
+        json.loads(run("openapi", "--host", "::1").output)["servers"][0]["url"]
+        == "http://[::1]:4111"
+    )
 
 
 def test_ca_prints_the_same_certificate_every_time(tmp_path: Path) -> None:
@@ -304,7 +356,9 @@ def test_ca_in_a_folder_that_cannot_be_made_is_bad_usage(tmp_path: Path) -> None
 )
 def test_the_shell_completes_commands_scenarios_and_choices(typed: str, offered: set[str]) -> None:
     *before, last = typed.split(" ")[1:]
-    found = BashComplete(main, {}, "mockserver", "_MOCKSERVER_COMPLETE").get_completions(before, last)
+    found = BashComplete(main, {}, "mockserver", "_MOCKSERVER_COMPLETE").get_completions(
+        before, last
+    )
     assert {item.value for item in found} == offered
 
 

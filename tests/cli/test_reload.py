@@ -1,5 +1,5 @@
-"""Changed scenario files take effect while the server runs: after SIGHUP, as users of the image send it, or with
-``--watch``. A bad file leaves the old rules in force and says why."""
+"""Changed scenario files take effect while the server runs: after SIGHUP, as users of the image
+send it, or with ``--watch``. A bad file leaves the old rules in force and says why."""
 
 import signal
 import sys
@@ -11,7 +11,10 @@ import pytest
 
 from tests.served import CHARGE, Process, serve
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP"),
+]
 
 RULE = "version: 1\nrules:\n  - {id: all, when: {op: charge.create}, then: {decline: %s}}\n"
 
@@ -30,7 +33,9 @@ def outcome(server: Process) -> object:
 
 
 @pytest.mark.parametrize("options", [(), ("--watch",)], ids=["signal", "watch"])
-def test_a_changed_folder_takes_effect_and_a_bad_file_changes_nothing(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_a_changed_folder_takes_effect_and_a_bad_file_changes_nothing(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     server = serve("--scenario", str(tmp_path), *options)
 
     def reload(name: str) -> None:

@@ -68,7 +68,9 @@ try:
 except SystemExit as end:
     print("ended with", end.code)
 """
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert ended.stdout.splitlines()[-1] == "ended with 0", ended.stderr
 
 

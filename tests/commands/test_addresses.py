@@ -1,4 +1,5 @@
-"""Every option that takes the address of a server, or of the shop's books, refuses what is none, in the same words."""
+"""Every option that takes the address of a server, or of the shop's books, refuses what is none, in
+the same words."""
 
 import click
 import pytest
@@ -34,7 +35,12 @@ def test_these_are_all_commands_that_take_an_address() -> None:
         for name in main.list_commands(context)
         if (command := main.get_command(context, name)) is not None
     }
-    found = {name: word for name, words in options.items() for word in ("--url", "--against") if word in words}
+    found = {
+        name: word
+        for name, words in options.items()
+        for word in ("--url", "--against")
+        if word in words
+    }
     assert found == COMMANDS
 
 
@@ -63,22 +69,34 @@ def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> 
         assert (command, done.exit_code, wanted in done.output) == (command, 2, True), done.output
 
 
-@pytest.mark.parametrize("url", ["http://me:hunter2@127.0.0.1:9", "me:hunter2@127.0.0.1", "https://hunter2@a.test/"])
+@pytest.mark.parametrize(
+    "url", ["http://me:hunter2@127.0.0.1:9", "me:hunter2@127.0.0.1", "https://hunter2@a.test/"]
+)
 def test_a_password_in_an_address_is_refused_and_not_shown(url: str) -> None:
     for command, option in COMMANDS.items():
         done = ended(command, f"{option}={url}")
-        assert (done.exit_code, "wanted an address without a user and a password" in done.output) == (2, True)
+        assert (
+            done.exit_code,
+            "wanted an address without a user and a password" in done.output,
+        ) == (2, True)
         assert "hunter2" not in done.output
 
 
-def test_the_variable_of_an_address_is_refused_as_the_option_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_of_an_address_is_refused_as_the_option_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for command in ("books", "coverage", "findings"):
         monkeypatch.setenv("MOCKSERVER_URL", "ftp://a.test")
         done = ended(command)
-        assert (done.exit_code, "got 'ftp://a.test', wanted an http or https address" in done.output) == (2, True)
+        assert (
+            done.exit_code,
+            "got 'ftp://a.test', wanted an http or https address" in done.output,
+        ) == (2, True)
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "HTTP://127.0.0.1:9", "https://127.0.0.1:9/a"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9/", "HTTP://127.0.0.1:9", "https://127.0.0.1:9/a"]
+)
 def test_an_address_where_nobody_answers_is_taken(url: str) -> None:
     done = ended("findings", "--url", url)
     assert (done.exit_code, "no server at " in done.output) == (5, True)
@@ -86,7 +104,15 @@ def test_an_address_where_nobody_answers_is_taken(url: str) -> None:
 
 @pytest.mark.parametrize("command", ["run", "explore"])
 @pytest.mark.parametrize(
-    "books", ["ftp://a.test/books", "file:///books.json", "http://", "http://a b", "http://a:0/", "http://a..test/"]
+    "books",
+    [
+        "ftp://a.test/books",
+        "file:///books.json",
+        "http://",
+        "http://a b",
+        "http://a:0/",
+        "http://a..test/",
+    ],
 )
 def test_an_address_of_books_that_cannot_be_read_is_refused(command: str, books: str) -> None:
     done = ended(command, "--books", books, "--", "no-such-program-here")
@@ -95,7 +121,12 @@ def test_an_address_of_books_that_cannot_be_read_is_refused(command: str, books:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("books", ["http://127.0.0.1:9/books?day=1", "HTTP://127.0.0.1:9/", "cat a://b", "./a://b"])
+@pytest.mark.parametrize(
+    "books", ["http://127.0.0.1:9/books?day=1", "HTTP://127.0.0.1:9/", "cat a://b", "./a://b"]
+)
 def test_books_that_can_be_had_are_taken(books: str) -> None:
     done = ended("run", "--books", books, "--", "no-such-program-here")
-    assert (done.exit_code, "no-such-program-here: No such file or directory" in done.output) == (2, True), done.output
+    assert (done.exit_code, "no-such-program-here: No such file or directory" in done.output) == (
+        2,
+        True,
+    ), done.output

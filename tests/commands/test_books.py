@@ -1,4 +1,5 @@
-"""`mockserver books`: a table, CSV and a ledger for beancount; what differs ends with exit code 1."""
+"""`mockserver books`: a table, CSV and a ledger for beancount; what differs ends with exit code
+1."""
 
 import csv
 import io
@@ -18,8 +19,18 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def server() -> Iterator[Process]:
     process = serve()
-    for reference, more in (("order-1", {}), ("order-2", {}), ("order-2", {}), ("o'3", {"capture": False})):
-        process.call("POST", "/charge/card", {**CHARGE, "amount": 20, "reference": reference, **more}, key="sk_ci")
+    for reference, more in (
+        ("order-1", {}),
+        ("order-2", {}),
+        ("order-2", {}),
+        ("o'3", {"capture": False}),
+    ):
+        process.call(
+            "POST",
+            "/charge/card",
+            {**CHARGE, "amount": 20, "reference": reference, **more},
+            key="sk_ci",
+        )
     yield process
     process.stop()
 
@@ -31,7 +42,15 @@ def run(server: Process, *words: str, given: str | None = None, key: str = "sk_c
 
 def test_a_table(server: Process) -> None:
     lines = run(server).output.splitlines()
-    assert lines[0].split() == ["order", "held", "captured", "refunded", "net", "pending", "currency"]
+    assert lines[0].split() == [
+        "order",
+        "held",
+        "captured",
+        "refunded",
+        "net",
+        "pending",
+        "currency",
+    ]
     assert [line.split()[0] for line in lines[1:]] == ["order-1", "order-2", "o'3", "total"]
     assert lines[-1].split() == ["total", "20.00", "60.00", "0.00", "60.00", "0.00", "AUD"]
 
@@ -66,7 +85,10 @@ def test_beancount_accepts_the_ledger(server: Process) -> None:
 )
 def test_a_row_that_the_server_refuses_is_named_by_its_line(server: Process, given: str) -> None:
     done = run(server, "--compare", "-", given=given)
-    assert (done.exit_code, done.output) == (2, "-: line 4: paid: got 20.005, AUD has 2 digits after the point\n")
+    assert (done.exit_code, done.output) == (
+        2,
+        "-: line 4: paid: got 20.005, AUD has 2 digits after the point\n",
+    )
 
 
 def test_what_differs_is_printed_and_the_exit_code_is_1(server: Process, tmp_path: Path) -> None:
@@ -84,20 +106,31 @@ def test_what_differs_is_printed_and_the_exit_code_is_1(server: Process, tmp_pat
     ("given", "words"),
     [
         ("", "line 1: books: got nothing"),
-        ("reference,paid\norder-1,lots\n", "line 2: paid: got 'lots', wanted a number such as 12.50"),
+        (
+            "reference,paid\norder-1,lots\n",
+            "line 2: paid: got 'lots', wanted a number such as 12.50",
+        ),
         ('[{"reference": "order-1", "paid": 1e400}]', "line 1: paid"),
     ],
 )
-def test_books_that_cannot_be_read_are_refused_with_their_line(server: Process, given: str, words: str) -> None:
+def test_books_that_cannot_be_read_are_refused_with_their_line(
+    server: Process, given: str, words: str
+) -> None:
     done = run(server, "--compare", "-", given=given)
     assert (done.exit_code, words in done.output) == (2, True)
 
 
 def test_a_file_that_is_not_there(server: Process) -> None:
     done = run(server, "--compare", "no-such.csv")
-    assert (done.exit_code, done.output) == (2, "cannot read no-such.csv: No such file or directory\n")
+    assert (done.exit_code, done.output) == (
+        2,
+        "cannot read no-such.csv: No such file or directory\n",
+    )
 
 
 def test_differences_are_text_or_json(server: Process) -> None:
     done = run(server, "--compare", "-", "--format", "beancount", given="[]")
-    assert (done.exit_code, done.output) == (2, "--format beancount: differences are printed as text or json\n")
+    assert (done.exit_code, done.output) == (
+        2,
+        "--format beancount: differences are printed as text or json\n",
+    )

@@ -1,4 +1,5 @@
-"""``mockserver check`` shows what was there when an example fails, for people and for CI systems."""
+"""``mockserver check`` shows what was there when an example fails, for people and for CI
+systems."""
 
 import json
 from pathlib import Path
@@ -70,13 +71,16 @@ examples:
 """An example that fails at its second call, which is refused before a provider is asked."""
 
 
-def test_verbose_says_of_a_failing_example_which_rules_were_asked_and_why_they_did_not_fire(path: Path) -> None:
+def test_verbose_says_of_a_failing_example_which_rules_were_asked_and_why_they_did_not_fire(
+    path: Path,
+) -> None:
     path.write_text(ASKED)
     lines = [line for line in run(str(path), "-v").output.splitlines() if "built-in" not in line]
     first_call = [
         "    POST /charge/card: charge.create",
         "      as the request arrives:",
-        f"        not:   busy ({path}:5): request.reference: wanted '4111********1111', got nothing",
+        f"        not:   busy ({path}:5): request.reference: wanted '4111********1111', got "
+        f"nothing",
         "        no rule fires",
     ]
     assert lines[3:] == [
@@ -91,7 +95,9 @@ def test_verbose_says_of_a_failing_example_which_rules_were_asked_and_why_they_d
     ]
 
 
-def test_rules_that_were_asked_are_shown_only_when_wanted_and_only_of_examples_that_fail(path: Path) -> None:
+def test_rules_that_were_asked_are_shown_only_when_wanted_and_only_of_examples_that_fail(
+    path: Path,
+) -> None:
     assert "no rule fires" not in run(str(path)).output
     shown = run(str(path), "-v").output
     assert f"        fires: poor ({path}:3): decline insufficient_funds" in shown
@@ -104,7 +110,9 @@ def test_rules_that_were_asked_are_shown_only_when_wanted_and_only_of_examples_t
 
 def test_of_a_long_example_the_newest_steps_are_shown(path: Path) -> None:
     calls = ", ".join(["{call: GET /charge}"] * 25)
-    path.write_text(f"version: 1\nexamples: [{{name: long, calls: [{calls}, {{call: GET /charges}}]}}]")
+    path.write_text(
+        f"version: 1\nexamples: [{{name: long, calls: [{calls}, {{call: GET /charges}}]}}]"
+    )
     lines = run(str(path), "-v").output.splitlines()
     assert lines.count("    (5 steps before these)") == 1
     assert lines.count("    GET /charge: charge.search") == 20
@@ -119,7 +127,12 @@ def test_a_set_up_that_fails_has_no_rules_to_tell_of(path: Path) -> None:
 def test_json_holds_every_example(path: Path) -> None:
     done = run(str(path), "--format", "json")
     [checked] = json.loads(done.output)
-    assert (done.exit_code, checked["file"], checked["warnings"], checked["refusal"]) == (4, str(path), [], None)
+    assert (done.exit_code, checked["file"], checked["warnings"], checked["refusal"]) == (
+        4,
+        str(path),
+        [],
+        None,
+    )
     failed, passed = checked["examples"]
     assert (failed["name"], failed["ok"], failed["line"]) == ("fails", False, 7)
     assert failed["failure"].startswith(FAILURE)
@@ -152,7 +165,11 @@ def test_refused_files_are_errors_of_the_report(path: Path, tmp_path: Path) -> N
     [error] = suite.iter("error")
     assert "did you mean 'rules'?" in (error.get("message") or "")
     [checked] = json.loads(CliRunner().invoke(main, ["check", str(bad), "--format", "json"]).stdout)
-    assert (checked["file"], checked["examples"], len(checked["refusal"].splitlines())) == (str(bad), [], 2)
+    assert (checked["file"], checked["examples"], len(checked["refusal"].splitlines())) == (
+        str(bad),
+        [],
+        2,
+    )
 
 
 def test_a_folder_without_scenarios_is_refused(tmp_path: Path) -> None:
@@ -189,7 +206,8 @@ def test_several_files_say_what_their_set_ups_do_together(tmp_path: Path, path: 
     shop.write_text(SHOP)
     done = run(str(shop), str(path), "sample-shop")
     assert done.output.splitlines()[-1] == (
-        "together:1: the set-up of also, sample-shop makes 13 calls: batches 1, charges 7, customers 2, "
+        "together:1: the set-up of also, sample-shop makes 13 calls: batches 1, charges 7, "
+        "customers 2, "
         "payment links 1, payment methods 2, providers 1, subscriptions 1: ok"
     )
     assert "together" not in run(str(shop)).output
@@ -203,7 +221,9 @@ def test_set_ups_that_do_not_go_together_are_warned_of(tmp_path: Path) -> None:
     done = run(str(shop), str(later))
     assert done.exit_code == 0
     told = done.output.splitlines()[-1]
-    assert told.startswith("together:1: warning: the set-up of shop is refused: Setup.0: POST /charge/card answered")
+    assert told.startswith(
+        "together:1: warning: the set-up of shop is refused: Setup.0: POST /charge/card answered"
+    )
     assert "got 12/40, today is 2045-01-01" in told
     assert told.endswith("(set-up of shop)")
     *_, row = json.loads(run(str(shop), str(later), "--format", "json").output)

@@ -8,7 +8,9 @@ import pytest
 from mockserver.explore.failures import SURVIVED, UNSAFE, Coverage
 from tests.running import run
 
-FOUND = Coverage.of(["charge.get"], [("charge.get", "lost_answer", SURVIVED), ("charge.get", "cut_answer", UNSAFE)])
+FOUND = Coverage.of(
+    ["charge.get"], [("charge.get", "lost_answer", SURVIVED), ("charge.get", "cut_answer", UNSAFE)]
+)
 
 
 @pytest.fixture
@@ -35,7 +37,8 @@ def test_for_programs(report: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", "no json", '{"coverage": {"map": [{"op": 1}]}}', '{"coverage": {"map": 5}}']
+    "text",
+    ["{}", "[]", "no json", '{"coverage": {"map": [{"op": 1}]}}', '{"coverage": {"map": 5}}'],
 )
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"

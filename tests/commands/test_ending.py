@@ -34,7 +34,9 @@ def heard() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_cancels_a_coroutine_between_two_steps_and_a_second_one_does_nothing(number: int) -> None:
+def test_a_signal_cancels_a_coroutine_between_two_steps_and_a_second_one_does_nothing(
+    number: int,
+) -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt), interruptions():
         run_interruptible(story(number, done, again=signal.SIGINT))

@@ -1,4 +1,5 @@
-"""``mockserver findings`` says what was asked of a sandbox, and never that all is well where nothing was."""
+"""``mockserver findings`` says what was asked of a sandbox, and never that all is well where
+nothing was."""
 
 from collections.abc import Iterator
 
@@ -22,7 +23,9 @@ def server() -> Iterator[Process]:
 
 
 def run(server: Process, *words: str) -> Result:
-    return CliRunner().invoke(main, ["findings", "--url", f"http://127.0.0.1:{server.port}", *words])
+    return CliRunner().invoke(
+        main, ["findings", "--url", f"http://127.0.0.1:{server.port}", *words]
+    )
 
 
 def test_a_sandbox_that_was_used_is_judged(server: Process) -> None:
@@ -46,17 +49,26 @@ def test_a_key_that_nobody_used_fails_the_gate(server: Process, more: tuple[str,
 
 def test_a_run_under_a_scenario_that_did_nothing_says_what_it_waits_for(server: Process) -> None:
     sentence = "no rule of three-ds-passed fired: it waits for amount >= 100\n"
-    shipped = {row["name"]: row["text"] for row in server.call("GET", "/__admin/scenarios/shipped")[1]["scenarios"]}
+    shipped = {
+        row["name"]: row["text"]
+        for row in server.call("GET", "/__admin/scenarios/shipped")[1]["scenarios"]
+    }
     document = yaml.safe_load(shipped["three-ds-passed"])
     server.call("PUT", "/__admin/scenarios", {**document, "clock": None}, key="sk_3ds")
     for amount, silent in ((12.5, False), (100, True)):
-        server.call("POST", "/charge/card", {**CHARGE, "amount": amount, "reference": f"{amount}"}, key="sk_3ds")
+        server.call(
+            "POST",
+            "/charge/card",
+            {**CHARGE, "amount": amount, "reference": f"{amount}"},
+            key="sk_3ds",
+        )
         done = run(server, "--key", "sk_3ds")
         assert done.output == "no findings\n" + ("" if silent else sentence)
 
 
 @pytest.mark.parametrize(
-    "words", [["findings", "--key", "sk_ci"], ["books", "--key", "sk_ci"], ["coverage"], ["sample", "1"]]
+    "words",
+    [["findings", "--key", "sk_ci"], ["books", "--key", "sk_ci"], ["coverage"], ["sample", "1"]],
 )
 def test_a_guarded_server_is_asked_with_its_token(words: list[str]) -> None:
     guarded = serve("--admin-token", "let-me-in")
@@ -66,5 +78,7 @@ def test_a_guarded_server_is_asked_with_its_token(words: list[str]) -> None:
     by_variable = CliRunner(env={"MOCKSERVER_ADMIN_TOKEN": "let-me-in"}).invoke(main, asked)
     refused = CliRunner().invoke(main, asked)
     guarded.stop()
-    assert (with_token.exit_code, by_variable.exit_code) == (0, 0), with_token.output + by_variable.output
+    assert (with_token.exit_code, by_variable.exit_code) == (0, 0), (
+        with_token.output + by_variable.output
+    )
     assert (refused.exit_code != 0, "admin" in refused.output) == (True, True), refused.output

@@ -18,7 +18,9 @@ def test_what_is_written_passes_its_check_beside_its_schema(name: tuple[str, ...
     assert done.exit_code == 0
     [path] = Path().glob("*.yaml")
     assert f"name: {path.stem}\n" in path.read_text("utf-8")
-    assert path.read_text("utf-8").startswith("# yaml-language-server: $schema=scenario.schema.json\n")
+    assert path.read_text("utf-8").startswith(
+        "# yaml-language-server: $schema=scenario.schema.json\n"
+    )
     assert Path("scenario.schema.json").exists()
     checked = run("check", str(path))
     assert (checked.exit_code, ": ok" in checked.output) == (0, True)

@@ -1,4 +1,5 @@
-"""The commands that print tables print all of them: wrapped to a terminal, one line for each row in a pipe."""
+"""The commands that print tables print all of them: wrapped to a terminal, one line for each row in
+a pipe."""
 
 import io
 import json
@@ -16,11 +17,16 @@ from tests.running import run
 def test_states_prints_every_move_of_every_table() -> None:
     for profile, authorised in (("documented", "Authorised"), ("sdk", "AUTHORISE")):
         words = {"AUTHORISE": authorised}
-        printed = {tuple(line.split()) for line in run("states", "--profile", profile).output.splitlines()}
+        printed = {
+            tuple(line.split()) for line in run("states", "--profile", profile).output.splitlines()
+        }
         for name, table in TABLES.items():
             for state, moves in table.moves.items():
                 before = words.get(state, state.value)
-                wanted = {(name, before, event.value, words.get(to, to.value)) for event, to in moves.items()}
+                wanted = {
+                    (name, before, event.value, words.get(to, to.value))
+                    for event, to in moves.items()
+                }
                 assert (wanted or {(name, before, "-", "(final)")}) <= printed
     assert "Authorised --> SUCCESS: captured" in run("states", "--mermaid", "charge").output
 
@@ -50,12 +56,19 @@ def test_assumptions_prints_every_row_with_both_profiles() -> None:
 
 def test_routes_prints_every_operation() -> None:
     rows = json.loads(run("routes", "--json").output)
-    assert [(row["method"], row["path"], row["op"]) for row in rows] == [(r.method, r.path, r.op) for r in ROUTES]
+    assert [(row["method"], row["path"], row["op"]) for row in rows] == [
+        (r.method, r.path, r.op) for r in ROUTES
+    ]
     lines = run("routes").output.splitlines()
-    assert [tuple(line.split()[:3]) for line in lines[1:]] == [(r.method, r.path, r.op) for r in ROUTES]
+    assert [tuple(line.split()[:3]) for line in lines[1:]] == [
+        (r.method, r.path, r.op) for r in ROUTES
+    ]
 
 
-SHOWN = [{"name": "declined", "meaning": "the issuer says no " * 5}, {"name": "paid", "meaning": "[bold] is a word"}]
+SHOWN = [
+    {"name": "declined", "meaning": "the issuer says no " * 5},
+    {"name": "paid", "meaning": "[bold] is a word"},
+]
 
 
 class Terminal(io.StringIO):
@@ -74,7 +87,10 @@ def printed(monkeypatch: pytest.MonkeyPatch, out: io.StringIO, *, header: bool =
 def test_a_table_fits_a_terminal_and_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = printed(monkeypatch, Terminal(), header=False)
     assert max(map(len, lines)) <= 40
-    assert " ".join(line[10:] for line in lines).split() == f"{SHOWN[0]['meaning']} {SHOWN[1]['meaning']}".split()
+    assert (
+        " ".join(line[10:] for line in lines).split()
+        == f"{SHOWN[0]['meaning']} {SHOWN[1]['meaning']}".split()
+    )
 
 
 def test_a_pipe_gets_one_line_for_each_row(monkeypatch: pytest.MonkeyPatch) -> None:

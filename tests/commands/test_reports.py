@@ -18,7 +18,13 @@ def test_a_report_of_many_findings_is_valid() -> None:
         scenario="version: 1\nname: s\nrules: [{id: lost, when: {op: charge.create}, limit: 1, "
         "then: {transport: {at: answer, reset: true}}}]"
     )
-    for fields in ({}, {}, {"refrence": "<&>"}, {"metadata": {"note": "4111111111111111"}}, {"amount": "10.005"}):
+    for fields in (
+        {},
+        {},
+        {"refrence": "<&>"},
+        {"metadata": {"note": "4111111111111111"}},
+        {"amount": "10.005"},
+    ):
         try:
             api.post("/charge/card", card_charge(**fields))
         except Cut:
@@ -29,4 +35,6 @@ def test_a_report_of_many_findings_is_valid() -> None:
     assert {row["severity"] for row in rows} == {"error", "warning", "note"}
     report = json.loads(sarif(rows))
     assert validate.validation_errors(report) == []
-    assert [result["ruleId"] for result in report["runs"][0]["results"]] == [row["finding"] for row in rows]
+    assert [result["ruleId"] for result in report["runs"][0]["results"]] == [
+        row["finding"] for row in rows
+    ]

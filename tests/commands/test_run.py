@@ -27,7 +27,9 @@ def call(body=None, path="/charge", key=os.environ["MOCKSERVER_SECRET_KEY"]):
 def pay(**more):
     return call({{**{CHARGE!r}, "reference": "order-1", **more}}, "/charge/card")
 """
-RULE = "{id: lost, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}"
+RULE = (
+    "{id: lost, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}"
+)
 LOST = f"version: 1\nname: lost\nrules: [{RULE}]\n"
 BOOKS = """echo '[{"reference": "order-1", "paid": %s}]'"""
 TWICE = "try:\n    pay()\nexcept OSError:\n    pay()\n"
@@ -38,7 +40,9 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def run(tmp_path: Path) -> Run:
     (tmp_path / "lost.yaml").write_text(LOST, "utf-8")
 
-    def done(*options: str, program: str, argv: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def done(
+        *options: str, program: str, argv: tuple[str, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
         words = [*options, "--", *warm.python(), "-c", PAY + program, *argv]
         summary = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
         return subprocess.run(
@@ -53,8 +57,12 @@ def run(tmp_path: Path) -> Run:
     return done
 
 
-def test_a_command_without_fault_ends_with_0_and_nothing_is_added_to_what_it_prints(run: Run) -> None:
-    done = run(program="pay(); print('paid', sys.argv[1:])", argv=("{url}", "{public_key}", "{other}"))
+def test_a_command_without_fault_ends_with_0_and_nothing_is_added_to_what_it_prints(
+    run: Run,
+) -> None:
+    done = run(
+        program="pay(); print('paid', sys.argv[1:])", argv=("{url}", "{public_key}", "{other}")
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("paid ['http://127.0.0.1:")
     assert "'{other}']" in done.stdout
@@ -76,7 +84,9 @@ def test_a_command_without_fault_ends_with_0_and_nothing_is_added_to_what_it_pri
         (("--clock", "never"), "pay()", 2, "never"),
     ],
 )  # fmt: skip
-def test_what_it_ends_with_and_says(run: Run, options: tuple[str, ...], program: str, code: int, said: str) -> None:
+def test_what_it_ends_with_and_says(
+    run: Run, options: tuple[str, ...], program: str, code: int, said: str
+) -> None:
     done = run(*options, program=program)
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 
@@ -84,7 +94,7 @@ def test_what_it_ends_with_and_says(run: Run, options: tuple[str, ...], program:
 @pytest.mark.parametrize(
     ("options", "program"),
     [
-        (("--scenario", "lost.yaml"), "try:\n    pay()\nexcept OSError:\n    call(path='/charge?Reference=order-1')\n"),
+        (("--scenario", "lost.yaml"), "try:\n    pay()\nexcept OSError:\n    " "call(path='/charge?Reference=order-1')\n"),
         (("--books", BOOKS % 12.5), "pay()"),
         (("--invariant", 'net("order-1") <= 20'), "pay()"),
         ((), "pay(capture=False)"),
@@ -117,14 +127,22 @@ def test_behind_a_proxy_a_command_reaches_its_sandbox(
 
 
 def test_each_spelling_keeps_what_it_has(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"http_proxy": "http://127.0.0.1:1", "NO_PROXY": "a.example", "no_proxy": "b.example"}.items():
+    for name, value in {
+        "http_proxy": "http://127.0.0.1:1",
+        "NO_PROXY": "a.example",
+        "no_proxy": "b.example",
+    }.items():
         monkeypatch.setenv(name, value)
     done = run(program="pay(); print(os.environ['NO_PROXY'], os.environ['no_proxy'], sep='|')")
-    assert done.stdout == "a.example,127.0.0.1,localhost|b.example,127.0.0.1,localhost\n", done.stderr
+    assert done.stdout == "a.example,127.0.0.1,localhost|b.example,127.0.0.1,localhost\n", (
+        done.stderr
+    )
 
 
 def test_without_a_proxy_the_environment_is_as_it_was(run: Run) -> None:
-    done = run(program="pay(); print([name for name in os.environ if name.lower().endswith('_proxy')])")
+    done = run(
+        program="pay(); print([name for name in os.environ if name.lower().endswith('_proxy')])"
+    )
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
@@ -138,7 +156,10 @@ def test_findings_become_annotations_a_summary_and_a_file(run: Run, tmp_path: Pa
 
 def test_a_program_that_is_not_there_is_said() -> None:
     done = subprocess.run(
-        [*warm.python(), "-m", "mockserver", "run", "--", "no-such-program"], capture_output=True, text=True, timeout=60
+        [*warm.python(), "-m", "mockserver", "run", "--", "no-such-program"],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stderr) == (2, "no-such-program: No such file or directory\n")
 
@@ -146,7 +167,8 @@ def test_a_program_that_is_not_there_is_said() -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_server_ends_with_the_run(number: int, tmp_path: Path) -> None:
     program = (
-        "open('url', 'w').write(os.environ['MOCKSERVER_URL']); os.rename('url', 'told'); import time; time.sleep(60)"
+        "open('url', 'w').write(os.environ['MOCKSERVER_URL']); os.rename('url', 'told'); "
+        "import time; time.sleep(60)"
     )
     started = subprocess.Popen(
         [sys.executable, "-m", "mockserver", "run", "--", sys.executable, "-c", PAY + program],

@@ -1,4 +1,5 @@
-"""``mockserver sample`` against a server process: what it makes, twice the same, and what it says when it cannot."""
+"""``mockserver sample`` against a server process: what it makes, twice the same, and what it says
+when it cannot."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,16 @@ from tests.served import serve
 pytestmark = pytest.mark.slow
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
-STATUSES = ["SUCCESS", "Authorised", "SUCCESS", "SUCCESS", "AUTHORISE_CANCELLED", "REFUND", "PARTIAL_REFUND", "FAILED"]
+STATUSES = [
+    "SUCCESS",
+    "Authorised",
+    "SUCCESS",
+    "SUCCESS",
+    "AUTHORISE_CANCELLED",
+    "REFUND",
+    "PARTIAL_REFUND",
+    "FAILED",
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +47,9 @@ def everything(url: str, key: str) -> tuple[list[object], list[object]]:
         charges = client.get("/charge?limit=1000").json()["charges"]
     names = ("reference", "firstName", "lastName", "email", "phone", "address")
     facts = ("reference", "status", "amount", "refundedAmount")
-    return [[c[name] for name in names] for c in customers], [[c[fact] for fact in facts] for c in charges]
+    return [[c[name] for name in names] for c in customers], [
+        [c[fact] for fact in facts] for c in charges
+    ]
 
 
 def test_it_makes_customers_with_charges_of_many_kinds(url: str) -> None:
@@ -70,7 +82,9 @@ def test_cards_expire_after_the_sandboxs_own_date(url: str) -> None:
     assert run("3", "--url", url, "--key", "sk_f").exit_code == 0
     with httpx.Client(base_url=url, headers={"x-secretkey": "sk_f"}, verify=False) as client:
         customers = client.get("/customer").json()["customers"]
-    years = {int(customer["defaultPaymentMethod"]["card"]["expiryDate"][3:]) for customer in customers}
+    years = {
+        int(customer["defaultPaymentMethod"]["card"]["expiryDate"][3:]) for customer in customers
+    }
     assert years <= set(range(32, 36))
 
 

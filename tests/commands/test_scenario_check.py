@@ -18,7 +18,8 @@ from tests.scenario.telling import open_app
 
 
 class Echo:
-    """Answers POST with its own body under the status 201, GET with the time, DELETE by breaking off."""
+    """Answers POST with its own body under the status 201, GET with the time, DELETE by breaking
+    off."""
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
         self.scenarios = scenarios
@@ -27,7 +28,10 @@ class Echo:
 
     def open(self, key: str) -> dict[str, dict[str, object]]:
         self.seen.append(f"open {key}")
-        return {scenario.name: {call.id: call.body for call in scenario.said.setup} for scenario in self.scenarios}
+        return {
+            scenario.name: {call.id: call.body for call in scenario.said.setup}
+            for scenario in self.scenarios
+        }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = (await receive()).get("body", b"")
@@ -38,27 +42,36 @@ class Echo:
             self.clock += 1
             body = b"{}"
         status = 200 if scope["method"] == "GET" or scope["path"].startswith("/__admin") else 201
-        answer = json.dumps({"clock": self.clock, "list": [1, 2], "no": None, "findings": [], "idle": []}).encode()
+        answer = json.dumps(
+            {"clock": self.clock, "list": [1, 2], "no": None, "findings": [], "idle": []}
+        ).encode()
         headers = [(b"x-key", dict(scope["headers"])[b"x-secretkey"])]
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body if scope["method"] == "POST" else answer})
+        await send(
+            {"type": "http.response.body", "body": body if scope["method"] == "POST" else answer}
+        )
 
 
 def failures(calls: str, setup: str = "[]") -> list[str]:
     text = f"version: 1\nsetup: {setup}\nexamples: [{{name: x, calls: [{calls}]}}]"
     return [
-        str(report) for report in asyncio.run(check(read_text(text, "e.yaml"), [], Echo)) if report.failure is not None
+        str(report)
+        for report in asyncio.run(check(read_text(text, "e.yaml"), [], Echo))
+        if report.failure is not None
     ]
 
 
 GOOD = [
     "{call: POST /a, body: {a: 5.50}, expect: {status: 201, body: {a: 5.5}}}",
-    "{id: a, call: POST /a, body: {b: [{c: 7}]}}, {call: 'POST /{a.b.0.c}', body: {d: '{a.b.0.c}', e: 'x{a.b.0.c}'}, "
+    "{id: a, call: POST /a, body: {b: [{c: 7}]}}, {call: 'POST /{a.b.0.c}', body: {d: "
+    "'{a.b.0.c}', e: 'x{a.b.0.c}'}, "
     "expect: {body: {d: 7, e: x7}}}",
-    "{advance: 1h}, {call: GET /a, expect: {body: {clock: 1, list: [1, 2], no: null, absent: null}}}",
+    "{advance: 1h}, {call: GET /a, expect: {body: {clock: 1, list: [1, 2], no: null, absent: "
+    "null}}}",
     "{wait: GET /a, expect: {body: {clock: 3}}, timeout: 1h}",
     "{call: DELETE /a, expect: {fault: true}}",
-    "{call: GET /a, expect: {headers: {x-key: sk_example}, body: {clock: {lt: 1}, list: {exists: true}}}}",
+    "{call: GET /a, expect: {headers: {x-key: sk_example}, body: {clock: {lt: 1}, list: {exists: "
+    "true}}}}",
 ]
 BAD = [
     ("{call: POST /a, body: {a: 1}, expect: {status: 200}}", "POST /a: wanted status 200, got 201"),
@@ -71,12 +84,24 @@ BAD = [
     ("{call: GET /a, expect: {body: {clock: {a: 1}}}}", "body.clock: wanted an object, got 0"),
     ("{call: GET /a, expect: {body: {clock: [1]}}}", "body.clock: wanted a list, got 0"),
     ("{call: GET /a, expect: {body: {list: 5}}}", "body.list: wanted 5, got a list"),
-    ("{call: GET /a, expect: {headers: {x-key: other}}}", "header x-key: wanted 'other', got 'sk_***'"),
+    (
+        "{call: GET /a, expect: {headers: {x-key: other}}}",
+        "header x-key: wanted 'other', got 'sk_***'",
+    ),
     ("{call: GET /a, expect: {fault: true}}", "wanted no whole answer, got status 200"),
-    ("{together: [{call: POST /a, expect: {status: 200}}, {call: GET /a}]}", "POST /a: wanted status 200, got 201"),
+    (
+        "{together: [{call: POST /a, expect: {status: 200}}, {call: GET /a}]}",
+        "POST /a: wanted status 200, got 201",
+    ),
     ("{call: DELETE /a}", "DELETE /a: no whole answer came"),
-    ("{id: a, call: GET /a}, {call: 'GET /{a.nope}'}", "{a.nope}: the answer of 'a' has no such member"),
-    ("{wait: GET /a, expect: {body: {clock: 99}}, timeout: 1h}", "after 1h: GET /a: body.clock: wanted 99, got 20"),
+    (
+        "{id: a, call: GET /a}, {call: 'GET /{a.nope}'}",
+        "{a.nope}: the answer of 'a' has no such member",
+    ),
+    (
+        "{wait: GET /a, expect: {body: {clock: 99}}, timeout: 1h}",
+        "after 1h: GET /a: body.clock: wanted 99, got 20",
+    ),
 ]
 
 
@@ -102,7 +127,10 @@ def checked(setup: str, calls: str = "{call: GET /charge}") -> list[str]:
     return [str(report) for report in asyncio.run(check(read_text(text, "e.yaml"), [], open_app))]
 
 
-CARD = f"providerId: {DUMMY}, paymentInformation: {{cardNumber: '4111111111111111', expiryDate: 12/40}}"
+CARD = (
+    f"providerId: {DUMMY}, paymentInformation: "
+    f"{{cardNumber: '4111111111111111', expiryDate: 12/40}}"
+)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +163,10 @@ def test_a_set_up_that_is_refused_is_reported_at_its_call(setup: str, words: str
         ("{call: POST /charges/card}", "no such route - did you mean '/charge/card'?"),
         ("{call: POST /charges/card, expect: {}}", "no such route - did you mean '/charge/card'?"),
         ("{call: PUT /charge/card}", "wanted success, got 405 (1 Method Not Allowed"),
-        ("{together: [{call: GET /info}, {call: GET /__admin/jurnal}]}", "did you mean '/__admin/journal'?"),
+        (
+            "{together: [{call: GET /info}, {call: GET /__admin/jurnal}]}",
+            "did you mean '/__admin/journal'?",
+        ),
         ("{call: POST /charges/card, expect: {status: 404}}", "x: ok"),
         ("{call: PUT /charge/card, expect: {status: 405}}", "x: ok"),
         ("{call: GET /charge/none}", "x: ok"),
@@ -151,7 +182,8 @@ def test_an_example_that_expects_nothing_must_at_least_find_a_path(call: str, wo
 
 def test_a_set_up_may_expect_a_refusal() -> None:
     refused = (
-        "{call: POST /token/card, expect: {status: 400, body: {code: 90}, headers: {content-type: {contains: json}}}}"
+        "{call: POST /token/card, expect: {status: 400, body: {code: 90}, headers: "
+        "{content-type: {contains: json}}}}"
     )
     assert checked(f"[{refused}]") == ["e.yaml:3: x: ok"]
 
@@ -172,7 +204,10 @@ def test_every_example_has_an_application_of_its_own_and_the_scenarios_in_order(
         f"{{name: {name}, calls: [{{call: GET /{name}}}]}}" for name in "ab"
     )
     scenario, other = read_text(text + "]", "e.yaml"), read_text("version: 1", "other.yaml")
-    assert [report.failure for report in asyncio.run(check(scenario, [other], open_echo))] == [None, None]
+    assert [report.failure for report in asyncio.run(check(scenario, [other], open_echo))] == [
+        None,
+        None,
+    ]
     seen = [["open sk_example", f"GET /{name}", "GET /__admin/findings"] for name in "ab"]
     assert [app.seen for app in opened] == seen
     assert [app.scenarios for app in opened] == [[other, scenario], [other, scenario]]

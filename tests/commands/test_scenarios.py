@@ -49,7 +49,9 @@ def test_outcomes_prints_the_whole_catalogue() -> None:
 
 
 def test_scenarios_prints_names_and_stories() -> None:
-    rows = {row["name"]: row["description"] for row in json.loads(run("scenarios", "--json").output)}
+    rows = {
+        row["name"]: row["description"] for row in json.loads(run("scenarios", "--json").output)
+    }
     assert len(rows) >= 30
     assert all(rows.values())
     assert {line.split()[0] for line in run("scenarios").output.splitlines()[1:]} == set(rows)
@@ -88,8 +90,14 @@ def test_check_of_bad_files_tells_every_fault_of_all(story: Path, tmp_path: Path
 
 
 def test_check_warns_of_what_is_said_in_vain(story: Path) -> None:
-    shield = "rules:\n  - {id: slow, when: {op: charge.create, request.reference: o-9}, then: {webhook: {drop: true}}}"
-    more = "\n  - {id: lost, when: {op: charge.create, request.reference: o-9}, then: {webhook: {copies: 2}}}"
+    shield = (
+        "rules:\n  - {id: slow, when: {op: charge.create, request.reference: o-9}, then: "
+        "{webhook: {drop: true}}}"
+    )
+    more = (
+        "\n  - {id: lost, when: {op: charge.create, request.reference: o-9}, then: {webhook: "
+        "{copies: 2}}}"
+    )
     story.write_text(STORY.replace("rules:", shield + more))
     done = run("check", str(story))
     assert (done.exit_code, done.stdout) == (0, f"{story}:11: the third try goes through: ok\n")
@@ -123,16 +131,32 @@ def test_explain(story: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("op", "decline", "words"),
     [
-        ("charge.capture", "do_not_honour", "(code 905, gateway 05, not retryable), answered with code 47"),
-        ("charge.void", "{name: do_not_honour, errorMessage: No}", "not retryable), answered with code 48"),
+        (
+            "charge.capture",
+            "do_not_honour",
+            "(code 905, gateway 05, not retryable), answered with code 47",
+        ),
+        (
+            "charge.void",
+            "{name: do_not_honour, errorMessage: No}",
+            "not retryable), answered with code 48",
+        ),
         ("charge.refund", "do_not_honour", "not retryable), answered with code 45"),
         ("charge.refund", "{errorCode: 12}", "decline error_12 (code 12, not retryable)"),
-        ("charge.create", "do_not_honour", "decline do_not_honour (code 905, gateway 05, not retryable)"),
+        (
+            "charge.create",
+            "do_not_honour",
+            "decline do_not_honour (code 905, gateway 05, not retryable)",
+        ),
     ],
 )
-def test_explain_says_the_code_that_is_answered(tmp_path: Path, op: str, decline: str, words: str) -> None:
+def test_explain_says_the_code_that_is_answered(
+    tmp_path: Path, op: str, decline: str, words: str
+) -> None:
     story, request = tmp_path / "s.yaml", tmp_path / "request.json"
-    story.write_text(f"version: 1\nrules: [{{id: r, when: {{op: {op}}}, then: {{decline: {decline}}}}}]")
+    story.write_text(
+        f"version: 1\nrules: [{{id: r, when: {{op: {op}}}, then: {{decline: {decline}}}}}]"
+    )
     request.write_text(json.dumps({"op": op}))
     assert f"{words}\n" in run("explain", str(story), "--request", str(request)).output
 
@@ -146,7 +170,9 @@ def test_explain_says_the_code_that_is_answered(tmp_path: Path, op: str, decline
         ('{"op": "charge.creat"}', "did you mean 'charge.create'?"),
     ],
 )
-def test_explain_refuses_what_is_no_request(story: Path, tmp_path: Path, text: str, words: str) -> None:
+def test_explain_refuses_what_is_no_request(
+    story: Path, tmp_path: Path, text: str, words: str
+) -> None:
     request = tmp_path / "request.json"
     request.write_text(text)
     done = run("explain", str(story), "--request", str(request))
@@ -159,14 +185,17 @@ def capture(tmp_path: Path) -> list[str]:
     story, request = tmp_path / "s.yaml", tmp_path / "request.json"
     story.write_text(
         "version: 1\nrules:\n"
-        "  - {id: held, when: {op: charge.capture, state.charge.status: Authorised, state.charge.amount: 20},\n"
+        "  - {id: held, when: {op: charge.capture, state.charge.status: Authorised, "
+        "state.charge.amount: 20},\n"
         "     then: {decline: do_not_honour}}"
     )
     request.write_text(json.dumps({"op": "charge.capture", "state": {"charge.amount": 20}}))
     return ["explain", str(story), "--request", str(request)]
 
 
-def test_explain_takes_stored_state_from_the_command_line_and_the_request(capture: list[str]) -> None:
+def test_explain_takes_stored_state_from_the_command_line_and_the_request(
+    capture: list[str],
+) -> None:
     assert "  fires: held" not in run(*capture).output
     assert "  fires: held" in run(*capture, "--state", "charge.status=Authorised").output
     both = ("--state", "charge.status=Authorised", "--state", "charge.amount=21")
@@ -178,12 +207,20 @@ def test_explain_takes_stored_state_from_the_command_line_and_the_request(captur
     [
         (["charge.statu=Authorised"], "no such field - did you mean 'status'?"),
         (["charge.status=Authorizd"], "charge.status: got 'Authorizd', wanted a known word"),
-        (["charge.status"], "got 'charge.status', wanted a path and its value, such as charge.status=Authorised"),
-        (["charge.status=FAILED", "charge.status=REFUND"], "got 'charge.status' twice, wanted it once"),
+        (
+            ["charge.status"],
+            "got 'charge.status', wanted a path and its value, such as charge.status=Authorised",
+        ),
+        (
+            ["charge.status=FAILED", "charge.status=REFUND"],
+            "got 'charge.status' twice, wanted it once",
+        ),
         (["4111111111111111"], "got '4111********1111'"),
     ],
 )
-def test_explain_refuses_state_that_nothing_can_have(capture: list[str], given: list[str], words: str) -> None:
+def test_explain_refuses_state_that_nothing_can_have(
+    capture: list[str], given: list[str], words: str
+) -> None:
     done = run(*capture, *(word for one in given for word in ("--state", one)))
     assert (done.exit_code, words in done.output) == (2, True), done.output
 
@@ -196,14 +233,17 @@ def test_explain_refuses_state_that_nothing_can_have(capture: list[str], given: 
         ("GET", "/vault/v/", "vault.get"),
     ],
 )
-def test_the_operation_of_a_path(story: Path, tmp_path: Path, method: str, path: str, op: str) -> None:
+def test_the_operation_of_a_path(
+    story: Path, tmp_path: Path, method: str, path: str, op: str
+) -> None:
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"method": method, "path": path}))
     assert run("explain", str(story), "--request", str(request)).output.startswith(f"{op} at ")
 
 
 @pytest.mark.parametrize(
-    "words", [("check",), ("explain", "--request", "r.json"), ("serve", "--port", "0", "--scenario")]
+    "words",
+    [("check",), ("explain", "--request", "r.json"), ("serve", "--port", "0", "--scenario")],
 )
 def test_what_is_not_a_regular_file_or_has_no_end_is_refused(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -213,7 +253,11 @@ def test_what_is_not_a_regular_file_or_has_no_end_is_refused(
     with Path("long.yaml").open("wb") as file:
         file.truncate(2_000_001)
     os.mkfifo("pipe.yaml")
-    files = {"/dev/zero": "not a regular file", "pipe.yaml": "not a regular file", "long.yaml": "over 2 MB"}
+    files = {
+        "/dev/zero": "not a regular file",
+        "pipe.yaml": "not a regular file",
+        "long.yaml": "over 2 MB",
+    }
     for file_name, reason in files.items():
         done = run(*words, file_name)
         assert (done.exit_code, reason in done.output) == (2, True), done.output

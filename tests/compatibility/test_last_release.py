@@ -1,4 +1,5 @@
-"""What the last release wrote still loads: its scenarios with their examples, and a sandbox that it exported.
+"""What the last release wrote still loads: its scenarios with their examples, and a sandbox that it
+exported.
 
 A folder holds what one release wrote. Nothing in it is ever edited; a new release adds a folder.
 """
@@ -15,14 +16,20 @@ from mockserver.commands.scenario_check import check
 from tests.driving import Api
 from tests.scenario.telling import open_app
 
-RELEASES = sorted(path for path in Path(__file__).parent.iterdir() if (path / "state.json").exists())
-SCENARIOS = [path for release in RELEASES for path in sorted((release / "scenarios").glob("*.yaml"))]
+RELEASES = sorted(
+    path for path in Path(__file__).parent.iterdir() if (path / "state.json").exists()
+)
+SCENARIOS = [
+    path for release in RELEASES for path in sorted((release / "scenarios").glob("*.yaml"))
+]
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
 def test_a_scenario_of_a_release_goes_as_it_went(path: Path) -> None:
     scenario = replace(read_file(path), builtin=path.stem == "test-values")
-    reports = asyncio.run(check(scenario, [] if scenario.builtin else load([], test_values=True), open_app))
+    reports = asyncio.run(
+        check(scenario, [] if scenario.builtin else load([], test_values=True), open_app)
+    )
     assert [str(report) for report in reports if report.failure is not None] == []
 
 

@@ -13,7 +13,10 @@ from tests.driving import Api
 
 
 def rows(api: Api, key: str = "sk_tests") -> dict[str, Any]:
-    return {row["key"]: row for row in api.call("GET", "/__admin/assumptions", key=key).body["assumptions"]}
+    return {
+        row["key"]: row
+        for row in api.call("GET", "/__admin/assumptions", key=key).body["assumptions"]
+    }
 
 
 def test_the_table_is_complete(api: Api) -> None:
@@ -47,7 +50,9 @@ def test_a_row_of_null_follows_the_profile_again(api: Api) -> None:
     assert rows(api)["response.created_status"]["overridden"] is False
     api.call("PUT", "/__admin/assumptions", {"profile": "sdk"})
     assert rows(api)["response.created_status"]["value"] == 200
-    api.call("PUT", "/__admin/assumptions", {"response.created_status": None, "profile": "documented"})
+    api.call(
+        "PUT", "/__admin/assumptions", {"response.created_status": None, "profile": "documented"}
+    )
     assert rows(api)["response.created_status"]["value"] == 201
 
 
@@ -61,7 +66,10 @@ def test_a_row_of_null_counts_before_a_scenario(api: Api) -> None:
 
 def test_the_profile_of_a_sandbox(api: Api) -> None:
     assert (
-        api.call("PUT", "/__admin/assumptions", {"profile": "sdk", "provider.latency": "0s"}).body["profile"] == "sdk"
+        api.call("PUT", "/__admin/assumptions", {"profile": "sdk", "provider.latency": "0s"}).body[
+            "profile"
+        ]
+        == "sdk"
     )
     assert api.try_charge(capture=False).body["status"] == "AUTHORISE"
     assert api.call("GET", "/__admin/assumptions", key="sk_other").body["profile"] == "documented"
@@ -71,7 +79,12 @@ def test_all_faults_are_reported_at_once_and_nothing_changes(api: Api) -> None:
     reply = api.call(
         "PUT",
         "/__admin/assumptions",
-        {"response.created_status": 500, "vault.ccv_dely": "1s", "profile": "loud", "vault.ccv_delay": "1s"},
+        {
+            "response.created_status": 500,
+            "vault.ccv_dely": "1s",
+            "profile": "loud",
+            "vault.ccv_delay": "1s",
+        },
     )
     assert reply.status == 400
     assert set(reply.body["details"]) == {"response.created_status", "vault.ccv_dely", "Profile"}
@@ -110,7 +123,9 @@ def test_who_has_a_key_is_reported_the_public_key_and_who_has_an_id_is_not(api: 
     listed = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
     named = {"x-sandbox": listed[0]["id"]}
     assert api.call("GET", "/__admin/sandbox").body["publicKey"] == "pk_tests"
-    by_public_key = api.call("GET", "/__admin/sandbox", key=None, headers={"x-publickey": "pk_tests"})
+    by_public_key = api.call(
+        "GET", "/__admin/sandbox", key=None, headers={"x-publickey": "pk_tests"}
+    )
     assert by_public_key.body["publicKey"] == "pk_tests"
     assert api.call("GET", "/__admin/sandbox", key=None, headers=named).body == listed[0]
     state = api.call("GET", "/__admin/state", key=None, headers=named)
@@ -123,15 +138,23 @@ def test_an_id_names_an_open_sandbox_and_opens_none(api: Api) -> None:
     api.try_charge()
     sandbox_id = api.call("GET", "/__admin/sandbox").body["id"]
     named = {"x-sandbox": sandbox_id}
-    assert api.call("GET", "/__admin/objects", key=None, headers=named).body["counts"]["charge"] == 1
-    assert api.call("GET", "/charge", key=None, headers=named).status == 401, "the payments API knows keys alone"
+    assert (
+        api.call("GET", "/__admin/objects", key=None, headers=named).body["counts"]["charge"] == 1
+    )
+    assert api.call("GET", "/charge", key=None, headers=named).status == 401, (
+        "the payments API knows keys alone"
+    )
     reply = api.call("GET", "/__admin/state?secrets=true", key=None, headers=named)
     assert (reply.status, reply.body["code"]) == (401, 40)
     unknown = api.call("GET", "/__admin/clock", key=None, headers={"x-sandbox": "0" * 16})
     assert (unknown.status, set(unknown.body["details"])) == (404, {"XSandbox"})
-    assert api.call("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=named).status == 401
+    assert (
+        api.call("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=named).status == 401
+    )
     assert api.call("POST", "/__admin/reset", key=None, headers=named).body == {"reset": 1}
-    assert api.call("GET", "/__admin/objects", key=None, headers=named).body["counts"]["charge"] == 0
+    assert (
+        api.call("GET", "/__admin/objects", key=None, headers=named).body["counts"]["charge"] == 0
+    )
 
 
 CHANGES = [row for row in CONTROL_ROUTES if row.keyed and row.method != "GET"]
@@ -143,7 +166,9 @@ def test_a_public_key_changes_nothing(api: Api, row: ControlRoute) -> None:
     before = api.call("GET", "/__admin/state").raw
     bodies = {"/__admin/events": {"type": "transaction"}, "/__admin/wait": {"for": {"charge": {}}}}
     path = re.sub(r"\{\w+\}", "0", row.path)
-    reply = api.call(row.method, path, bodies.get(path, {}), key=None, headers={"x-publickey": "pk_tests"})
+    reply = api.call(
+        row.method, path, bodies.get(path, {}), key=None, headers={"x-publickey": "pk_tests"}
+    )
     assert (reply.status, reply.body["code"]) == (401, 40)
     assert "x-secretkey" in str(reply.body["details"])
     assert api.call("GET", "/__admin/state").raw == before
@@ -152,7 +177,10 @@ def test_a_public_key_changes_nothing(api: Api, row: ControlRoute) -> None:
 def test_the_sandbox_that_was_used_last_is_listed_first(api: Api) -> None:
     def listed() -> list[str]:
         sandboxes = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
-        return [next(key for key in keys if sandbox["id"] == sandbox_id_of(key)) for sandbox in sandboxes]
+        return [
+            next(key for key in keys if sandbox["id"] == sandbox_id_of(key))
+            for sandbox in sandboxes
+        ]
 
     keys = ("sk_old", "sk_mid", "sk_new", "sk_only_set_up")
     for key in keys[:3]:
@@ -166,7 +194,9 @@ def test_the_sandbox_that_was_used_last_is_listed_first(api: Api) -> None:
     assert listed()[0] == "sk_old"
 
 
-@pytest.mark.parametrize(("key", "shown"), [("sk_tests", "sk_***"), ("sk_1", "s***"), ("s1", "***"), ("x", "***")])
+@pytest.mark.parametrize(
+    ("key", "shown"), [("sk_tests", "sk_***"), ("sk_1", "s***"), ("s1", "***"), ("x", "***")]
+)
 def test_a_masked_key_shows_less_than_half_of_the_key(key: str, shown: str) -> None:
     api = Api(key)
     api.try_charge()
@@ -176,5 +206,7 @@ def test_a_masked_key_shows_less_than_half_of_the_key(key: str, shown: str) -> N
 
 
 def test_of_many_unknown_assumptions_the_first_are_reported() -> None:
-    refused = Api().call("PUT", "/__admin/assumptions", {f"charge.creat{number}": "x" for number in range(300)})
+    refused = Api().call(
+        "PUT", "/__admin/assumptions", {f"charge.creat{number}": "x" for number in range(300)}
+    )
     assert (refused.status, len(refused["details"])) == (400, 100)

@@ -55,7 +55,10 @@ def test_currencies_count_apart_and_charges_without_a_reference_by_themselves(ap
         ("order-1", None, "JPY"),
         (None, alone, "AUD"),
     ]
-    assert {currency: sums["net"] for currency, sums in page["totals"].items()} == {"AUD": 40, "JPY": 500}
+    assert {currency: sums["net"] for currency, sums in page["totals"].items()} == {
+        "AUD": 40,
+        "JPY": 500,
+    }
 
 
 def test_totals_follow_every_change(api: Api) -> None:
@@ -90,7 +93,9 @@ def test_a_refund_counts_when_its_provider_has_answered() -> None:
 
 
 def test_a_charge_whose_call_is_in_doubt_says_so_until_somebody_looks() -> None:
-    rule = "{id: l, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}"
+    rule = (
+        "{id: l, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}"
+    )
     api = Api(scenario=f"{{version: 1, rules: [{rule}]}}")
     with pytest.raises(Cut):
         pay(api)
@@ -121,7 +126,9 @@ def test_one_order_and_those_touched_since_a_mark(api: Api) -> None:
     page = books(api, since="later")
     assert [one["reference"] for one in page["orders"]] == ["b"]
     assert page["totals"]["AUD"]["net"] == 20
-    assert "did you mean 'later'" in api.call("GET", "/__admin/books?since=latter")["details"]["Since"]
+    assert (
+        "did you mean 'later'" in api.call("GET", "/__admin/books?since=latter")["details"]["Since"]
+    )
 
 
 def test_books_travel_with_their_charges(api: Api) -> None:
@@ -174,7 +181,9 @@ def test_a_charge_counts_for_the_row_that_names_it(api: Api) -> None:
 def test_a_comparison_takes_the_place_of_the_one_before(api: Api) -> None:
     pay(api)
     assert found(api) == ["charged-but-unpaid"]
-    assert [row["finding"] for row in api.call("GET", "/__admin/findings")["findings"]] == ["charged-but-unpaid"]
+    assert [row["finding"] for row in api.call("GET", "/__admin/findings")["findings"]] == [
+        "charged-but-unpaid"
+    ]
     assert found(api, {"reference": "order-1", "paid": 20}) == []
     assert api.call("GET", "/__admin/findings")["findings"] == []
 
@@ -186,7 +195,10 @@ def test_since_leaves_out_what_was_before(api: Api) -> None:
     wrong = [{"reference": "a", "paid": 1}, {"reference": "b", "paid": 20}]
     assert found(api, *wrong) == ["amount-differs"]
     assert found(api, *wrong, since="later") == []
-    assert found(api, {"reference": "c", "paid": 5}, since="later") == ["paid-without-money", "charged-but-unpaid"]
+    assert found(api, {"reference": "c", "paid": 5}, since="later") == [
+        "paid-without-money",
+        "charged-but-unpaid",
+    ]
 
 
 def test_a_reference_of_an_earlier_test_may_come_again(api: Api) -> None:
@@ -216,16 +228,36 @@ def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:
     [
         ({}, "Rows", "wanted a list of rows"),
         ({"rows": {}}, "Rows", "wanted a list of rows"),
-        ({"rows": [{"reference": "a", "amount": 5, "status": "paid"}]}, "Rows", "got amount, status; no row says"),
+        (
+            {"rows": [{"reference": "a", "amount": 5, "status": "paid"}]},
+            "Rows",
+            "got amount, status; no row says",
+        ),
         ({"rows": [], "sinze": "a"}, "Sinze", "unknown field - did you mean 'since'?"),
         ({"rows": [], "since": "nowhere"}, "Since", "wanted a mark"),
         ({"rows": [], "settled": "maybe"}, "Settled", "wanted true or false"),
         ({"rows": [], "states": {"a": "payed"}}, "States", "did you mean 'paid'?"),
-        ({"rows": [{"paid": 1}]}, "Rows[0].Reference", "missing, wanted one of charge, subscription, reference"),
-        ({"rows": [{"reference": "a"}, {"reference": "b", "paid": "lots"}]}, "Rows[1].Paid", "got 'lots'"),
+        (
+            {"rows": [{"paid": 1}]},
+            "Rows[0].Reference",
+            "missing, wanted one of charge, subscription, reference",
+        ),
+        (
+            {"rows": [{"reference": "a"}, {"reference": "b", "paid": "lots"}]},
+            "Rows[1].Paid",
+            "got 'lots'",
+        ),
         ({"rows": [{"reference": "a", "paid": 10**30}]}, "Rows[0].Paid", "at most 15"),
-        ({"rows": [{"reference": "a", "paid": "lots"}, {"reference": "b", "total": 1}]}, "Rows[0].Paid", "got 'lots'"),
-        ({"rows": [{"reference": "a", "currency": "AUDD"}]}, "Rows[0].Currency", "did you mean 'AUD'?"),
+        (
+            {"rows": [{"reference": "a", "paid": "lots"}, {"reference": "b", "total": 1}]},
+            "Rows[0].Paid",
+            "got 'lots'",
+        ),
+        (
+            {"rows": [{"reference": "a", "currency": "AUDD"}]},
+            "Rows[0].Currency",
+            "did you mean 'AUD'?",
+        ),
     ],
 )
 def test_wrong_books_are_refused_with_their_place_and_change_nothing(
@@ -244,15 +276,26 @@ def test_a_row_without_a_currency_is_refused_where_the_order_has_two(api: Api) -
     pay(api, amount=500, currency="JPY")
     details = compare(api, {"reference": "order-1", "paid": 20})["details"]
     assert details == {"Rows[0].Currency": "missing, and order-1 has charges in AUD and JPY"}
-    rows = [{"reference": "order-1", "paid": amount, "currency": code} for amount, code in ((20, "AUD"), (500, "JPY"))]
+    rows = [
+        {"reference": "order-1", "paid": amount, "currency": code}
+        for amount, code in ((20, "AUD"), (500, "JPY"))
+    ]
     assert found(api, *rows) == []
 
 
 @pytest.mark.parametrize(
     ("currency", "row", "details"),
     [
-        ("AUD", {"paid": "20.001"}, {"Rows[0].Paid": "got 20.001, AUD has 2 digits after the point"}),
-        ("AUD", {"paid": 20, "refunded": 0.005}, {"Rows[0].Refunded": "got 0.005, AUD has 2 digits after the point"}),
+        (
+            "AUD",
+            {"paid": "20.001"},
+            {"Rows[0].Paid": "got 20.001, AUD has 2 digits after the point"},
+        ),
+        (
+            "AUD",
+            {"paid": 20, "refunded": 0.005},
+            {"Rows[0].Refunded": "got 0.005, AUD has 2 digits after the point"},
+        ),
         ("JPY", {"paid": 20.5}, {"Rows[0].Paid": "got 20.5, JPY has no digits after the point"}),
         ("BHD", {"paid": "20.000"}, None),
         ("AUD", {"paid": 20.0000001}, None),
@@ -273,7 +316,8 @@ def test_books_have_ten_megabytes_at_most(api: Api) -> None:
 def test_many_rows_are_compared(api: Api) -> None:
     pay(api)
     rows = [
-        {"reference": f"order-{number}", "paid": "0", "state": "failed", "currency": "AUD"} for number in range(9_000)
+        {"reference": f"order-{number}", "paid": "0", "state": "failed", "currency": "AUD"}
+        for number in range(9_000)
     ]
     assert found(api, *rows) == ["charged-but-unpaid"]
 
@@ -307,9 +351,14 @@ def customer(api: Api, reference: str, number: str) -> dict[str, Any]:
 @pytest.fixture
 def people(api: Api) -> dict[str, dict[str, Any]]:
     """Two customers; Ann has paid order-1."""
-    made = {"ann": customer(api, "ann", "4111111111111111"), "bob": customer(api, "bob", "5555555555554444")}
+    made = {
+        "ann": customer(api, "ann", "4111111111111111"),
+        "bob": customer(api, "bob", "5555555555554444"),
+    }
     method = made["ann"]["defaultPaymentMethod"]["paymentMethodId"]
-    api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 20, "reference": "order-1"})
+    api.post(
+        "/charge/payment_method", {"paymentMethodId": method, "amount": 20, "reference": "order-1"}
+    )
     return made
 
 
@@ -318,7 +367,9 @@ def paid_by(payer: object, **more: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("payer", ["bob", "BOB@example.com"])
-def test_money_of_another_customer_than_the_books_name(api: Api, people: dict[str, dict[str, Any]], payer: str) -> None:
+def test_money_of_another_customer_than_the_books_name(
+    api: Api, people: dict[str, dict[str, Any]], payer: str
+) -> None:
     assert found(api, paid_by(payer)) == ["paid-by-another"]
     [row] = compare(api, paid_by(people["bob"]["customerId"]))["findings"]
     assert row["severity"] == "error"
@@ -327,7 +378,9 @@ def test_money_of_another_customer_than_the_books_name(api: Api, people: dict[st
     assert found(api, paid_by(payer, paid=40)) == ["booked-twice"]
 
 
-@pytest.mark.parametrize("payer", ["ann", "Ann@example.com", "carol", "Bob Example", "4444", 4444, None, ["bob"]])
+@pytest.mark.parametrize(
+    "payer", ["ann", "Ann@example.com", "carol", "Bob Example", "4444", 4444, None, ["bob"]]
+)
 def test_a_payer_who_has_paid_or_is_not_known_is_right(
     api: Api, people: dict[str, dict[str, Any]], payer: object
 ) -> None:
@@ -335,17 +388,30 @@ def test_a_payer_who_has_paid_or_is_not_known_is_right(
     assert found(api, paid_by(people["ann"]["customerId"])) == []
 
 
-def test_a_payer_is_not_judged_without_a_customer_or_money(api: Api, people: dict[str, dict[str, Any]]) -> None:
+def test_a_payer_is_not_judged_without_a_customer_or_money(
+    api: Api, people: dict[str, dict[str, Any]]
+) -> None:
     pay(api, "order-2")
     assert found(api, paid_by("ann"), {"reference": "order-2", "paid": 20, "payer": "bob"}) == []
-    assert found(api, {"reference": "order-1", "state": "unknown", "payer": "bob"}, {"reference": "order-2"}) == []
+    assert (
+        found(
+            api,
+            {"reference": "order-1", "state": "unknown", "payer": "bob"},
+            {"reference": "order-2"},
+        )
+        == []
+    )
     given_back = books(api, reference="order-1")["orders"][0]["charges"][0]["chargeId"]
     api.call("DELETE", f"/refund/{given_back}")
     assert found(api, paid_by("bob", refunded=20, state="refunded"), {"reference": "order-2"}) == []
 
 
-def test_an_order_that_two_have_paid_names_both(api: Api, people: dict[str, dict[str, Any]]) -> None:
+def test_an_order_that_two_have_paid_names_both(
+    api: Api, people: dict[str, dict[str, Any]]
+) -> None:
     method = people["bob"]["defaultPaymentMethod"]["paymentMethodId"]
-    api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 20, "reference": "order-1"})
+    api.post(
+        "/charge/payment_method", {"paymentMethodId": method, "amount": 20, "reference": "order-1"}
+    )
     assert found(api, paid_by("ann"), paid_by("bob")) == []
     assert found(api, paid_by("ann"), paid_by("")) == ["paid-by-another"]

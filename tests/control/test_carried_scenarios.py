@@ -1,5 +1,5 @@
-"""An exported state carries the scenarios in force: an import elsewhere needs no file (control document, Control
-API)."""
+"""An exported state carries the scenarios in force: an import elsewhere needs no file (control
+document, Control API)."""
 
 import json
 from typing import Any
@@ -52,14 +52,19 @@ def names(api: Api) -> list[str]:
 def test_a_posted_scenario_goes_on_elsewhere(secrets: bool) -> None:
     api, other = Api(), Api(key="sk_other", test_values=False)
     put(api)
-    assert [api.try_charge(reference="a").status, api.try_charge(reference="b").status] == [400, 400]
+    assert [api.try_charge(reference="a").status, api.try_charge(reference="b").status] == [
+        400,
+        400,
+    ]
     document = state(api, secrets=secrets)
     told = load(other, document)
     assert told["rulesNotInForce"] == []
     assert state(other, secrets=secrets) == document
     assert names(other) == ["posted", "test-values"]
     assert [other.try_charge(reference="a").status for _ in range(2)] == [400, 201]
-    reports = {rule["id"]: rule["hits"] for rule in other.call("GET", "/__admin/rules").body["rules"]}
+    reports = {
+        rule["id"]: rule["hits"] for rule in other.call("GET", "/__admin/rules").body["rules"]
+    }
     assert reports["twice-declined"] == 3
 
 
@@ -105,20 +110,41 @@ def test_a_document_without_scenarios_leaves_those_in_force(api: Api) -> None:
         (5, "Scenarios", "wanted a list"),
         ([5], "Scenarios.0", "wanted an object"),
         ([{"name": "a", "file": "a", "built_in": False}], "Scenarios.0.data", "missing"),
-        ([{"name": "a", "file": "a", "built_in": False, "data": {}}], "Scenarios.0.data", "'version' is missing"),
         (
-            [{"name": "a", "file": "a", "built_in": False, "data": {"version": 1, "rules": [{"id": "a"}]}}],
+            [{"name": "a", "file": "a", "built_in": False, "data": {}}],
+            "Scenarios.0.data",
+            "'version' is missing",
+        ),
+        (
+            [
+                {
+                    "name": "a",
+                    "file": "a",
+                    "built_in": False,
+                    "data": {"version": 1, "rules": [{"id": "a"}]},
+                }
+            ],
             "Scenarios.0.data",
             "rules[0]: got none, wanted exactly one of then, sequence, chance",
         ),
         (
-            [{"name": "a", "file": "a", "built_in": False, "data": {"version": 1}, "setup": [{"call": "x"}]}],
+            [
+                {
+                    "name": "a",
+                    "file": "a",
+                    "built_in": False,
+                    "data": {"version": 1},
+                    "setup": [{"call": "x"}],
+                }
+            ],
             "Scenarios.0.data",
             "setup[0].call: got 'x', wanted a method and a path",
         ),
     ],
 )
-def test_a_scenario_that_makes_no_sense_is_refused(api: Api, scenarios: object, field: str, words: str) -> None:
+def test_a_scenario_that_makes_no_sense_is_refused(
+    api: Api, scenarios: object, field: str, words: str
+) -> None:
     api.try_charge()
     before = state(api)
     refused = api.call("PUT", "/__admin/state", {**json.loads(before), "scenarios": scenarios})
@@ -130,17 +156,29 @@ def test_a_scenario_that_makes_no_sense_is_refused(api: Api, scenarios: object, 
 def test_a_body_of_any_names_is_carried() -> None:
     api = Api()
     body = '{tables: {a: 1}, "$kind": Decimal, list: [1.50, null, true]}'
-    put(api, f"version: 1\nrules: [{{id: r, then: {{transport: {{at: answer, status: 500, body: {body}}}}}}}]")
+    put(
+        api,
+        f"version: 1\nrules: "
+        f"[{{id: r, then: {{transport: {{at: answer, status: 500, body: {body}}}}}}}]",
+    )
     document = state(api)
     other = Api(key="sk_other")
     load(other, document)
     assert state(other) == document
-    assert other.try_charge().body == {"tables": {"a": 1}, "$kind": "Decimal", "list": [1.5, None, True]}
+    assert other.try_charge().body == {
+        "tables": {"a": 1},
+        "$kind": "Decimal",
+        "list": [1.5, None, True],
+    }
 
 
 def test_a_rule_that_an_earlier_version_took_still_opens() -> None:
     api = Api()
-    put(api, "version: 1\nname: posted\nrules: [{id: r, when: {op: charge.refund}, then: {decline: error}}]")
+    put(
+        api,
+        "version: 1\nname: posted\nrules: [{id: r, when: {op: charge.refund}, then: {decline: "
+        "error}}]",
+    )
     document = json.loads(state(api))
     (carried,) = (one for one in document["scenarios"] if one["name"] == "posted")
     (rule,) = carried["data"]["rules"]

@@ -1,4 +1,5 @@
-"""The clock of a sandbox: what sets it, a call or a scenario (control document, ``/__admin/clock``)."""
+"""The clock of a sandbox: what sets it, a call or a scenario (control document,
+``/__admin/clock``)."""
 
 import asyncio
 import json
@@ -13,11 +14,16 @@ from tests.store.twins import Kept
 START, HOUR = "2031-03-01T00:00:00.0000000Z", 3_600_000_000
 FAST = {"mode": "fast"}
 NEW_YEAR = {"start": "2032-01-01T00:00:00Z", "mode": "manual"}
-METHOD = {"call": "POST /payment_method/card", "body": {"providerId": DUMMY, "paymentInformation": CARD}}
+METHOD = {
+    "call": "POST /payment_method/card",
+    "body": {"providerId": DUMMY, "paymentInformation": CARD},
+}
 
 
 def put(api: Api, clock: object, name: str = "s", **more: object) -> Reply:
-    return api.call("PUT", "/__admin/scenarios", {"version": 1, "name": name, "clock": clock, **more})
+    return api.call(
+        "PUT", "/__admin/scenarios", {"version": 1, "name": name, "clock": clock, **more}
+    )
 
 
 def clock_of(api: Api) -> dict[str, Any]:
@@ -39,7 +45,9 @@ def test_a_rate_that_was_given_stays_until_another_mode_or_rate_is(api: Api) -> 
     assert api.call("PUT", "/__admin/clock", FAST).body["rate"] == 60
 
 
-def test_the_clock_of_a_scenario_counts_in_a_sandbox_that_was_not_used_since_it_opened(api: Api) -> None:
+def test_the_clock_of_a_scenario_counts_in_a_sandbox_that_was_not_used_since_it_opened(
+    api: Api,
+) -> None:
     assert put(api, {"mode": "manual"}, setup=[METHOD]).status == 200
     added = {"version": 1, "name": "clock", "clock": NEW_YEAR}
     assert api.call("POST", "/__admin/scenarios", added).status == 201
@@ -64,7 +72,10 @@ def test_what_else_counts_only_when_a_sandbox_opens_is_named(api: Api) -> None:
     assert "notApplied" not in first.body
     api.try_charge()
     assert "notApplied" not in put(api, None, "again", setup=[METHOD], seed=7).body
-    assert put(api, None, "other", setup=[METHOD, METHOD], seed=8).body["notApplied"] == ["seed", "setup"]
+    assert put(api, None, "other", setup=[METHOD, METHOD], seed=8).body["notApplied"] == [
+        "seed",
+        "setup",
+    ]
     assert api.call("GET", "/payment_method").body["count"] == 1
 
 
@@ -101,13 +112,22 @@ def test_a_move_that_a_stop_cuts_short_says_so_and_another_goes_on_from_there() 
     moved = api.call("POST", "/__admin/clock/advance", {"by": "180d"}, waits=True).body
     assert 0 < moved["ran"] < 180
     assert moved["hint"] == (
-        "the server was asked to stop on the way to 2031-08-28T00:00:00.0000000Z, with work that is due left: "
+        "the server was asked to stop on the way to 2031-08-28T00:00:00.0000000Z, with work that "
+        "is due left: "
         "another call continues from here"
     )
-    waited = api.call("POST", "/__admin/wait", {"for": {"charge": {"amount": 2}}, "advance": True}, waits=True).body
+    waited = api.call(
+        "POST", "/__admin/wait", {"for": {"charge": {"amount": 2}}, "advance": True}, waits=True
+    ).body
     assert waited["hint"] == "the server was asked to stop, and the clock stays where it was then"
-    rest = api.call("POST", "/__admin/clock/advance", {"to": "2031-08-28T00:00:00Z"}, waits=True).body
-    assert (moved["ran"] + rest["ran"], rest["now"][:10], "hint" in rest) == (180, "2031-08-28", False)
+    rest = api.call(
+        "POST", "/__admin/clock/advance", {"to": "2031-08-28T00:00:00Z"}, waits=True
+    ).body
+    assert (moved["ran"] + rest["ran"], rest["now"][:10], "hint" in rest) == (
+        180,
+        "2031-08-28",
+        False,
+    )
 
 
 def test_a_move_says_that_its_sandbox_was_emptied_meanwhile(api: Api) -> None:
@@ -120,7 +140,8 @@ def test_a_move_says_that_its_sandbox_was_emptied_meanwhile(api: Api) -> None:
         return (await moving).body
 
     assert asyncio.run(both())["hint"] == (
-        "a reset, an import or a fork put another sandbox here during the move to 2036-08-21T00:00:00.0000000Z"
+        "a reset, an import or a fork put another sandbox here during the move to "
+        "2036-08-21T00:00:00.0000000Z"
     )
 
 
@@ -164,7 +185,9 @@ def test_a_scenario_that_lets_time_stand_leaves_it_where_it_is() -> None:
     assert clock_of(api)["now"] == "2031-03-01T02:00:00.0000000Z"
 
 
-def test_a_sandbox_that_stands_since_an_earlier_server_is_forked_to_its_past(tmp_path: Path) -> None:
+def test_a_sandbox_that_stands_since_an_earlier_server_is_forked_to_its_past(
+    tmp_path: Path,
+) -> None:
     now = [NOW]
     api = Kept(tmp_path / "kept.db", real_clock=lambda: now[0], clock="manual")
     api.charge()

@@ -16,9 +16,15 @@ def document(api: Api) -> dict[str, Any]:
 
 
 def test_every_row_is_described_once(document: dict[str, Any]) -> None:
-    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    described = {
+        (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+    }
     assert described == {(row.method, row.path) for row in CONTROL_ROUTES}
-    names = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+    names = [
+        operation["operationId"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+    ]
     assert len(set(names)) == len(names)
 
 
@@ -42,7 +48,9 @@ def test_a_call_without_key_is_refused_where_one_is_needed(api: Api) -> None:
     for row in CONTROL_ROUTES:
         if "{" in row.path:
             continue
-        status = api.call(row.method, row.path, None if row.method == "GET" else {}, key=None).status
+        status = api.call(
+            row.method, row.path, None if row.method == "GET" else {}, key=None
+        ).status
         assert (status == 401) == row.keyed, row.path
 
 
@@ -69,4 +77,6 @@ def test_the_example_of_a_call_is_what_it_says(row: ControlRoute, document: dict
     assert all(one["example"] for one in placed)
     if row.body is not None:
         for kind in operation["requestBody"]["content"].values():
-            jsonschema_rs.validator_for({**strictly(kind["schema"]), **whole}).validate(kind["example"])
+            jsonschema_rs.validator_for({**strictly(kind["schema"]), **whole}).validate(
+                kind["example"]
+            )

@@ -1,4 +1,5 @@
-"""Nonsense in every field and parameter of every control call: refused in the one error shape, never a 5xx."""
+"""Nonsense in every field and parameter of every control call: refused in the one error shape,
+never a 5xx."""
 
 import json
 import re
@@ -35,7 +36,17 @@ NONSENSE: list[Any] = [
     {"": None},
     {"a": {"b": [1, {}]}},
 ]
-BODIES = [b"[]", b"null", b"1", b'"x"', b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100 + b"1" + b"}" * 100, b"NaN"]
+BODIES = [
+    b"[]",
+    b"null",
+    b"1",
+    b'"x"',
+    b"{",
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b'{"a":' * 100 + b"1" + b"}" * 100,
+    b"NaN",
+]
 
 
 def sane(reply: Reply, what: object) -> None:
@@ -88,12 +99,18 @@ def test_nonsense_inside_a_state_document_is_refused(api: Api) -> None:
     for part in ("clock", "schedule", "counters", "records"):
         for name in document[part]:
             for value in NONSENSE:
-                put({**document, part: {**document[part], name: value}}, (part, name, value), *asked)
+                put(
+                    {**document, part: {**document[part], name: value}}, (part, name, value), *asked
+                )
     for place in range(5):
         for value in NONSENSE:
             entry = [*document["schedule"]["entries"][0]]
             entry[place] = value
-            put({**document, "schedule": {**document["schedule"], "entries": [entry]}}, (place, value), asked[1])
+            put(
+                {**document, "schedule": {**document["schedule"], "entries": [entry]}},
+                (place, value),
+                asked[1],
+            )
     row = document["tables"]["charges"][0]
     for name in row:
         for value in NONSENSE:
@@ -104,13 +121,19 @@ def test_nonsense_inside_a_state_document_is_refused(api: Api) -> None:
 @pytest.mark.parametrize(
     ("method", "target", "words"),
     [
-        ("POST", "/__admin/reset?scenarios=true", "did you mean 'scenario'?, allowed: all, scenario, undo"),
+        (
+            "POST",
+            "/__admin/reset?scenarios=true",
+            "did you mean 'scenario'?, allowed: all, scenario, undo",
+        ),
         ("DELETE", "/__admin/scenarios?nam=x", "did you mean 'name'?, allowed: name"),
         ("GET", "/__admin/state?secret=true", "did you mean 'secrets'?, allowed: secrets"),
         ("GET", "/__admin/clock?x=1", "unknown parameter, allowed: none"),
     ],
 )
-def test_a_misspelt_parameter_is_refused_and_nothing_is_done(api: Api, method: str, target: str, words: str) -> None:
+def test_a_misspelt_parameter_is_refused_and_nothing_is_done(
+    api: Api, method: str, target: str, words: str
+) -> None:
     api.try_charge()
     reply = api.call(method, target)
     assert reply.status == 400
@@ -123,9 +146,15 @@ def test_a_misspelt_parameter_is_refused_and_nothing_is_done(api: Api, method: s
 @pytest.mark.parametrize("length", [0, 70_000])
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/__admin/reset"), ("DELETE", "/__admin/scenarios"), ("POST", "/__admin/findings/finish")],
+    [
+        ("POST", "/__admin/reset"),
+        ("DELETE", "/__admin/scenarios"),
+        ("POST", "/__admin/findings/finish"),
+    ],
 )
-def test_a_body_is_refused_where_none_is_read(api: Api, method: str, path: str, length: int) -> None:
+def test_a_body_is_refused_where_none_is_read(
+    api: Api, method: str, path: str, length: int
+) -> None:
     api.try_charge()
     reply = api.call(method, path, raw=b'{"all": true}' + b" " * length)
     assert (reply.status, reply.body["details"]) == (400, {"All": "unknown field, allowed: none"})
@@ -139,8 +168,18 @@ def test_a_body_is_refused_where_none_is_read(api: Api, method: str, path: str, 
 @pytest.mark.parametrize(
     ("method", "path", "raw", "key"),
     [
-        ("PUT", "/__admin/state", b'{"format": "a", "tables": {"charges": [], "charges": []}}', "charges"),
-        ("PUT", "/__admin/assumptions", b'{"vault.ccv_delay": "10m", "vault.ccv_delay": "20m"}', "vault.ccv_delay"),
+        (
+            "PUT",
+            "/__admin/state",
+            b'{"format": "a", "tables": {"charges": [], "charges": []}}',
+            "charges",
+        ),
+        (
+            "PUT",
+            "/__admin/assumptions",
+            b'{"vault.ccv_delay": "10m", "vault.ccv_delay": "20m"}',
+            "vault.ccv_delay",
+        ),
         ("POST", "/__admin/marks", b'{"name": "one", "name": "two"}', "name"),
         ("PUT", "/__admin/scenarios", b'{"version": 1, "name": "one", "name": "two"}', "name"),
     ],

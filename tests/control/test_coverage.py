@@ -1,4 +1,5 @@
-"""``GET /__admin/coverage``: what the rules of ordinary scenarios have made the calls of clients meet."""
+"""``GET /__admin/coverage``: what the rules of ordinary scenarios have made the calls of clients
+meet."""
 
 from typing import Any
 
@@ -19,7 +20,12 @@ def states(api: Api) -> dict[str, dict[str, Any]]:
 
 def test_a_failure_counts_once_it_has_struck() -> None:
     api = Api(scenario=TEXT)
-    assert api.get("/__admin/coverage").body == {"covered": 0, "failures": 0, "percent": 100, "map": []}
+    assert api.get("/__admin/coverage").body == {
+        "covered": 0,
+        "failures": 0,
+        "percent": 100,
+        "map": [],
+    }
     api.get("/charge")
     assert "charge.create" not in states(api)
     assert states(api)["charge.search"]["lost_answer"] is None

@@ -1,4 +1,5 @@
-"""The end of a test in one call, and its report: what every client asks (``/__admin/verify``, ``/__admin/report``)."""
+"""The end of a test in one call, and its report: what every client asks (``/__admin/verify``,
+``/__admin/report``)."""
 
 import pytest
 
@@ -44,7 +45,10 @@ def test_since_a_mark_the_money_is_that_of_the_orders_touched_since(api: Api) ->
 
 
 def test_a_scenario_that_did_nothing_is_named() -> None:
-    api = Api(scenario="version: 1\nrules: [{id: r, when: {request.amount: 7}, then: {decline: do_not_honour}}]")
+    api = Api(
+        scenario="version: 1\nrules: [{id: r, when: {request.amount: 7}, then: {decline: "
+        "do_not_honour}}]"
+    )
     assert "idle" not in api.post("/__admin/verify", {"rules": True}).body
     assert len(api.post("/__admin/verify", {"finish": True})["idle"]) == 1
 
@@ -59,7 +63,9 @@ def test_a_scenario_that_did_nothing_is_named() -> None:
         ({"money": "net(*) <= 1"}, "Money", "list"),
     ],
 )
-def test_a_bad_expectation_is_refused_by_its_place(api: Api, body: dict[str, object], field: str, words: str) -> None:
+def test_a_bad_expectation_is_refused_by_its_place(
+    api: Api, body: dict[str, object], field: str, words: str
+) -> None:
     reply = api.post("/__admin/verify", body)
     assert (reply.status, words in reply["details"].get(field, "")) == (400, True), reply.body
 
@@ -83,7 +89,10 @@ def test_a_report_of_one_part_is_that_alone_and_an_unknown_part_is_refused(api: 
 
 
 def test_the_timeline_says_field_by_field_why_a_request_was_refused(api: Api) -> None:
-    api.post("/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": {"cardNumber": "x", "ccv": "12"}})
+    api.post(
+        "/charge/card",
+        {"amount": 1, "providerId": DUMMY, "paymentInformation": {"cardNumber": "x", "ccv": "12"}},
+    )
     api.post("/charge/token", {"amount": 1, "token": "abc"})
     api.call("GET", "/charges")
     lines = [line[25:] for line in timeline(api)]
@@ -111,7 +120,10 @@ def test_the_timeline_of_a_declined_payment_does_not_repeat_the_payment(api: Api
 def test_the_timeline_is_bounded_and_shows_neither_cards_nor_lines_of_a_client() -> None:
     api = Api(strict=True)
     names = [f"extra{number}" for number in range(30)]
-    api.post("/charge/token", dict.fromkeys(["4111111111111111\n2031 GET /all  200", "x" * 5_000, *names], 1))
+    api.post(
+        "/charge/token",
+        dict.fromkeys(["4111111111111111\n2031 GET /all  200", "x" * 5_000, *names], 1),
+    )
     lines = timeline(api)
     assert lines[-1].strip() == f"and {len(names) + 4 - 10} more"
     assert len(lines) == 12

@@ -36,7 +36,12 @@ def test_a_reset_that_is_refused_keeps_what_an_earlier_one_put_aside(api: Api) -
     api.call("POST", "/__admin/reset?undo=true")
     api.try_charge()
     refused_later = {"call": "POST /customer/card", "body": {"providerId": "acq_nowhere"}}
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "setup": [refused_later]}).status == 200
+    assert (
+        api.call(
+            "PUT", "/__admin/scenarios", {"version": 1, "name": "s", "setup": [refused_later]}
+        ).status
+        == 200
+    )
     assert api.call("POST", "/__admin/reset?undo=true").status == 400
     assert api.call("POST", "/__admin/undo").status == 200
     assert api.call("GET", f"/charge/{charge_id}").status == 200
@@ -59,7 +64,10 @@ def test_a_fork_is_equal_until_something_happens(api: Api) -> None:
     told = compare(api, "sk_copy")
     charges = told["kinds"]["charge"]
     assert (told["equal"], charges["onlyHereIds"], charges["onlyThere"]) == (False, [mine], 0)
-    assert charges["changedFields"][charge_id]["status"] == {"here": "SUCCESS", "there": "PARTIAL_REFUND"}
+    assert charges["changedFields"][charge_id]["status"] == {
+        "here": "SUCCESS",
+        "there": "PARTIAL_REFUND",
+    }
     assert charges["changedFields"][charge_id]["refunded"] == {"here": "0", "there": "4"}
     api.call("POST", "/__admin/clock/advance", {"by": "1h"}, waits=True)
     assert compare(api, "sk_copy")["facts"]["now"]["here"].startswith("2031-03-01T01:00")
@@ -71,7 +79,9 @@ def test_two_sandboxes_are_compared_as_they_are_at_the_beginning(api: Api) -> No
     api.call("POST", "/__admin/fork", {"to": "sk_copy"})
 
     async def compared_meanwhile() -> Reply:
-        comparing = asyncio.ensure_future(api.calling("GET", f"/__admin/compare?with={sandbox_id_of('sk_copy')}"))
+        comparing = asyncio.ensure_future(
+            api.calling("GET", f"/__admin/compare?with={sandbox_id_of('sk_copy')}")
+        )
         await asyncio.sleep(0)
         assert (await api.calling("DELETE", f"/charge/{charge_ids[-1]}")).status == 200
         assert (await api.calling("POST", "/charge/card", card_charge())).status == 201
@@ -100,7 +110,12 @@ def test_a_request_that_is_cut_is_sent_again_too(api: Api) -> None:
     api.try_charge()
     cut = "{id: cut, when: {op: charge.create}, then: {transport: {at: answer, reset: true}}}"
     yaml = {"content-type": "application/yaml"}
-    api.call("PUT", "/__admin/scenarios", raw=f"version: 1\nname: cut\nrules:\n  - {cut}\n".encode(), headers=yaml)
+    api.call(
+        "PUT",
+        "/__admin/scenarios",
+        raw=f"version: 1\nname: cut\nrules:\n  - {cut}\n".encode(),
+        headers=yaml,
+    )
     assert api.call("POST", "/__admin/journal/1/repeat", {}).body["status"] is None
 
 
@@ -112,9 +127,13 @@ def test_what_is_no_request_is_not_sent_again(api: Api) -> None:
 
 def test_a_request_for_others_to_send_shows_test_cards_and_no_other(api: Api) -> None:
     api.try_charge(number="4000 0000 0000 9995", reference="5555555555554444")
-    api.call("POST", "/vault", {"cardNumber": 4539578763621486, "ccv": 937, "note": "4539578763621486"})
+    api.call(
+        "POST", "/vault", {"cardNumber": 4539578763621486, "ccv": 937, "note": "4539578763621486"}
+    )
     api.call("GET", "/charge?cardNumber=4111111111111111&cvv=9371")
-    charge, vault, search = (api.call("GET", f"/__admin/journal/{entry}/request").body for entry in (1, 2, 3))
+    charge, vault, search = (
+        api.call("GET", f"/__admin/journal/{entry}/request").body for entry in (1, 2, 3)
+    )
     assert (charge["method"], charge["path"]) == ("POST", "/charge/card")
     assert charge["headers"]["x-secretkey"] == "***"
     assert charge["body"]["reference"] == "5555555555554444"
@@ -122,23 +141,32 @@ def test_a_request_for_others_to_send_shows_test_cards_and_no_other(api: Api) ->
     assert charge["body"]["paymentInformation"]["ccv"] == "123"
     assert vault["body"] == {"cardNumber": "$CARD_NUMBER", "ccv": 123, "note": "4539********1486"}
     assert search["query"] == {"cardNumber": "4111111111111111", "cvv": "1234"}
-    assert api.call("GET", "/__admin/journal/1").body["request"]["body"]["reference"] == "5555********4444"
+    assert (
+        api.call("GET", "/__admin/journal/1").body["request"]["body"]["reference"]
+        == "5555********4444"
+    )
 
 
 def test_what_came_without_a_request_is_not_for_others_to_send(api: Api) -> None:
     api.try_charge(capture=False)
     api.call("POST", "/__admin/clock/advance", {"by": "7d"}, waits=True)
-    due = next(one for one in api.call("GET", "/__admin/journal").body["entries"] if one["request"] is None)
+    due = next(
+        one for one in api.call("GET", "/__admin/journal").body["entries"] if one["request"] is None
+    )
     assert api.call("GET", f"/__admin/journal/{due['id']}/request").status == 400
     assert api.call("GET", "/__admin/journal/99/request").status == 404
 
 
 def test_what_is_due_next_is_reported_in_order(api: Api) -> None:
     charge_id = api.try_charge(capture=False).body["chargeId"]
-    vault_id = api.call("POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 60}).body["vaultId"]
+    vault_id = api.call(
+        "POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 60}
+    ).body["vaultId"]
     told = api.call("GET", "/__admin/clock/due").body
     assert told["pending"] == len(told["due"])
-    vault, charge = (next(one for one in told["due"] if one["id"] == wanted) for wanted in (vault_id, charge_id))
+    vault, charge = (
+        next(one for one in told["due"] if one["id"] == wanted) for wanted in (vault_id, charge_id)
+    )
     assert (vault["kind"], vault["in"], vault["words"]) == ("vault", "1m", "a vault item expires")
     assert (charge["kind"], charge["in"]) == ("charge", "7d")
     assert [one["at"] for one in told["due"]] == sorted(one["at"] for one in told["due"])
@@ -155,12 +183,20 @@ def test_webhooks_and_messages_come_as_deltas_without_bodies(api: Api) -> None:
     nothing = api.call("GET", f"/__admin/webhooks?changed={all_of['changes']}").body
     assert (nothing["count"], nothing["kept"], nothing["webhooks"]) == (0, 1, [])
     api.try_charge(webhook=hook)
-    [second] = api.call("GET", f"/__admin/webhooks?changed={all_of['changes']}&bodies=false").body["webhooks"]
-    assert api.call("GET", f"/__admin/webhooks/{second['id']}").body["body"]["meta"]["messageId"] == second["messageId"]
+    [second] = api.call("GET", f"/__admin/webhooks?changed={all_of['changes']}&bodies=false").body[
+        "webhooks"
+    ]
+    assert (
+        api.call("GET", f"/__admin/webhooks/{second['id']}").body["body"]["meta"]["messageId"]
+        == second["messageId"]
+    )
     assert api.call("GET", "/__admin/webhooks?skip=1").body["webhooks"][0]["id"] == first["id"]
     assert api.call("GET", "/__admin/webhooks/nothing").status == 404
     [line] = api.call("GET", "/__admin/inbox/mine?bodies=false&after=1").body["messages"]
     assert line["eventType"] == "transaction.status.changed"
     assert set(line) == {"id", "at", "method", "path", "signature", "eventType"}
-    assert api.call("GET", f"/__admin/inbox/mine/{line['id']}").body["body"]["meta"]["messageId"] == second["messageId"]
+    assert (
+        api.call("GET", f"/__admin/inbox/mine/{line['id']}").body["body"]["meta"]["messageId"]
+        == second["messageId"]
+    )
     assert api.call("GET", "/__admin/inbox/mine/99").status == 404

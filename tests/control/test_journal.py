@@ -43,9 +43,16 @@ def test_an_entry_explains_a_charge(api: Api) -> None:
 
 
 def test_a_decision_names_the_outcome_of_a_sequence_or_a_chance_by_its_place(api: Api) -> None:
-    twice = {"id": "twice", "when": {"op": "charge.create"}, "sequence": [{"approve": {}}, {"decline": "lost_card"}]}
+    twice = {
+        "id": "twice",
+        "when": {"op": "charge.create"},
+        "sequence": [{"approve": {}}, {"decline": "lost_card"}],
+    }
     rule = {**twice, "key": ["op"], "at_end": "fail"}
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert (
+        api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status
+        == 200
+    )
     for _ in range(3):
         api.try_charge()
     asked = [entry["decisions"][-1] for entry in entries(api)]
@@ -59,7 +66,10 @@ def test_a_decision_names_the_outcome_of_a_sequence_or_a_chance_by_its_place(api
 def test_a_refusal_and_a_malformed_body_are_entries_too(api: Api) -> None:
     api.call("GET", "/charge/nothing")
     api.call("POST", "/charge/card", raw=b'{"amount": ')
-    assert [(entry["op"], entry["status"]) for entry in entries(api)] == [("charge.get", 404), ("charge.create", 400)]
+    assert [(entry["op"], entry["status"]) for entry in entries(api)] == [
+        ("charge.get", 404),
+        ("charge.create", 400),
+    ]
 
 
 def test_a_refusal_names_the_assumption_of_its_status(api: Api) -> None:
@@ -77,11 +87,22 @@ def test_an_entry_names_the_assumptions_that_its_words_follow(api: Api) -> None:
     item = api.call("POST", "/vault", {"cardNumber": VISA, "ccv": "123"}).body["vaultId"]
     api.call("GET", f"/vault/{item}")
     bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann"}
-    api.call("POST", "/payment_method/bank_account", {"providerId": DUMMY, "bankPaymentInformation": bank})
+    api.call(
+        "POST",
+        "/payment_method/bank_account",
+        {"providerId": DUMMY, "bankPaymentInformation": bank},
+    )
     api.call("GET", "/charge")
     api.call("GET", "/version")
-    charge, vaulted, seen, account, listed, version = (set(entry["assumptions"]) for entry in entries(api))
-    words = {"card.masking", "card.iin_digits", "charge.status.authorised", "charge.customer_summary"}
+    charge, vaulted, seen, account, listed, version = (
+        set(entry["assumptions"]) for entry in entries(api)
+    )
+    words = {
+        "card.masking",
+        "card.iin_digits",
+        "charge.status.authorised",
+        "charge.customer_summary",
+    }
     assert words <= charge
     assert words <= listed
     assert "card.masking" in vaulted
@@ -95,7 +116,11 @@ def test_due_work_that_changes_something_is_an_entry(api: Api) -> None:
     charge_id = api.try_charge(capture=False).body["chargeId"]
     api.call("POST", "/__admin/clock/advance", {"by": "8d"})
     entry = entries(api)[-2]
-    assert (entry["op"], entry["request"], entry["status"]) == ("clock.authorisation_expiry", None, None)
+    assert (entry["op"], entry["request"], entry["status"]) == (
+        "clock.authorisation_expiry",
+        None,
+        None,
+    )
     assert entry["events"][0]["id"] == charge_id
     assert entry["at"] == "2031-03-08T00:00:00.0000000Z"
 
@@ -126,7 +151,10 @@ def test_a_move_of_the_clock_is_an_entry_after_all_that_came_due_on_the_way(api:
 def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(api: Api) -> None:
     method = api.method()
     rule = {"id": "each", "when": {"op": "batch.row"}, "then": {"decline": "lost_card"}}
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert (
+        api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status
+        == 200
+    )
     api.batch(*(f"{method},{row},AUD,r{row}" for row in range(1, 6)))
     for _ in range(120):
         api.call("POST", "/__admin/clock/advance", {"by": "1ms"})
@@ -163,7 +191,8 @@ def test_filters(api: Api, query: str, ids: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"]
+    "query",
+    ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"],
 )
 def test_a_senseless_filter_is_refused(api: Api, query: str) -> None:
     reply = api.call("GET", f"/__admin/journal?{query}")
@@ -173,7 +202,10 @@ def test_a_senseless_filter_is_refused(api: Api, query: str) -> None:
 
 def test_an_operation_that_nothing_can_be_is_refused(api: Api) -> None:
     refused = api.call("GET", "/__admin/journal?op=charge.creat")
-    told = "got 'charge.creat', wanted the name of an operation or a glob - did you mean 'charge.create'?"
+    told = (
+        "got 'charge.creat', wanted the name of an operation or a glob - did you mean "
+        "'charge.create'?"
+    )
     assert (refused.status, refused.body["details"]) == (400, {"Op": told})
     assert api.call("GET", "/__admin/journal?op=" + "*a" * 5_000 + "b").status == 400
 
@@ -182,7 +214,10 @@ def test_one_entry_by_its_number(api: Api) -> None:
     api.try_charge()
     assert api.call("GET", "/__admin/journal/1").body == entries(api)[0]
     missing = api.call("GET", "/__admin/journal/2")
-    assert (missing.status, missing.body["details"]) == (404, {"Id": "got '2', kept entries: 1 to 1"})
+    assert (missing.status, missing.body["details"]) == (
+        404,
+        {"Id": "got '2', kept entries: 1 to 1"},
+    )
     assert api.call("GET", "/__admin/journal/x").status == 404
 
 
@@ -191,7 +226,11 @@ def test_the_bound_pushes_the_oldest_out() -> None:
     for _ in range(5):
         api.try_charge()
     reply = api.call("GET", "/__admin/journal").body
-    assert (reply["last"], reply["dropped"], [entry["id"] for entry in reply["entries"]]) == (5, 3, [4, 5])
+    assert (reply["last"], reply["dropped"], [entry["id"] for entry in reply["entries"]]) == (
+        5,
+        3,
+        [4, 5],
+    )
     assert api.call("GET", "/__admin/journal/3").status == 404
     assert api.call("GET", "/__admin/journal/4").status == 200
 
@@ -199,7 +238,12 @@ def test_the_bound_pushes_the_oldest_out() -> None:
 def test_no_journal_at_all() -> None:
     api = Api(journal_limit=0)
     api.try_charge()
-    assert api.call("GET", "/__admin/journal").body == {"count": 0, "last": 1, "dropped": 1, "entries": []}
+    assert api.call("GET", "/__admin/journal").body == {
+        "count": 0,
+        "last": 1,
+        "dropped": 1,
+        "entries": [],
+    }
 
 
 def test_a_reset_begins_a_new_journal(api: Api) -> None:
@@ -223,10 +267,14 @@ def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(api: Api) -> None:
     )
     api.call("POST", "/charge/card", raw=b'{"cardNumber": "4539578763621486", "ccv": "9371"')
     for twice in ('"ccv":"9371"', "ccv=9371&x=1", r"{\"ccv\": 9371}"):
-        api.call("POST", f"/charge/card?next={quote(twice)}", {"amount": 1, "paymentInformation": twice})
+        api.call(
+            "POST", f"/charge/card?next={quote(twice)}", {"amount": 1, "paymentInformation": twice}
+        )
         api.call("POST", "/charge/card", raw=json.dumps(twice).encode(), headers={"referer": twice})
     api.call("GET", f"/charge/{number}")
-    api.post("/charge/card", card_charge(webhook={"url": f"https://shop.example/{number}?cvv={ccv}"}))
+    api.post(
+        "/charge/card", card_charge(webhook={"url": f"https://shop.example/{number}?cvv={ccv}"})
+    )
     calls = ("/__admin/journal", "/__admin/webhooks", "/__admin/report")
     text = "".join(api.call("GET", call).raw.decode() for call in calls)
     assert number not in text
@@ -293,7 +341,9 @@ def test_no_number_escapes_where_a_text_has_too_much_to_look_at(card: str) -> No
     assert told.endswith("*" * 20)
 
 
-@pytest.mark.parametrize("unit", ["1 ", "6 ", "66 ", "1" * 11 + "x", "6", "6" * 39 + "x", "\uff16.", "1 x", f"{VISA}-"])
+@pytest.mark.parametrize(
+    "unit", ["1 ", "6 ", "66 ", "1" * 11 + "x", "6", "6" * 39 + "x", "\uff16.", "1 x", f"{VISA}-"]
+)
 @pytest.mark.parametrize("place", ["reference", "unknown", "metadata"])
 def test_what_is_kept_is_shown_in_bounded_time_and_size(api: Api, unit: str, place: str) -> None:
     text = unit * (tries(500_000, 1_000_000) // len(unit))
@@ -308,14 +358,18 @@ def test_what_is_kept_is_shown_in_bounded_time_and_size(api: Api, unit: str, pla
 def test_of_a_body_with_very_many_values_the_first_are_shown(api: Api) -> None:
     body = batch_of(*(f'"m{number}",1,AUD,"a \\ b"' for number in range(8_000)))
     api.call("POST", "/batch/transaction/payment_method", body, waits=True)
-    api.call("POST", "/charge/card", raw=b'{"x": "\\\\", "y": "\\"", "z": [' + b"1," * 21_000 + b"1]}")
+    api.call(
+        "POST", "/charge/card", raw=b'{"x": "\\\\", "y": "\\"", "z": [' + b"1," * 21_000 + b"1]}"
+    )
     first, second = entries(api)
     assert {**first["request"]["body"], "batch": ""} == {**body, "batch": ""}
     assert second["request"]["body"]["z"][-2:] == [1, "... 1006 more"]
 
 
 def test_of_a_long_body_the_beginning_is_shown(api: Api) -> None:
-    api.try_charge(reference="x" * 30_000, metadata={f"n{number}": "y" * 500 for number in range(1_000)})
+    api.try_charge(
+        reference="x" * 30_000, metadata={f"n{number}": "y" * 500 for number in range(1_000)}
+    )
     api.call("POST", "/charge/card", raw=b'{"amount": 12, "x": [' + b"1," * 100_000 + b"1")
     first, second = entries(api)
     assert first["request"]["body"]["reference"] == "x" * 20_000 + "... (30000 characters)"
@@ -351,13 +405,33 @@ def test_masking_twice_is_masking_once() -> None:
 @pytest.mark.parametrize(
     ("method", "target", "status", "told"),
     [
-        ("POST", "/charge/card/leastcost", 404, "no such route - did you mean '/charge/card/least_cost'?"),
+        (
+            "POST",
+            "/charge/card/leastcost",
+            404,
+            "no such route - did you mean '/charge/card/least_cost'?",
+        ),
         ("GET", "/charges", 404, "no such route - did you mean '/charge'?"),
-        ("GET", "/v1/charge/0a0d7367be3e52431db9c8b4d0b72e61", 404, "did you mean '/charge/{charge_id}'?"),
-        ("GET", "/customers/42/payment_method", 404, "did you mean '/customer/{customer_id}/payment_method'?"),
+        (
+            "GET",
+            "/v1/charge/0a0d7367be3e52431db9c8b4d0b72e61",
+            404,
+            "did you mean '/charge/{charge_id}'?",
+        ),
+        (
+            "GET",
+            "/customers/42/payment_method",
+            404,
+            "did you mean '/customer/{customer_id}/payment_method'?",
+        ),
         ("GET", "/elsewhere/entirely", 404, "no such route"),
         ("GET", "/" + "x" * 300, 404, "no such route"),
-        ("GET", "/", 404, "no such route; /__admin is the control page, `mockserver routes` prints all paths"),
+        (
+            "GET",
+            "/",
+            404,
+            "no such route; /__admin is the control page, `mockserver routes` prints all paths",
+        ),
         ("PATCH", "/charge/card", 405, "got PATCH, allowed: POST"),
     ],
 )
@@ -370,7 +444,11 @@ def test_what_no_route_takes_is_an_entry_that_names_the_nearest_path(
     [words] = refused.body["details"].values()
     assert words.endswith(told)
     [entry] = api.call("GET", "/__admin/journal").body["entries"]
-    assert (entry["op"], entry["status"], entry["answer"]["details"]) == ("none", status, refused.body["details"])
+    assert (entry["op"], entry["status"], entry["answer"]["details"]) == (
+        "none",
+        status,
+        refused.body["details"],
+    )
     asked = entry["request"]
     assert (asked["method"], asked["path"], asked["query"]) == (method, target, {"Reference": "a"})
     if target != "/":
@@ -386,17 +464,28 @@ def test_what_no_route_takes_is_nobodys_entry_without_a_key_that_opens_a_sandbox
         assert api.call("GET", "/charges", key=None, headers=headers).status == 404
     assert api.call("GET", "/__admin/clocks").status == 404
     assert api.call("GET", "/charges", key=None, headers={"x-publickey": "pk_tests"}).status == 404
-    assert [entry["request"]["path"] for entry in api.call("GET", "/__admin/journal").body["entries"]] == ["/charges"]
+    assert [
+        entry["request"]["path"] for entry in api.call("GET", "/__admin/journal").body["entries"]
+    ] == ["/charges"]
     assert len(api.call("GET", "/__admin/sandboxes").body["sandboxes"]) == 1
 
 
 def test_a_card_number_is_masked_in_a_path_that_is_encoded_twice(api: Api) -> None:
     answers = [api.call("GET", f"/charge/{path}") for path in ("%2534" + VISA[1:], "50%25")]
-    shown = [entry["request"]["path"] for entry in (api.get(f"/__admin/journal/{number}").body for number in (1, 2))]
-    assert shown == ["/charge/4111********1111", "/charge/50%"] == [answer["resource"] for answer in answers]
+    shown = [
+        entry["request"]["path"]
+        for entry in (api.get(f"/__admin/journal/{number}").body for number in (1, 2))
+    ]
+    assert (
+        shown
+        == ["/charge/4111********1111", "/charge/50%"]
+        == [answer["resource"] for answer in answers]
+    )
 
 
-@pytest.mark.parametrize("sign", [",", ";", ":", "|", "'", '"', "    ", ", ", '","', "%2C", "%252C"])
+@pytest.mark.parametrize(
+    "sign", [",", ";", ":", "|", "'", '"', "    ", ", ", '","', "%2C", "%252C"]
+)
 def test_a_card_number_is_masked_whatever_parts_it(api: Api, sign: str) -> None:
     grouped, single = sign.join(["4111", "1111", "1111", "1111"]), sign.join(VISA)
     api.charge(reference="order-1", metadata={"a": grouped, "b": f"paid with {single}, thanks"})
@@ -415,11 +504,23 @@ def shown_texts(api: Api) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "parts", [[int(digit) for digit in VISA], list(VISA), ["4111", "1111", "1111", "1111"], [4111, 1111, 1111, 1111]]
+    "parts",
+    [
+        [int(digit) for digit in VISA],
+        list(VISA),
+        ["4111", "1111", "1111", "1111"],
+        [4111, 1111, 1111, 1111],
+    ],
 )
 def test_a_card_number_in_a_list_is_masked(api: Api, parts: list[object]) -> None:
     api.post(
-        "/charge/card", {**card_charge(), "colours": ["red", *parts, None], "sizes": [1, 2, 3], "note": "1, 2, 3; 4:5"}
+        "/charge/card",
+        {
+            **card_charge(),
+            "colours": ["red", *parts, None],
+            "sizes": [1, 2, 3],
+            "note": "1, 2, 3; 4:5",
+        },
     )
     shown = " ".join(shown_texts(api))
     assert "'colours': ['red', '*" in shown

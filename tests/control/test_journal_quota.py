@@ -1,4 +1,5 @@
-"""The bound of all journals together (``--journal-memory``): the largest give up their oldest entries first."""
+"""The bound of all journals together (``--journal-memory``): the largest give up their oldest
+entries first."""
 
 from typing import Any
 
@@ -15,7 +16,16 @@ ENTRY = 3_000
 
 def note(journal: Journal, length: int = 0) -> None:
     journal.note(
-        JournalEntry(journal.last + 1, 0, Asked("x"), Result(), method="GET", path="/", raw=b"x" * length, status=200)
+        JournalEntry(
+            journal.last + 1,
+            0,
+            Asked("x"),
+            Result(),
+            method="GET",
+            path="/",
+            raw=b"x" * length,
+            status=200,
+        )
     )
 
 
@@ -46,7 +56,9 @@ def test_a_quiet_journal_keeps_its_story_beside_a_busy_one() -> None:
 
 def test_an_entry_shows_no_body() -> None:
     journal, secret = Journal(10, 0), b'{"ccv":"987"}'
-    journal.note(JournalEntry(1, 7, Asked("charge.create"), Result(), method="POST", raw=secret, status=201))
+    journal.note(
+        JournalEntry(1, 7, Asked("charge.create"), Result(), method="POST", raw=secret, status=201)
+    )
     (entry,) = journal.entries
     assert "987" not in repr(entry)
     assert "number=1, at=7, op=charge.create" in repr(entry)
@@ -105,9 +117,14 @@ def test_a_journal_that_left_gives_its_room_back_and_is_counted_no_longer() -> N
 
 @given(
     st.integers(0, 5),
-    st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 10, 5_000, 200_000]), st.booleans()), max_size=120),
+    st.lists(
+        st.tuples(st.integers(0, 4), st.sampled_from([0, 10, 5_000, 200_000]), st.booleans()),
+        max_size=120,
+    ),
 )
-def test_the_count_is_always_that_of_the_entries(limit: int, steps: list[tuple[int, int, bool]]) -> None:
+def test_the_count_is_always_that_of_the_entries(
+    limit: int, steps: list[tuple[int, int, bool]]
+) -> None:
     quota = JournalQuota(150_000)
     made = journals(quota, 5, limit)
     for place, length, replace in steps:
@@ -127,7 +144,11 @@ def test_a_thousand_sandboxes_together_keep_to_the_bound() -> None:
             api.call("GET", "/charge", key=f"sk_{place}")
     sandboxes = list(api.app.world.sandboxes)
     assert held([sandbox.journal for sandbox in sandboxes]) <= 1_000_000
-    assert sum(sandbox.journal.dropped for sandbox in sandboxes) == api.app.world.sandboxes.quota.dropped > 200
+    assert (
+        sum(sandbox.journal.dropped for sandbox in sandboxes)
+        == api.app.world.sandboxes.quota.dropped
+        > 200
+    )
 
 
 def test_a_reset_gives_the_room_back(api: Api) -> None:
@@ -163,7 +184,9 @@ def test_the_log_counts_what_was_dropped_and_does_not_repeat_itself() -> None:
         api.call("GET", "/charge")
     told = [line for line in log.lines() if "--journal-memory" in line]
     assert len(told) == 3
-    assert [line[line.index("; ") :][: len("; 1 of") + place] for place, line in enumerate(told)] == [
+    assert [
+        line[line.index("; ") :][: len("; 1 of") + place] for place, line in enumerate(told)
+    ] == [
         "; 1 of",
         "; 10 of",
         "; 100 of",
@@ -180,7 +203,9 @@ def test_what_needs_the_whole_story_says_why_it_is_lost(call: str) -> None:
         told = api.call("POST", "/__admin/fork", {"to": "sk_copy", "at": 30}).body["details"]["At"]
     else:
         told = api.call(
-            "POST", "/__admin/verify", {"requests": [{"op": "charge.search", "count": {"exactly": 30}}]}
+            "POST",
+            "/__admin/verify",
+            {"requests": [{"op": "charge.search", "count": {"exactly": 30}}]},
         ).raw.decode()
     assert "20000 bytes (--journal-memory)" in told
 
@@ -194,7 +219,9 @@ def test_inboxes_keep_to_the_bound_too() -> None:
     assert sandbox.inboxes.size <= 3_000_000
     assert sandbox.journal.dropped == 0, "the largest gives first"
     kept = [
-        message["id"] for name in range(7) for message in api.call("GET", f"/__admin/inbox/{name}").body["messages"]
+        message["id"]
+        for name in range(7)
+        for message in api.call("GET", f"/__admin/inbox/{name}").body["messages"]
     ]
     assert sorted(kept) == list(range(61 - len(kept), 61))
     assert api.call("GET", "/__admin/inbox/0").body["dropped"] == 60 - len(kept) > 40
@@ -208,8 +235,16 @@ def test_inboxes_keep_to_the_bound_too() -> None:
 
 def test_an_inbox_of_a_journal_that_keeps_nothing_keeps_nothing() -> None:
     api = Api(journal_limit=0)
-    assert api.call("POST", "/__inbox/x", raw=b"x").body == {"received": True, "signature": "missing"}
-    assert api.call("GET", "/__admin/inbox/x").body == {"name": "x", "count": 0, "dropped": 1, "messages": []}
+    assert api.call("POST", "/__inbox/x", raw=b"x").body == {
+        "received": True,
+        "signature": "missing",
+    }
+    assert api.call("GET", "/__admin/inbox/x").body == {
+        "name": "x",
+        "count": 0,
+        "dropped": 1,
+        "messages": [],
+    }
 
 
 def test_the_changes_that_outlive_their_requests_count_and_go_with_them() -> None:

@@ -1,5 +1,5 @@
-"""Searches of the journal answer as a plain look at every entry would, whatever was read before, while entries come and
-go."""
+"""Searches of the journal answer as a plain look at every entry would, whatever was read before,
+while entries come and go."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
@@ -53,7 +53,9 @@ ASKED = [
 
 
 def reference_of(entry: JournalEntry) -> str:
-    given = entry.asked.request.get("reference") or getattr(entry.result.about.get("charge"), "reference", None)
+    given = entry.asked.request.get("reference") or getattr(
+        entry.result.about.get("charge"), "reference", None
+    )
     return mask_start(given, 200).lower() if isinstance(given, str) else ""
 
 
@@ -62,7 +64,12 @@ def texts_of(entry: JournalEntry, word: Callable[[str], str]) -> list[str]:
     said = [entry.method, mask_text(entry.path), entry.asked.op, str(status_of(entry) or "")]
     said += [decision.rule for decision in result.decisions if decision.rule]
     for event in result.events:
-        said += [event.subject, event.subject_id, event.what, word(event.after) if event.after else ""]
+        said += [
+            event.subject,
+            event.subject_id,
+            event.what,
+            word(event.after) if event.after else "",
+        ]
     texts = [
         " ".join([*said, *result.webhooks, *result.warnings]),
         *([str(mask_query(entry.query))] if entry.query else []),
@@ -77,7 +84,9 @@ def code_of(entry: JournalEntry) -> object:
 
 PLAIN: Mapping[str, Callable[[JournalEntry, str], bool]] = {
     "ref": lambda entry, wanted: wanted.lower() in reference_of(entry),
-    "amount": lambda entry, wanted: number_of(entry.asked.request.get("amount")) == number_of(wanted),
+    "amount": lambda entry, wanted: (
+        number_of(entry.asked.request.get("amount")) == number_of(wanted)
+    ),
     "code": lambda entry, wanted: code_of(entry) == int(wanted),
     "currency": lambda entry, wanted: facts_of(entry).get("currency", "").upper() == wanted.upper(),
     "id": lambda entry, wanted: (
@@ -89,7 +98,8 @@ PLAIN: Mapping[str, Callable[[JournalEntry, str], bool]] = {
 
 
 Texts = dict[tuple[int, str], list[str]]
-"""What there is to read of entries, by number and the word for authorised, the same in every search."""
+"""What there is to read of entries, by number and the word for authorised, the same in every
+search."""
 
 
 def plainly(sandbox: Sandbox, text: str, window: range, read: Texts) -> list[int]:
@@ -110,7 +120,11 @@ def plainly(sandbox: Sandbox, text: str, window: range, read: Texts) -> list[int
 
     words = words_of(text, OPERATORS)
     entries = [entry for entry in sandbox.journal.entries if entry.number in window]
-    return [entry.number for entry in entries if all(fits(word, entry) != word.excludes for word in words)]
+    return [
+        entry.number
+        for entry in entries
+        if all(fits(word, entry) != word.excludes for word in words)
+    ]
 
 
 def sandbox_of(api: Api) -> Sandbox:
@@ -125,13 +139,19 @@ def something(api: Api, random: Random) -> None:
         case 0:
             api.call("GET", f"/charge/{random.choice(WRONG)}")
         case 1:
-            api.try_charge(12.5, reference=f"order-{number}", paymentInformation={**CARD, "cardNumber": POOR})
+            api.try_charge(
+                12.5, reference=f"order-{number}", paymentInformation={**CARD, "cardNumber": POOR}
+            )
         case 2:
             api.try_charge(amount=-1, reference="x-order", colour="red")
         case 3:
             api.call("GET", f"/charge?reference=order-{number}&cardNumber=41111111")
         case 4:
-            api.call("POST", "/charge/card", raw=b'{"amount": 1e2, "reference": "K\xc3\x96 sk_secret 5555555555554444"')
+            api.call(
+                "POST",
+                "/charge/card",
+                raw=b'{"amount": 1e2, "reference": "K\xc3\x96 sk_secret 5555555555554444"',
+            )
         case 5:
             raw = f'{{ "Amount" : 1e2, "reference": "\\u00d6rder\\n", "providerId": "{DUMMY}"}}'.encode()
             api.call("POST", "/charge/card", raw=raw)
@@ -143,7 +163,10 @@ def something(api: Api, random: Random) -> None:
             )
         case _:
             api.try_charge(
-                number + 1, reference=f"order-{number}", currency=random.choice(["AUD", "NZD"]), capture=number < 6
+                number + 1,
+                reference=f"order-{number}",
+                currency=random.choice(["AUD", "NZD"]),
+                capture=number < 6,
             )
 
 
@@ -177,7 +200,9 @@ class Search:
 
 
 @pytest.mark.parametrize("seed", range(tries(2, 12)))
-def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_answer_as_a_plain_look_at_each_entry(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner, "TURN", 0)
     random = Random(seed)
     api = Api(KEY, journal_limit=14)
@@ -186,7 +211,11 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     for _ in range(150):
         something(api, random)
         last = sandbox_of(api).journal.last
-        windows = [range(last + 1), range(last - random.randrange(14), last + 1), range(last - random.randrange(14))]
+        windows = [
+            range(last + 1),
+            range(last - random.randrange(14), last + 1),
+            range(last - random.randrange(14)),
+        ]
         begun = [Search(sandbox_of(api), random.choice(ASKED), window, read) for window in windows]
         under_way = [one for one in [*begun, *under_way] if not one.is_over()]
     while under_way:
@@ -194,14 +223,18 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     journal, profile = sandbox_of(api).journal, profile_of(sandbox_of(api).assumed)
     assert any(entry.result.search_text for entry in journal.entries)
     for entry in journal.entries:
-        assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(entry, profile.word)
+        assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(
+            entry, profile.word
+        )
 
 
 def test_which_entries_have_a_finding_is_not_kept() -> None:
     api, found = Api(KEY), []
     for _ in range(2):
         api.try_charge(paymentInformation={**CARD, "cardNumber": STOLEN})
-        found.append([entry["id"] for entry in api.call("GET", "/__admin/journal?q=is:finding")["entries"]])
+        found.append(
+            [entry["id"] for entry in api.call("GET", "/__admin/journal?q=is:finding")["entries"]]
+        )
     assert found == [[], [1, 2]]
 
 
@@ -243,6 +276,12 @@ def test_what_was_read_takes_no_more_than_its_entry() -> None:
     api.charge()
     for number in (1, 40):
         body = b"[%b]" % b",".join([b'"\xf0\x9f\x92\xb3"'] * 100 * number)
-        entry = JournalEntry(1, 0, Asked("x"), Result(), method="GET", path="/", raw=body, status=200)
+        entry = JournalEntry(
+            1, 0, Asked("x"), Result(), method="GET", path="/", raw=body, status=200
+        )
         text = text_of(entry, profile_of(sandbox_of(api).assumed))
-        assert (entry.result.search_text is not None) is (getsizeof(text) <= size_of(entry)) is (number == 1)
+        assert (
+            (entry.result.search_text is not None)
+            is (getsizeof(text) <= size_of(entry))
+            is (number == 1)
+        )

@@ -40,7 +40,8 @@ def test_others_are_answered_while_a_long_scenario_is_read(api: Api) -> None:
 
     async def both() -> list[Reply]:
         return await asyncio.gather(
-            run("long", "PUT", "/__admin/scenarios", rules_of("long", 600)), run("other", "GET", "/charge", b"")
+            run("long", "PUT", "/__admin/scenarios", rules_of("long", 600)),
+            run("other", "GET", "/charge", b""),
         )
 
     put, _ = asyncio.run(both())
@@ -53,7 +54,10 @@ def test_others_are_answered_while_a_long_scenario_is_read(api: Api) -> None:
 
 def test_scenarios_that_are_added_at_once_are_all_in_force(api: Api) -> None:
     async def add_all() -> list[Reply]:
-        adding = (api.calling("POST", "/__admin/scenarios", raw=rules_of(name)) for name in ("a", "b", "c"))
+        adding = (
+            api.calling("POST", "/__admin/scenarios", raw=rules_of(name))
+            for name in ("a", "b", "c")
+        )
         return await asyncio.gather(*adding)
 
     assert [reply.status for reply in asyncio.run(add_all())] == [201, 201, 201]
@@ -61,17 +65,24 @@ def test_scenarios_that_are_added_at_once_are_all_in_force(api: Api) -> None:
     assert {api.try_charge(reference=f"{name}-0").status for name in ("a", "b", "c")} == {400}
 
 
-def test_more_rules_than_a_sandbox_may_have_are_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_rules_than_a_sandbox_may_have_are_refused(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(directory, "MOST_RULES", 5)
     assert api.call("POST", "/__admin/scenarios", raw=rules_of("a", 5)).status == 201
     refused = api.call("POST", "/__admin/scenarios", raw=rules_of("b", 1))
-    assert refused.body["details"] == {"Rules": "got 6 rules in all scenarios, wanted at most 5 in a sandbox"}
+    assert refused.body["details"] == {
+        "Rules": "got 6 rules in all scenarios, wanted at most 5 in a sandbox"
+    }
     assert names(api) == ["a", "test-values"]
 
 
 def test_a_fault_of_a_long_text_is_named_and_nothing_changes(api: Api) -> None:
     refused = api.call(
-        "PUT", "/__admin/scenarios", raw=rules_of("long").replace(b"expired_card", b"expird"), waits=True
+        "PUT",
+        "/__admin/scenarios",
+        raw=rules_of("long").replace(b"expired_card", b"expird"),
+        waits=True,
     )
     assert refused.status == 400
     assert "expired_card" in str(refused.body["details"])
@@ -193,7 +204,9 @@ def _longest_wait(server: Process) -> float:
     """The longest of another client's calls while a scenario of unknown keys is refused."""
     longest = 0.0
     with ThreadPoolExecutor(1) as aside:
-        put = aside.submit(server.call, "PUT", "/__admin/scenarios", FLOODS["keys of the file"], "sk_a")
+        put = aside.submit(
+            server.call, "PUT", "/__admin/scenarios", FLOODS["keys of the file"], "sk_a"
+        )
         while not put.done():
             begun = perf_counter()
             server.call("GET", "/charge", key="sk_b")
@@ -222,7 +235,9 @@ def test_patterns_that_take_long_together_are_refused_where_they_begin_to(api: A
     place, words = next(iter(refused["details"].items()))
     line = int(place.removeprefix("line ").partition(",")[0])
     assert "request.reference" in text.decode().splitlines()[line - 1]
-    assert words.startswith("rules[11].when.request.reference: the patterns before this one are as large as all")
+    assert words.startswith(
+        "rules[11].when.request.reference: the patterns before this one are as large as all"
+    )
     assert names(api) == ["test-values"]
 
 
@@ -233,7 +248,9 @@ def test_many_long_patterns_of_letters_are_taken(api: Api) -> None:
     assert api.try_charge(reference="order-7-200").status == 201
 
 
-def test_one_pattern_that_is_too_large_is_refused_and_a_name_of_any_letters_is_not(api: Api) -> None:
+def test_one_pattern_that_is_too_large_is_refused_and_a_name_of_any_letters_is_not(
+    api: Api,
+) -> None:
     large = api.call("PUT", "/__admin/scenarios", raw=patterns(r"(\p{L}\p{N}){1,400}"))
     assert "too large a regular expression: repeat less in it" in str(large["details"])
     assert api.call("PUT", "/__admin/scenarios", raw=patterns(r"[\p{L} '-]{1,50}")).status == 200
@@ -247,7 +264,8 @@ def test_the_patterns_of_a_wait_are_bounded_too(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "raw"), [("PUT", "/__admin/scenarios", patterns("a.*")), ("GET", "/openapi.json", b"")]
+    ("method", "path", "raw"),
+    [("PUT", "/__admin/scenarios", patterns("a.*")), ("GET", "/openapi.json", b"")],
 )
 def test_in_a_served_application_others_are_answered_while_something_is_made_for_the_first_time(
     api: Api, method: str, path: str, raw: bytes
@@ -260,7 +278,9 @@ def test_in_a_served_application_others_are_answered_while_something_is_made_for
 
     async def story() -> None:
         async with api.app.lifespan():
-            await asyncio.gather(run("first", method, path, raw=raw), run("other", "GET", "/charge"))
+            await asyncio.gather(
+                run("first", method, path, raw=raw), run("other", "GET", "/charge")
+            )
 
     asyncio.run(story())
     assert order == ["other", "first"]

@@ -1,4 +1,5 @@
-"""What a look that lets others have their turn says of one instant belongs together, whatever they do meanwhile."""
+"""What a look that lets others have their turn says of one instant belongs together, whatever they
+do meanwhile."""
 
 from collections.abc import Callable
 
@@ -29,7 +30,10 @@ def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_tha
         api.charge()
     told = looked(api, "/__admin/journal?op=charge.*", api.charge).body
     assert (told["count"], told["last"], told["dropped"]) == (4, 4, 0)
-    assert [one["id"] for one in api.get(f"/__admin/journal?op=charge.*&after={told['last']}")["entries"]] == [5]
+    assert [
+        one["id"]
+        for one in api.get(f"/__admin/journal?op=charge.*&after={told['last']}")["entries"]
+    ] == [5]
 
 
 @pytest.mark.usefixtures("every_pause")

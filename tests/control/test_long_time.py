@@ -1,4 +1,5 @@
-"""A long time with much to happen in it passes quickly, and in order (control document, ``/__admin/clock/advance``)."""
+"""A long time with much to happen in it passes quickly, and in order (control document,
+``/__admin/clock/advance``)."""
 
 import json
 import time
@@ -32,7 +33,9 @@ def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work
 
 
 @pytest.mark.parametrize(
-    ("what", "pieces"), [("batch_rows", 1), ("token_expiry", due.SLICE)], ids=["after a batch", "after a whole slice"]
+    ("what", "pieces"),
+    [("batch_rows", 1), ("token_expiry", due.SLICE)],
+    ids=["after a batch", "after a whole slice"],
 )
 def test_an_advance_ends_where_it_was_to_go_and_not_with_the_last_thing_on_the_way(
     api: Api, what: str, pieces: int
@@ -60,7 +63,9 @@ def test_a_clock_that_cannot_go_there_says_which_field_wanted_it(
     assert api.call("GET", "/__admin/clock").body["now"] == "2031-03-01T00:00:00.0000000Z"
 
 
-def test_a_fork_has_the_rows_of_batches_side_by_side_in_the_order_in_which_they_were_taken() -> None:
+def test_a_fork_has_the_rows_of_batches_side_by_side_in_the_order_in_which_they_were_taken() -> (
+    None
+):
     declined = {"id": "declined", "when": {"op": "batch.row"}, "then": {"decline": "do_not_honour"}}
     api = Api(scenario=json.dumps({"version": 1, "rules": [declined]}))
     method = api.method()
@@ -68,5 +73,8 @@ def test_a_fork_has_the_rows_of_batches_side_by_side_in_the_order_in_which_they_
         api.batch(*(f"{method},1,AUD,{batch}-{row}" for row in range(3)))
     moved = api.post("/__admin/clock/advance", {"by": "1m"})["now"]
     (last,) = api.get("/__admin/journal", limit=1, q="op:clock.advance")["entries"]
-    assert (last["at"], api.post("/__admin/fork", {"to": "sk_fork", "at": last["id"]}).status) == (moved, 201)
+    assert (last["at"], api.post("/__admin/fork", {"to": "sk_fork", "at": last["id"]}).status) == (
+        moved,
+        201,
+    )
     assert api.call("GET", "/charge", key="sk_fork").raw == api.call("GET", "/charge").raw

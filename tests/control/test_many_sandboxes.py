@@ -1,4 +1,5 @@
-"""Many sandboxes on one server: a bound that refuses the next key, and a list that comes in pages."""
+"""Many sandboxes on one server: a bound that refuses the next key, and a list that comes in
+pages."""
 
 import asyncio
 import gc
@@ -34,7 +35,8 @@ def test_a_key_too_many_is_refused_and_nothing_changes() -> None:
         "type": "https://docs.payfurl.com/errorcodes#37",
         "resource": "/charge",
         "details": {
-            "XSecretkey": "this server has 2 sandboxes, its limit (--most-sandboxes); open ones keep "
+            "XSecretkey": "this server has 2 sandboxes, its limit (--most-sandboxes); open ones "
+            "keep "
             "working, and --sandbox-idle drops unused ones"
         },
         "gatewayCode": None,
@@ -54,7 +56,9 @@ def test_a_key_too_many_is_refused_and_nothing_changes() -> None:
         ("POST", "/charge/card", {}),
     ],
 )
-def test_every_way_of_opening_a_sandbox_is_refused_alike(method: str, path: str, body: object) -> None:
+def test_every_way_of_opening_a_sandbox_is_refused_alike(
+    method: str, path: str, body: object
+) -> None:
     api = Api(most_sandboxes=1)
     assert open_key(api, 1) == 200
     refused = api.call(method, path, body, key="sk_new")
@@ -90,7 +94,9 @@ def test_a_page_has_those_that_were_used_last_and_then_those_opened_last(api: Ap
         open_key(api, number)
     for number in (7, 3, 12):
         open_key(api, number)
-    shown = [row["id"] for row in api.call("GET", "/__admin/sandboxes?limit=4", key=None)["sandboxes"]]
+    shown = [
+        row["id"] for row in api.call("GET", "/__admin/sandboxes?limit=4", key=None)["sandboxes"]
+    ]
     assert shown == [sandbox_id_of(f"sk_{number}") for number in (12, 3, 7, 20)]
 
 
@@ -98,10 +104,14 @@ def test_sandboxes_that_nobody_has_used_are_listed_the_last_opened_first(api: Ap
     for number in range(5):
         api.app.world.sandboxes.open(f"sk_{number}", NOW)
     rows = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
-    assert [row["id"] for row in rows] == [sandbox_id_of(f"sk_{number}") for number in (4, 3, 2, 1, 0)]
+    assert [row["id"] for row in rows] == [
+        sandbox_id_of(f"sk_{number}") for number in (4, 3, 2, 1, 0)
+    ]
 
 
-def test_a_sandbox_that_was_emptied_is_listed_before_those_that_nobody_has_used_for_longer(api: Api) -> None:
+def test_a_sandbox_that_was_emptied_is_listed_before_those_that_nobody_has_used_for_longer(
+    api: Api,
+) -> None:
     for number in range(3):
         api.app.world.sandboxes.open(f"sk_{number}", NOW)
     api.call("POST", "/__admin/reset", {}, key="sk_1")
@@ -109,7 +119,9 @@ def test_a_sandbox_that_was_emptied_is_listed_before_those_that_nobody_has_used_
     assert [row["id"] for row in rows] == [sandbox_id_of(f"sk_{number}") for number in (1, 2, 0)]
 
 
-@pytest.mark.parametrize(("query", "field"), [("limit=0", "Limit"), ("limit=10001", "Limit"), ("skip=-1", "Skip")])
+@pytest.mark.parametrize(
+    ("query", "field"), [("limit=0", "Limit"), ("limit=10001", "Limit"), ("skip=-1", "Skip")]
+)
 def test_a_page_out_of_bounds_is_refused(query: str, field: str) -> None:
     refused = Api().call("GET", f"/__admin/sandboxes?{query}", key=None)
     assert (refused.status, list(refused["details"])) == (400, [field])

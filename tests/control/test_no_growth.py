@@ -1,4 +1,5 @@
-"""A server that is asked the same again and again takes no more memory once its journals are full."""
+"""A server that is asked the same again and again takes no more memory once its journals are
+full."""
 
 import gc
 import tracemalloc
@@ -18,7 +19,8 @@ BATCH = "PaymentMethodId,Amount,Currency,Reference\n{0},5,AUD,b-1\n{0},6,AUD,b-2
 
 
 def go_round(api: Api) -> None:
-    """Of everything that ``benchmarks.soak`` does, once; in the end the sandbox and its fork are empty again."""
+    """Of everything that ``benchmarks.soak`` does, once; in the end the sandbox and its fork are
+    empty again."""
 
     def call(method: str, path: str, body: object = None, key: str = "sk_tests") -> Reply:
         raw = body if isinstance(body, bytes) else None
@@ -26,9 +28,15 @@ def go_round(api: Api) -> None:
         assert reply.status < 404, reply.raw
         return reply
 
-    charge = call("POST", "/charge/card", card_charge(webhook={"url": f"{URL}/__inbox/shop"}))["chargeId"]
+    charge = call("POST", "/charge/card", card_charge(webhook={"url": f"{URL}/__inbox/shop"}))[
+        "chargeId"
+    ]
     held = call("POST", "/charge/card", card_charge(capture=False))["chargeId"]
-    call("POST", "/charge/card", card_charge(paymentInformation={**CARD, "cardNumber": "4000000000000002"}))
+    call(
+        "POST",
+        "/charge/card",
+        card_charge(paymentInformation={**CARD, "cardNumber": "4000000000000002"}),
+    )
     call("POST", f"/charge/{held}", {"amount": 5})
     call("DELETE", f"/charge/{charge}?amount=2")
     call("GET", "/charge?limit=5&SortBy=amount")
@@ -50,7 +58,8 @@ def go_round(api: Api) -> None:
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_memory_is_flat_once_the_journals_are_full(tmp_path: Path, is_kept: bool) -> None:
-    # Full after a few rounds, not after hundreds. All caches are full, too, when the first figures are taken.
+    # Full after a few rounds, not after hundreds. All caches are full, too, when the first figures
+    # are taken.
     api = Kept(tmp_path / "s.db", journal_limit=10) if is_kept else Api(journal_limit=10)
 
     def go(rounds: int) -> tuple[int, int]:
@@ -64,13 +73,15 @@ def test_memory_is_flat_once_the_journals_are_full(tmp_path: Path, is_kept: bool
     tracemalloc.start()
     try:
         go(22)
-        # What other tests of the process have left may change meanwhile, once: a leak grows each time.
+        # What other tests of the process have left may change meanwhile, once: a leak grows each
+        # time.
         for _ in range(3):
             (size, count), (size_after, count_after) = go(0), go(ROUNDS)
             if count_after - count < ROUNDS and size_after - size < ROUNDS * 4_000:
                 break
     finally:
         tracemalloc.stop()
-    # A round makes and drops four sandboxes, and some sixty entries of journals: none of them may leave anything.
+    # A round makes and drops four sandboxes, and some sixty entries of journals: none of them may
+    # leave anything.
     assert count_after - count < ROUNDS
     assert size_after - size < ROUNDS * 4_000

@@ -1,4 +1,5 @@
-"""What is done to an object by hand: ``POST /__admin/objects/KIND/ID`` with one entry of ``later``."""
+"""What is done to an object by hand: ``POST /__admin/objects/KIND/ID`` with one entry of
+``later``."""
 
 from collections.abc import Mapping
 
@@ -34,7 +35,11 @@ def test_a_move_that_the_state_allows_happens_at_once(
 ) -> None:
     charge = api.charge(reference="order-1", **given)
     assert act(api, charge, **body) == (200, state)
-    [entry] = [one for one in api.call("GET", "/__admin/journal").body["entries"] if one["op"].startswith("object.")]
+    [entry] = [
+        one
+        for one in api.call("GET", "/__admin/journal").body["entries"]
+        if one["op"].startswith("object.")
+    ]
     assert (entry["by"], entry["request"]) == ("control API", None)
     assert api.call("GET", "/__admin/findings").body["findings"] == []
 

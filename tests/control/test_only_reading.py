@@ -5,7 +5,9 @@ import pytest
 from mockserver.web.control.routes import CONTROL_ROUTES
 from tests.driving import START, Api, problem_of
 
-READS = [row.path for row in CONTROL_ROUTES if row.method == "GET" and row.keyed and "{" not in row.path]
+READS = [
+    row.path for row in CONTROL_ROUTES if row.method == "GET" and row.keyed and "{" not in row.path
+]
 
 SET_UP = """
 version: 1

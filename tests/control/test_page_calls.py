@@ -1,5 +1,5 @@
-"""What the control page asks for beside lists: webhooks sent again, what belongs to an object, a request with another
-body, the histogram of the timeline, a sandbox named and deleted."""
+"""What the control page asks for beside lists: webhooks sent again, what belongs to an object, a
+request with another body, the histogram of the timeline, a sandbox named and deleted."""
 
 from pathlib import Path
 from typing import Any
@@ -31,21 +31,29 @@ def shop() -> tuple[Api, list[str]]:
     return api, [first, api.charge(reference="two", webhook={"url": url})["chargeId"]]
 
 
-def test_the_webhooks_of_an_object_or_of_a_part_of_the_journal_are_sent_again_where_they_were() -> None:
+def test_the_webhooks_of_an_object_or_of_a_part_of_the_journal_are_sent_again_where_they_were() -> (
+    None
+):
     api, (first, second) = shop()
     assert [one["subject"] for one in replay(api, subject=first).body["webhooks"]] == [first]
     assert [one["subject"] for one in replay(api, since="second").body["webhooks"]] == [second]
-    assert [one["subject"] for one in replay(api, since="0", until="second").body["webhooks"]] == [first]
+    assert [one["subject"] for one in replay(api, since="0", until="second").body["webhooks"]] == [
+        first
+    ]
     got = [one["body"]["data"]["chargeId"] for one in inbox(api, "shop")]
     assert got == [first, second, first, second, first]
 
 
 def test_another_receiver_gets_the_same_bytes_and_signature_and_no_finding_comes_of_it() -> None:
     api, charges = shop()
-    made = replay(api, since="0", url=f"{AGAIN}?publicKey=pk_{api.key.removeprefix('sk_')}").body["webhooks"]
+    made = replay(api, since="0", url=f"{AGAIN}?publicKey=pk_{api.key.removeprefix('sk_')}").body[
+        "webhooks"
+    ]
     assert [one["subject"] for one in made] == charges
     old, new = inbox(api, "shop"), inbox(api, "again")
-    assert [(one["body"], one["signature"]) for one in new] == [(one["body"], one["signature"]) for one in old]
+    assert [(one["body"], one["signature"]) for one in new] == [
+        (one["body"], one["signature"]) for one in old
+    ]
     kept = api.call("GET", "/__admin/webhooks").body["webhooks"]
     assert len({one["id"] for one in kept}) == 4
     assert [len(one["tries"]) for one in kept] == [1, 1, 1, 1]
@@ -84,28 +92,47 @@ def shown(api: Api, kind: str, object_id: str) -> Any:
 
 
 def related(api: Api, kind: str, object_id: str) -> dict[str, list[str]]:
-    return {one["kind"]: [row["id"] for row in one["objects"]] for one in shown(api, kind, object_id)["related"]}
+    return {
+        one["kind"]: [row["id"] for row in one["objects"]]
+        for one in shown(api, kind, object_id)["related"]
+    }
 
 
-def test_a_customer_shows_its_methods_charges_and_subscriptions_and_a_method_what_it_pays(api: Api) -> None:
+def test_a_customer_shows_its_methods_charges_and_subscriptions_and_a_method_what_it_pays(
+    api: Api,
+) -> None:
     method = api.method()
     customer = api.call(
-        "POST", "/customer/card", {"providerId": api.charge()["providerId"], "paymentInformation": CARD}
+        "POST",
+        "/customer/card",
+        {"providerId": api.charge()["providerId"], "paymentInformation": CARD},
     )
     customer_id = customer.body["customerId"]
     own = customer.body["defaultPaymentMethod"]["paymentMethodId"]
     charges = [
-        api.post("/charge/customer", {"customerId": customer_id, "amount": 5, "reference": f"order-{number}"})[
-            "chargeId"
-        ]
+        api.post(
+            "/charge/customer",
+            {"customerId": customer_id, "amount": 5, "reference": f"order-{number}"},
+        )["chargeId"]
         for number in (1, 2)
     ]
-    plan = {"paymentMethodId": own, "amount": 3, "currency": "AUD", "interval": "Month", "frequency": 1}
-    subscription = api.post("/subscription/payment_method", {**plan, "startDate": "2031-04-01"})["subscriptionId"]
+    plan = {
+        "paymentMethodId": own,
+        "amount": 3,
+        "currency": "AUD",
+        "interval": "Month",
+        "frequency": 1,
+    }
+    subscription = api.post("/subscription/payment_method", {**plan, "startDate": "2031-04-01"})[
+        "subscriptionId"
+    ]
     assert related(api, "customer", customer_id) == {
         "payment_method": [own], "charge": charges[::-1], "subscription": [subscription],
     }  # fmt: skip
-    assert related(api, "payment_method", own) == {"charge": charges[::-1], "subscription": [subscription]}
+    assert related(api, "payment_method", own) == {
+        "charge": charges[::-1],
+        "subscription": [subscription],
+    }
     assert related(api, "payment_method", method) == {}
     assert shown(api, "customer", customer_id)["rows"] is None
 
@@ -135,12 +162,21 @@ def test_a_request_is_sent_with_another_amount_and_the_card_as_it_came(api: Api)
     api.try_charge(number=SOMEBODYS, reference="order-1")
     body = api.call("GET", "/__admin/journal/1/request").body["body"]
     assert body["paymentInformation"]["cardNumber"] == "$CARD_NUMBER"
-    sent = api.call("POST", "/__admin/journal/1/repeat", {"body": {**body, "amount": 7, "more": 1}}).body
-    assert (sent["status"], sent["answer"]["amount"], sent["answer"]["status"]) == (201, 7, "SUCCESS")
+    sent = api.call(
+        "POST", "/__admin/journal/1/repeat", {"body": {**body, "amount": 7, "more": 1}}
+    ).body
+    assert (sent["status"], sent["answer"]["amount"], sent["answer"]["status"]) == (
+        201,
+        7,
+        "SUCCESS",
+    )
     assert sent["answer"]["paymentInformation"]["card"]["cardNumber"].endswith(SOMEBODYS[-4:])
     assert entries(api)[-1]["ignored"] == ["more"]
     del body["reference"]
-    assert api.call("POST", "/__admin/journal/1/repeat", {"body": body}).body["answer"]["reference"] is None
+    assert (
+        api.call("POST", "/__admin/journal/1/repeat", {"body": body}).body["answer"]["reference"]
+        is None
+    )
     asked = api.call("POST", "/__admin/journal/1/repeat", {"body": {"amount": "x"}}).body
     assert asked["status"] == 400
 
@@ -149,7 +185,10 @@ def test_a_refund_is_sent_with_another_query_and_one_as_it_came_stays_as_it_was(
     charge = api.charge()["chargeId"]
     api.delete(f"/charge/{charge}?amount=3")
     assert (
-        api.call("POST", "/__admin/journal/2/repeat", {"query": {"amount": "4"}}).body["answer"]["refundedAmount"] == 7
+        api.call("POST", "/__admin/journal/2/repeat", {"query": {"amount": "4"}}).body["answer"][
+            "refundedAmount"
+        ]
+        == 7
     )
     assert api.call("POST", "/__admin/journal/2/repeat", {}).body["answer"]["refundedAmount"] == 10
     refused = api.call("POST", "/__admin/journal/2/repeat", {"qurey": {}})
@@ -168,7 +207,10 @@ def test_a_histogram_counts_calls_and_failures_in_parts_that_a_search_finds(api:
     assert [(one["calls"], one["failed"]) for one in parts] == [(2, 1)] * 4
     for one in parts:
         found = api.get("/__admin/timeline", q=f"since:{one['since']} until:{one['until']} -is:due")
-        assert sum(line[2] == "POST" and line[3] == "/charge/card" for line in found["lines"]) == one["calls"]
+        assert (
+            sum(line[2] == "POST" and line[3] == "/charge/card" for line in found["lines"])
+            == one["calls"]
+        )
     assert [one["failed"] for one in bars(api, q="is:failed")] == [1, 1, 1, 1]
     assert api.get("/__admin/timeline")["bars"] == []
 
@@ -187,7 +229,11 @@ def test_where_no_time_passes_the_parts_are_entries(api: Api) -> None:
 def test_a_sandbox_is_named_by_its_id_and_refuses_a_name_with_its_key(api: Api) -> None:
     api.try_charge()
     named = api.call(
-        "PUT", "/__admin/sandbox", {"name": " Nightly "}, key=None, headers={"x-sandbox": sandbox_id_of(api.key)}
+        "PUT",
+        "/__admin/sandbox",
+        {"name": " Nightly "},
+        key=None,
+        headers={"x-sandbox": sandbox_id_of(api.key)},
     )
     assert (named.status, named.body["name"]) == (200, "Nightly")
     refused = api.call("PUT", "/__admin/sandbox", {"name": f"of {api.key}"})

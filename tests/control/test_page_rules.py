@@ -1,4 +1,5 @@
-"""The rules that buttons of the control page write: each is driven in the words in which its script has it."""
+"""The rules that buttons of the control page write: each is driven in the words in which its script
+has it."""
 
 import json
 import re
@@ -39,7 +40,8 @@ def next_payment(name: str) -> dict[str, Any]:
 
 
 def pay(api: Api, number: str) -> object:
-    """How a payment ends: the state of the charge, else the status of the answer, or that none came."""
+    """How a payment ends: the state of the charge, else the status of the answer, or that none
+    came."""
     try:
         reply = api.try_charge(number=number)
     except ConnectionError:
@@ -70,4 +72,12 @@ def test_the_next_payment_is_one_in_all_whatever_its_card(api: Api, name: str) -
 def test_the_example_of_the_editor_declines_as_often_as_it_says(api: Api) -> None:
     assert "The first two payments of each card are declined" in EXAMPLE
     assert api.call("POST", "/__admin/scenarios", raw=EXAMPLE.encode()).status == 201
-    assert [pay(api, number) for number in (A, B, A, B, A, B, C)] == [400, 400, 400, 400, "SUCCESS", "SUCCESS", 400]
+    assert [pay(api, number) for number in (A, B, A, B, A, B, C)] == [
+        400,
+        400,
+        400,
+        400,
+        "SUCCESS",
+        "SUCCESS",
+        400,
+    ]

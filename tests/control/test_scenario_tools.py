@@ -1,4 +1,5 @@
-"""What an editor of scenarios asks for: checks without loading, dry runs on the journal, texts, the schema."""
+"""What an editor of scenarios asks for: checks without loading, dry runs on the journal, texts, the
+schema."""
 
 import json
 
@@ -30,8 +31,13 @@ def send(api: Api, path: str, text: str = "") -> Reply:
 
 def test_a_text_is_checked_without_being_loaded(api: Api) -> None:
     told = send(api, "/__admin/scenarios/check", TWO)
-    assert (told.status, told.body) == (200, {"valid": True, "problems": [], "warnings": [], "name": "two", "rules": 2})
-    assert [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]] == ["test-values"]
+    assert (told.status, told.body) == (
+        200,
+        {"valid": True, "problems": [], "warnings": [], "name": "two", "rules": 2},
+    )
+    assert [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]] == [
+        "test-values"
+    ]
 
 
 def test_two_faults_at_one_place_are_both_told(api: Api) -> None:
@@ -47,7 +53,11 @@ def test_a_rule_that_another_shields_is_warned_of(api: Api) -> None:
     told = send(api, "/__admin/scenarios/check", TWO + more).body
     assert told["valid"] is True
     assert told["warnings"] == [
-        {"line": 12, "rule": "down", "message": "rule 'down' never fires: rule 'slow' (line 11) decides first"}
+        {
+            "line": 12,
+            "rule": "down",
+            "message": "rule 'down' never fires: rule 'slow' (line 11) decides first",
+        }
     ]
 
 
@@ -56,7 +66,8 @@ def test_a_dry_run_counts_reads_by_their_object(api: Api) -> None:
     for charge_id in (ids[0], ids[1], ids[0]):
         api.get(f"/charge/{charge_id}")
     rule = (
-        "version: 1\nrules:\n  - {id: r, when: {op: charge.get, nth: 2}, then: {transport: {at: receive, status: 503}}}"
+        "version: 1\nrules:\n  - {id: r, when: {op: charge.get, nth: 2}, then: {transport: "
+        "{at: receive, status: 503}}}"
     )
     (told,) = send(api, "/__admin/scenarios/dry-run", rule)["rules"]
     assert (told["concerned"], told["fired"], told["entries"]) == (3, 1, [5])
@@ -76,7 +87,10 @@ def test_of_many_near_misses_the_nearest_and_newest_are_reported(api: Api) -> No
 
 
 def test_others_are_answered_while_a_long_text_is_checked(api: Api) -> None:
-    rules = [{"id": f"r{number}", "when": {"op": "charge.create"}, "then": {"approve": {}}} for number in range(400)]
+    rules = [
+        {"id": f"r{number}", "when": {"op": "charge.create"}, "then": {"approve": {}}}
+        for number in range(400)
+    ]
     text = {"version": 1, "name": "long", "rules": rules}
     told = api.race(("POST", "/__admin/scenarios/check", text), ("GET", "/info/providers", None))
     assert [(place, reply.status) for place, reply in told] == [(1, 200), (0, 200)]
@@ -85,11 +99,16 @@ def test_others_are_answered_while_a_long_text_is_checked(api: Api) -> None:
 
 
 def test_every_fault_has_its_line(api: Api) -> None:
-    told = send(api, "/__admin/scenarios/check", TWO.replace("gt:", "gtt:").replace("limit", "limmit")).body
+    told = send(
+        api, "/__admin/scenarios/check", TWO.replace("gt:", "gtt:").replace("limit", "limmit")
+    ).body
     assert told["valid"] is False
     assert [(one["line"], one["column"]) for one in told["problems"]] == [(5, 31), (9, 5)]
     assert "did you mean 'gt'?" in told["problems"][0]["message"]
-    assert send(api, "/__admin/scenarios/check", "version: 1\nrules: [").body["problems"][0]["line"] >= 2
+    assert (
+        send(api, "/__admin/scenarios/check", "version: 1\nrules: [").body["problems"][0]["line"]
+        >= 2
+    )
 
 
 @pytest.mark.parametrize("path", ["/__admin/scenarios/check", "/__admin/scenarios/dry-run"])
@@ -105,7 +124,7 @@ def test_a_dry_run_says_on_what_each_rule_would_have_fired_and_what_came_near(ap
     assert told["entries"] == 3
     assert (large["fired"], large["concerned"], large["entries"]) == (0, 3, [])
     assert large["near"][0] == {
-        "entry": 2, "op": "charge.create", "mismatches": ["request.currency: wanted 'USD', got 'AUD'"],
+        "entry": 2, "op": "charge.create", "mismatches": ["request.currency: wanted 'USD', got " "'AUD'"],
     }  # fmt: skip
     assert [len(miss["mismatches"]) for miss in large["near"]] == [1, 2, 2]
     assert (once["fired"], once["entries"]) == (1, [1])
@@ -119,7 +138,10 @@ def test_a_dry_run_changes_nothing_and_without_a_text_asks_the_rules_in_force(ap
     fired = {rule["id"]: rule["entries"] for rule in told["rules"] if rule["fired"]}
     assert fired == {"card-insufficient-funds": [1]}
     assert all(rule["builtIn"] for rule in told["rules"])
-    assert (api.call("GET", "/__admin/rules").body, api.call("GET", "/__admin/timeline").body) == before
+    assert (
+        api.call("GET", "/__admin/rules").body,
+        api.call("GET", "/__admin/timeline").body,
+    ) == before
 
 
 def test_a_dry_run_of_a_bad_text_is_refused(api: Api) -> None:
@@ -181,7 +203,9 @@ def test_rules_may_name_what_the_list_of_operations_says(api: Api) -> None:
             rule = {"id": "r", "when": {"op": row["op"], **test}, "then": then}
             refused += faults(json.dumps({"version": 1, "rules": [rule]}))
     assert refused == []
-    refund, deliver = (next(row for row in rows if row["op"] == op) for op in ("charge.refund", "webhook.deliver"))
+    refund, deliver = (
+        next(row for row in rows if row["op"] == op) for op in ("charge.refund", "webhook.deliver")
+    )
     assert "DELETE /refund/{charge_id}" in refund["calls"]
     assert refund["state"] == ["state.charge"]
     assert "customer.removed" in deliver["events"]
@@ -197,26 +221,43 @@ def test_a_dry_run_of_very_many_rules_is_refused_and_of_many_looks_at_the_newest
         api.charge(reference=reference)
     told = send(api, "/__admin/scenarios/dry-run", TWO)
     assert told["entries"] == max(one["concerned"] for one in told["rules"]) == 3
-    told = send(api, "/__admin/scenarios/dry-run", f"{TWO}  - {{id: third, then: {{approve: {{}}}}}}\n")
+    told = send(
+        api, "/__admin/scenarios/dry-run", f"{TWO}  - {{id: third, then: {{approve: {{}}}}}}\n"
+    )
     assert told.status == 400
     assert "got 3 rules, wanted at most 2" in told["details"]["Rules"]
 
 
 @pytest.mark.parametrize(("method", "status"), [("PUT", 200), ("POST", 201)])
-def test_what_is_put_in_force_is_warned_of_as_by_a_check(api: Api, method: str, status: int) -> None:
-    shielded = TWO + "  - {id: never, when: {op: charge.create, request.reference: a}, limit: 1, then: {approve: {}}}\n"
+def test_what_is_put_in_force_is_warned_of_as_by_a_check(
+    api: Api, method: str, status: int
+) -> None:
+    shielded = (
+        TWO + "  - {id: never, when: {op: charge.create, request.reference: a}, limit: 1, then: "
+        "{approve: {}}}\n"
+    )
     for text in (TWO, shielded.replace("    limit: 1\n", "")):
         told = api.call(method, "/__admin/scenarios", raw=text.encode(), headers=YAML)
-        assert (told.status, told["warnings"]) == (status, send(api, "/__admin/scenarios/check", text)["warnings"])
+        assert (told.status, told["warnings"]) == (
+            status,
+            send(api, "/__admin/scenarios/check", text)["warnings"],
+        )
     assert [one["rule"] for one in told["warnings"]] == ["never"]
 
 
 def test_a_shipped_scenario_is_set_by_its_name(api: Api) -> None:
     told = api.put("/__admin/scenarios", {"shipped": "three-ds-passed"})
-    assert (told.status, told["scenarios"][0]["name"], told["warnings"]) == (200, "three-ds-passed", [])
+    assert (told.status, told["scenarios"][0]["name"], told["warnings"]) == (
+        200,
+        "three-ds-passed",
+        [],
+    )
     assert api.charge(amount=100)["status"] == "PENDING_CHECKOUT"
     refused = api.put("/__admin/scenarios", {"shipped": "three-ds-pased"})
-    assert (refused.status, "did you mean 'three-ds-passed'?" in refused["details"]["Shipped"]) == (400, True)
+    assert (refused.status, "did you mean 'three-ds-passed'?" in refused["details"]["Shipped"]) == (
+        400,
+        True,
+    )
     assert api.put("/__admin/scenarios", {"shipped": "three-ds-passed", "version": 1}).status == 400
 
 

@@ -1,4 +1,5 @@
-"""Searching journal and objects through ``q``: every operator, refusals with the nearest name, nothing secret found."""
+"""Searching journal and objects through ``q``: every operator, refusals with the nearest name,
+nothing secret found."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -170,10 +171,15 @@ def test_many_objects_are_found_as_few_are(size: int, monkeypatch: pytest.Monkey
         api.try_charge((5, 12.5)[number % 2], reference=f"order-{number}" if number % 3 else None)
     api.try_charge(12.5, POOR, reference="a\2aud 5\3")
     for word in WORDS:
-        few[word] = api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body
+        few[word] = api.call(
+            "GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}"
+        ).body
     look_at_few_rows(monkeypatch, size)
     for word in WORDS:
-        assert api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body == few[word]
+        assert (
+            api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body
+            == few[word]
+        )
     assert few["order"]["count"] == 8
     assert few["currency:aud"]["count"] == 13
 
@@ -189,8 +195,15 @@ def story(api: Api, charge_id: str) -> list[dict[str, Any]]:
 
 
 def test_a_rule_that_only_loses_the_answer_is_no_cause_of_the_payment(api: Api) -> None:
-    rule = {"id": "lost", "when": {"op": "charge.create"}, "then": {"transport": {"at": "answer", "status": 503}}}
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    rule = {
+        "id": "lost",
+        "when": {"op": "charge.create"},
+        "then": {"transport": {"at": "answer", "status": 503}},
+    }
+    assert (
+        api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status
+        == 200
+    )
     assert api.try_charge().status == 503
     [paid] = story(api, api.get("/charge").body["charges"][0]["chargeId"])
     assert (paid["what"], paid["rules"]) == ("paid", [])
@@ -200,7 +213,13 @@ def test_a_declined_charge_says_which_rule_decided(told: Api) -> None:
     charge_id = told.call("GET", "/charge?reference=order-5").body["charges"][0]["chargeId"]
     [declined] = story(told, charge_id)
     assert (declined["what"], declined["entry"], declined["kept"]) == ("declined", 1, True)
-    rule = {"rule": "card-insufficient-funds", "attempt": 1, "choice": 1, "code": 15, "message": "Insufficient Funds"}
+    rule = {
+        "rule": "card-insufficient-funds",
+        "attempt": 1,
+        "choice": 1,
+        "code": 15,
+        "message": "Insufficient Funds",
+    }
     assert declined["rules"] == [rule]
 
 
@@ -210,7 +229,10 @@ def test_a_story_outlives_the_journal() -> None:
     for _ in range(3):
         api.call("GET", "/charge")
     api.call("POST", f"/charge/{charge_id}")
-    assert [(one["what"], one["kept"]) for one in story(api, charge_id)] == [("authorised", False), ("captured", True)]
+    assert [(one["what"], one["kept"]) for one in story(api, charge_id)] == [
+        ("authorised", False),
+        ("captured", True),
+    ]
 
 
 def test_a_story_is_bounded_too() -> None:
@@ -221,9 +243,16 @@ def test_a_story_is_bounded_too() -> None:
 
 def test_a_story_tells_on_which_try_of_a_sequence_a_rule_declined(api: Api) -> None:
     steps = "sequence: [{approve: {}}, {decline: insufficient_funds}]"
-    text = f"version: 1\nname: second\nrules:\n  - {{id: second, when: {{op: charge.create}}, {steps}}}\n"
-    api.call("PUT", "/__admin/scenarios", raw=text.encode(), headers={"content-type": "application/yaml"})
+    text = (
+        f"version: 1\nname: second\nrules:\n  - "
+        f"{{id: second, when: {{op: charge.create}}, {steps}}}\n"
+    )
+    api.call(
+        "PUT", "/__admin/scenarios", raw=text.encode(), headers={"content-type": "application/yaml"}
+    )
     api.try_charge(reference="first")
     declined = api.try_charge(reference="second").body["details"]["ChargeId"]
     [change] = story(api, declined)
-    assert [(rule["rule"], rule["choice"], rule["code"]) for rule in change["rules"]] == [("second", 2, 15)]
+    assert [(rule["rule"], rule["choice"], rule["code"]) for rule in change["rules"]] == [
+        ("second", 2, 15)
+    ]

@@ -1,4 +1,5 @@
-"""What one client sends, within the limits, stops no other: each long piece of work has a bound, or rests."""
+"""What one client sends, within the limits, stops no other: each long piece of work has a bound, or
+rests."""
 
 import asyncio
 import json
@@ -17,7 +18,8 @@ LONGEST_STEP = 0.1
 
 
 class Timed:
-    """Awaits a call, and measures the work of its longest step: no other call is served during one."""
+    """Awaits a call, and measures the work of its longest step: no other call is served during
+    one."""
 
     def __init__(self, call: Coroutine[Any, Any, Reply]) -> None:
         self.longest = 0.0
@@ -36,12 +38,15 @@ class Timed:
 
 
 def beside_another(api: Api, method: str, target: str, raw: bytes = b"") -> Reply:
-    """The answer to a call, whose steps are short enough for the second client that pays meanwhile."""
+    """The answer to a call, whose steps are short enough for the second client that pays
+    meanwhile."""
 
     async def both() -> Reply:
         timed = Timed(api.calling(method, target, raw=raw))
         other = json.dumps(card_charge(reference="other")).encode()
-        reply, paid = await asyncio.gather(timed, api.calling("POST", "/charge/card", raw=other, key="sk_other"))
+        reply, paid = await asyncio.gather(
+            timed, api.calling("POST", "/charge/card", raw=other, key="sk_other")
+        )
         assert paid.status == 201
         assert timed.longest < LONGEST_STEP
         return reply
@@ -85,7 +90,9 @@ def test_a_state_document_brings_no_more_of_them(api: Api, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("before", "fired"), [(999, 1), (1_000, 0)])
-def test_a_text_is_searched_as_far_as_its_thousandth_character(api: Api, before: int, fired: int) -> None:
+def test_a_text_is_searched_as_far_as_its_thousandth_character(
+    api: Api, before: int, fired: int
+) -> None:
     api.call("PUT", "/__admin/scenarios", raw=searching(1))
     api.charge(metadata={"k": "a" * before + "b"})
     assert api.call("GET", "/__admin/rules")["rules"][0]["hits"] == fired
@@ -116,7 +123,9 @@ def test_others_are_served_between_the_entries_of_a_dry_run(
 
 def test_a_state_document_is_refused_at_its_hundredth_unknown_table(api: Api) -> None:
     tables = ",".join(f'"t{number}": []' for number in range(300_000))
-    refused = api.call("PUT", "/__admin/state", raw=f'{{"format": "x", "tables": {{{tables}'.encode())
+    refused = api.call(
+        "PUT", "/__admin/state", raw=f'{{"format": "x", "tables": {{{tables}'.encode()
+    )
     assert (refused.status, len(refused["details"])) == (400, 100)
     assert "Tables.t99" in refused["details"]
 
@@ -142,7 +151,9 @@ def test_metadata_that_look_like_cards_are_masked_while_others_are_served(text: 
 def test_more_metadata_of_earlier_versions_are_masked_while_others_are_served(api: Api) -> None:
     """They are refused in a body, and read out of a document."""
     metadata = {f"k{number}": f"4111 1111 1111 1112 {number}" for number in range(20_000)}
-    refused = beside_another(api, "POST", "/charge/card", json.dumps(card_charge(metadata=metadata)).encode())
+    refused = beside_another(
+        api, "POST", "/charge/card", json.dumps(card_charge(metadata=metadata)).encode()
+    )
     assert refused.status == 400
     api.charge(metadata={"k": "a"})
     document = api.get("/__admin/state?secrets=true").body
@@ -160,7 +171,11 @@ def test_a_dry_run_masks_a_text_once_for_all_rules(word: str) -> None:
     rules: list[Any] = [
         {
             "id": f"r{number}",
-            "when": {"op": "charge.create", "request.metadata.k": {word: "b"}, "request.descriptor": "c"},
+            "when": {
+                "op": "charge.create",
+                "request.metadata.k": {word: "b"},
+                "request.descriptor": "c",
+            },
             "then": {"approve": {}},
         }
         for number in range(1_000)
@@ -175,10 +190,15 @@ def test_a_dry_run_masks_a_text_once_for_all_rules(word: str) -> None:
     ["http://a/" + "%25" * 100_000, "http://" + "a." * 150_000, "http://a/" + "%2525" * 60_000],
 )
 def test_a_long_address_is_refused_unread(api: Api, address: str) -> None:
-    for body in (card_charge(webhook={"url": address}), card_charge(threeDSNotificationUrl=address)):
+    for body in (
+        card_charge(webhook={"url": address}),
+        card_charge(threeDSNotificationUrl=address),
+    ):
         refused = beside_another(api, "POST", "/charge/card", json.dumps(body).encode())
         assert refused.status == 400
-    subscribed = beside_another(api, "POST", "/webhook/subscription", json.dumps({"url": address}).encode())
+    subscribed = beside_another(
+        api, "POST", "/webhook/subscription", json.dumps({"url": address}).encode()
+    )
     assert subscribed["details"] == {"Url": f"got {len(address)}, wanted at most 2048 characters"}
 
 

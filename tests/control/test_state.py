@@ -34,10 +34,14 @@ def fill(api: Api) -> dict[str, str]:
     held = api.try_charge(30, capture=False).body["chargeId"]
     api.try_charge(5, number="4000000000000002")
     api.call("DELETE", f"/refund/{paid}?amount=5.25&comment=late")
-    vault = api.call("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV, "expireSeconds": 3600}).body["vaultId"]
+    vault = api.call(
+        "POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV, "expireSeconds": 3600}
+    ).body["vaultId"]
     card = {**CARD, "cardNumber": NUMBER, "ccv": CCV}
     method = api.call(
-        "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card, "vaultCard": True}
+        "POST",
+        "/payment_method/card",
+        {"providerId": DUMMY, "paymentInformation": card, "vaultCard": True},
     ).body["paymentMethodId"]
     api.call("POST", "/charge/payment_method", {"amount": 7, "paymentMethodId": method})
     api.call("POST", "/provider", {"type": "dummy", "name": "Backup", "currency": "NZD"})
@@ -58,11 +62,18 @@ def test_an_import_of_an_export_exports_equal_bytes(api: Api, query: str) -> Non
 def test_dates_that_callers_named_keep_their_last_digit_in_answers_and_documents(api: Api) -> None:
     date = "2031-04-01T00:00:00.1234567Z"
     vault = api.call("POST", "/vault", {"cardNumber": NUMBER, "expireDate": date}).body
-    card = {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True, "vaultExpireDate": date}
+    card = {
+        "providerId": DUMMY,
+        "paymentInformation": CARD,
+        "vaultCard": True,
+        "vaultExpireDate": date,
+    }
     method = api.call("POST", "/payment_method/card", card).body
     plan = {"paymentMethodId": method["paymentMethodId"], "amount": 5, "interval": "Day"}
     subscription = api.call(
-        "POST", "/subscription/payment_method", {**plan, "startDate": date, "endAfter": {"date": date}}
+        "POST",
+        "/subscription/payment_method",
+        {**plan, "startDate": date, "endAfter": {"date": date}},
     )
     paths = {
         f"/vault/{vault['vaultId']}": ["expireDate"],
@@ -71,7 +82,10 @@ def test_dates_that_callers_named_keep_their_last_digit_in_answers_and_documents
     }
     before = {path: api.call("GET", path).body for path in paths}
     for path, names in paths.items():
-        assert {str(before[path][name]) for name in names} <= {date, str({"count": None, "amount": None, "date": date})}
+        assert {str(before[path][name]) for name in names} <= {
+            date,
+            str({"count": None, "amount": None, "date": date}),
+        }
     document = api.call("GET", "/__admin/state?secrets=true").raw
     other = Api()
     assert other.call("PUT", "/__admin/state", raw=document).status == 200
@@ -123,7 +137,9 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
     public = {"x-publickey": "pk_tests"}
     assert api.call("GET", "/__admin/state", key=None, headers=public).status == 200
     assert api.call("GET", "/__admin/state?secrets=true", key=None, headers=public).status == 401
-    assert api.call("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=public).status == 401
+    assert (
+        api.call("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=public).status == 401
+    )
     assert api.call("GET", "/__admin/state?secrets=true").status == 200
 
 
@@ -143,10 +159,16 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
         ({"counters": {"charge": "3"}}, "Counters.charge"),
         # At once: nothing else of it is read.
         (
-            {"counters": {f"c{number}": 1 for number in range(state_document.MOST_COUNTERS + 1)}, "seed": "one"},
+            {
+                "counters": {f"c{number}": 1 for number in range(state_document.MOST_COUNTERS + 1)},
+                "seed": "one",
+            },
             "Counters",
         ),
-        ({"schedule": {"order": 1, "entries": [[1, 2, "nothing", "x", ""]]}}, "Schedule.entries.0.2"),
+        (
+            {"schedule": {"order": 1, "entries": [[1, 2, "nothing", "x", ""]]}},
+            "Schedule.entries.0.2",
+        ),
         ({"tables": {}}, "Tables"),
         ({"rules": {"rules": []}}, "Rules.rules"),
         ({"rules": 1}, "Rules"),
@@ -154,7 +176,9 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
         ({"salt": "é"}, "Salt"),
     ],
 )
-def test_a_foreign_document_is_refused_and_changes_nothing(api: Api, change: dict[str, Any], field: str) -> None:
+def test_a_foreign_document_is_refused_and_changes_nothing(
+    api: Api, change: dict[str, Any], field: str
+) -> None:
     fill(api)
     before = api.call("GET", "/__admin/state")
     reply = api.call("PUT", "/__admin/state", {**before.body, **change})
@@ -228,7 +252,9 @@ def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     assert written & APART.keys() == set()
     for name in parts:
         if isinstance(getattr(sandbox, name), Table):
-            assert name in document["tables"], f"engine.tables.Tables does not name the table {name}"
+            assert name in document["tables"], (
+                f"engine.tables.Tables does not name the table {name}"
+            )
 
 
 def test_rows_of_every_table_have_a_form() -> None:
@@ -294,7 +320,9 @@ def test_everything_in_a_fork_speaks_of_the_fork(api: Api) -> None:
     api.try_charge(5, key="sk_copy")
     link = api.call("POST", "/payment_link", {"amount": 4.5, "currency": "AUD"}).body
     waiting = api.try_charge(20, number="4000000000003220").body
-    hook = api.call("POST", "/webhook/subscription", {"url": "https://example.com/h", "types": ["Transaction"]}).body
+    hook = api.call(
+        "POST", "/webhook/subscription", {"url": "https://example.com/h", "types": ["Transaction"]}
+    ).body
     api.call("POST", "/__admin/fork", {"to": "sk_copy"})
 
     copied = api.call("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body
@@ -306,9 +334,13 @@ def test_everything_in_a_fork_speaks_of_the_fork(api: Api) -> None:
     }
     assert copied["accountId"] != link["accountId"]
     assert api.call("GET", "/payment_link", key="sk_copy").body["paymentLinks"] == [copied]
-    told = api.call("GET", f"/webhook/subscription/{hook['webhookSubscriptionId']}", key="sk_copy").body
+    told = api.call(
+        "GET", f"/webhook/subscription/{hook['webhookSubscriptionId']}", key="sk_copy"
+    ).body
     assert told == {**hook, "accountId": copied["accountId"]}
-    challenge = api.call("GET", f"/charge/{waiting['chargeId']}", key="sk_copy").body["threeDsRedirectUrl"]
+    challenge = api.call("GET", f"/charge/{waiting['chargeId']}", key="sk_copy").body[
+        "threeDsRedirectUrl"
+    ]
     assert challenge == f"{waiting['threeDsRedirectUrl']}?sandbox=pk_copy"
 
     before = api.call("GET", "/__admin/state").raw
@@ -319,11 +351,21 @@ def test_everything_in_a_fork_speaks_of_the_fork(api: Api) -> None:
     assert "Thank you" in api.call("GET", answered.headers["location"], key=None).raw.decode()
     held = pay(api, place_of(copied["url"]), **{**CARD, "cardNumber": "4000000000003220"})
     back = pay(api, held.headers["location"], result="pass")
-    assert b"Your payment was received" in api.call("GET", place_of(back.headers["location"]), key=None).raw
+    assert (
+        b"Your payment was received"
+        in api.call("GET", place_of(back.headers["location"]), key=None).raw
+    )
     assert api.call("GET", "/__admin/state").raw == before
 
-    assert api.call("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body["countPayments"] == 3
-    assert {charge["status"] for charge in api.call("GET", "/charge", key="sk_copy").body["charges"]} == {"SUCCESS"}
+    assert (
+        api.call("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body[
+            "countPayments"
+        ]
+        == 3
+    )
+    assert {
+        charge["status"] for charge in api.call("GET", "/charge", key="sk_copy").body["charges"]
+    } == {"SUCCESS"}
     pay(api, place_of(link["url"]), **CARD)
     assert api.call("GET", f"/payment_link/{link['paymentLinkId']}").body["countPayments"] == 1
 
@@ -370,7 +412,10 @@ def test_a_fork_at_a_journal_entry_is_the_past(api: Api) -> None:
     api.call("POST", "/__admin/clock/advance", {"by": "30d"})
     api.try_charge(1)
     for number, state in enumerate(states, start=1):
-        assert api.call("POST", "/__admin/fork", {"to": f"sk_past{number}", "at": number}).status == 201
+        assert (
+            api.call("POST", "/__admin/fork", {"to": f"sk_past{number}", "at": number}).status
+            == 201
+        )
         past = api.call("GET", "/__admin/state", key=f"sk_past{number}").body
         assert {**past, "clock": None} == {**state, "clock": None}
         assert past["clock"]["virtual"] == state["clock"]["virtual"]
@@ -378,12 +423,19 @@ def test_a_fork_at_a_journal_entry_is_the_past(api: Api) -> None:
 
 
 def test_a_payment_on_a_page_is_part_of_the_past(api: Api) -> None:
-    link = api.call("POST", "/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD"}).body["paymentLinkId"]
+    link = api.call(
+        "POST", "/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD"}
+    ).body["paymentLinkId"]
     view = api.call("GET", f"/pay/{link}", key=None).headers["location"]
     page = api.call("GET", view, key=None).raw.decode()
     form = dict(re.findall(r'name="(\w+)"[^>]*value="([^"]*)"', page)) | CARD
     typed = {"content-type": "application/x-www-form-urlencoded"}
-    assert api.call("POST", f"/pay/{link}", raw=urlencode(form).encode(), key=None, headers=typed).status == 303
+    assert (
+        api.call(
+            "POST", f"/pay/{link}", raw=urlencode(form).encode(), key=None, headers=typed
+        ).status
+        == 303
+    )
     state = api.call("GET", "/__admin/state").body
     assert api.call("POST", "/__admin/fork", {"to": "sk_past", "at": 2}).status == 201
     past = api.call("GET", "/__admin/state", key="sk_past").body
@@ -415,11 +467,17 @@ def test_no_way_back_when_the_journal_does_not_tell_the_whole_story() -> None:
     api = Api(journal_limit=2)
     for _ in range(3):
         api.try_charge()
-    assert "--journal-limit" in api.call("POST", "/__admin/fork", {"to": "sk_x", "at": 3}).body["details"]["At"]
+    assert (
+        "--journal-limit"
+        in api.call("POST", "/__admin/fork", {"to": "sk_x", "at": 3}).body["details"]["At"]
+    )
     other = Api()
     other.try_charge()
     other.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
-    assert "overridden" in other.call("POST", "/__admin/fork", {"to": "sk_x", "at": 1}).body["details"]["At"]
+    assert (
+        "overridden"
+        in other.call("POST", "/__admin/fork", {"to": "sk_x", "at": 1}).body["details"]["At"]
+    )
 
 
 @dataclass(slots=True)
@@ -446,7 +504,9 @@ def test_the_codec_knows_every_shape_that_rows_have() -> None:
     assert data["shape"] == {"$kind": "Circle", "radius": "1.50"}
     assert (data["tags"], data["names"]) == (["b", "a"], {"3": "2.0"})
     assert form(Drawing).read(data, CardRegistry("")) == drawing
-    with pytest.raises(ImportFault, match=r"shape: wanted an object whose \$kind is one of Square, Circle"):
+    with pytest.raises(
+        ImportFault, match=r"shape: wanted an object whose \$kind is one of Square, Circle"
+    ):
         form(Drawing).read({**data, "shape": {"$kind": "Line"}}, CardRegistry(""))
     with pytest.raises(ImportFault, match=r"^names\.9+: wanted a whole number as a text$"):
         form(Drawing).read({**data, "names": {"9" * 5_000: "1"}}, CardRegistry(""))
@@ -458,14 +518,25 @@ def fill_everything(api: Api) -> None:
     """A sandbox with rows in every table."""
     method = api.method()
     paid = api.try_charge(50).body["chargeId"]
-    agreement = {"payerName": "Ann", "description": "rent", "maximumAmount": 100, "providerId": DUMMY}
+    agreement = {
+        "payerName": "Ann",
+        "description": "rent",
+        "maximumAmount": 100,
+        "providerId": DUMMY,
+    }
     account = {"bankCode": "123456", "accountNumber": "12345678", "accountName": "Ann"}
     calls: list[tuple[str, dict[str, Any]]] = [
-        ("/customer/card", {"providerId": DUMMY, "paymentInformation": CARD, "createNetworkToken": True}),
+        (
+            "/customer/card",
+            {"providerId": DUMMY, "paymentInformation": CARD, "createNetworkToken": True},
+        ),
         ("/customer/payto", {"payToAgreement": agreement}),
         ("/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": account}),
         ("/token/card", {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True}),
-        ("/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD", "allowedPaymentTypes": ["card"]}),
+        (
+            "/payment_link",
+            {"title": "Tea", "amount": 4.5, "currency": "AUD", "allowedPaymentTypes": ["card"]},
+        ),
         ("/batch/transaction/payment_method", batch_of(f"{method},5,AUD,b-1")),
         (
             "/subscription/payment_method",
@@ -478,8 +549,18 @@ def fill_everything(api: Api) -> None:
                 "endAfter": {"count": 3},
             },
         ),
-        ("/webhook/subscription", {"types": ["transaction"], "url": "http://127.0.0.1:9/x", "authorization": "a"}),
-        ("/transfer", {"providerId": DUMMY, "chargeId": paid, "transfers": [{"account": "acc_1", "amount": 5}]}),
+        (
+            "/webhook/subscription",
+            {"types": ["transaction"], "url": "http://127.0.0.1:9/x", "authorization": "a"},
+        ),
+        (
+            "/transfer",
+            {
+                "providerId": DUMMY,
+                "chargeId": paid,
+                "transfers": [{"account": "acc_1", "amount": 5}],
+            },
+        ),
     ]
     for path, body in calls:
         reply = api.call("POST", path, body)
@@ -498,7 +579,10 @@ def test_every_kind_of_row_comes_back(api: Api) -> None:
         api.call("POST", "/__admin/fork", {"to": "sk_copy"})
         api.call("POST", "/__admin/clock/advance", {"by": by})
         api.call("POST", "/__admin/clock/advance", {"by": by}, key="sk_copy")
-        here, there = api.call("GET", "/__admin/state").body, api.call("GET", "/__admin/state", key="sk_copy").body
+        here, there = (
+            api.call("GET", "/__admin/state").body,
+            api.call("GET", "/__admin/state", key="sk_copy").body,
+        )
         assert here["schedule"]["order"] == there["schedule"]["order"]
         assert [charge["status"] for charge in here["tables"]["charges"]] == [
             charge["status"] for charge in there["tables"]["charges"]
@@ -509,7 +593,10 @@ def test_a_copy_of_a_batch_under_way_ends_as_the_batch_does(api: Api) -> None:
     method = api.method()
     then = {"batch": {"rows": [{"at": [2, 5], "decline": "lost_card"}, {"at": [4], "approve": {}}]}}
     rule = {"id": "rows", "when": {"op": "batch.create"}, "then": then}
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert (
+        api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status
+        == 200
+    )
     batch = api.batch(*(f"{method},{row},AUD,r{row}" for row in range(1, 6)))
     before = api.call("GET", "/__admin/state").raw
     assert api.call("PUT", "/__admin/state", raw=before).status == 200
@@ -540,14 +627,20 @@ def everything() -> tuple[Api, Sandbox]:
 
 
 @pytest.mark.parametrize("secrets", [False, True])
-def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_tells_how_things_stood_when_it_began(
+    secrets: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     api, sandbox = everything()
     before = run_to_end(state_document.export(sandbox, secrets=secrets))
     exporting = state_document.export(sandbox, secrets=secrets)
     next(exporting)
     [batch] = before["tables"]["batches"]
     api.try_charge(3)
-    api.call("PUT", f"/provider/{DUMMY}", {"name": "Renamed", "authenticationParameters": {"MinMilliseconds": "1"}})
+    api.call(
+        "PUT",
+        f"/provider/{DUMMY}",
+        {"name": "Renamed", "authenticationParameters": {"MinMilliseconds": "1"}},
+    )
     for by in ("1ms", "60ms", "400d"):
         api.call("POST", "/__admin/clock/advance", {"by": by})
     assert api.call("GET", f"/batch/{batch['batch_id']}").body["status"] == "SUCCESS"
@@ -558,13 +651,18 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
 
 
 @pytest.mark.usefixtures("every_pause")
-def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_have_their_turn_while_a_state_is_exported(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(api)
     plain = api.call("GET", "/__admin/state").raw
     exporting = api.calling("GET", "/__admin/state")
     assert exporting.send(None) is None
     assert (
-        api.call("POST", "/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD}).status == 201
+        api.call(
+            "POST", "/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD}
+        ).status
+        == 201
     )
     _, reply = to_the_end(exporting)
     assert reply.raw == plain
@@ -572,14 +670,19 @@ def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch:
 
 
 @pytest.mark.usefixtures("every_pause")
-def test_others_have_their_turn_while_a_state_is_imported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_have_their_turn_while_a_state_is_imported(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(api)
     fill_everything(api)
     document = api.call("GET", "/__admin/state?secrets=true")
-    rows = sum(map(len, document["tables"].values())) + len(document["tables"]["batches"][0]["rows"])
+    rows = sum(map(len, document["tables"].values())) + len(
+        document["tables"]["batches"][0]["rows"]
+    )
     reading = api.calling("PUT", "/__admin/state", raw=document.raw, key="sk_two")
     assert reading.send(None) is None
-    # What happens in the sandbox meanwhile is replaced with it, and nothing of the import is seen before its end.
+    # What happens in the sandbox meanwhile is replaced with it, and nothing of the import is seen
+    # before its end.
     assert api.try_charge(key="sk_two").status == 201
     assert api.call("GET", "/charge", key="sk_two").body["count"] == 1
     rests, reply = to_the_end(reading)
@@ -588,24 +691,37 @@ def test_others_have_their_turn_while_a_state_is_imported(api: Api, monkeypatch:
     assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == document.raw
 
 
-def test_a_refused_import_of_many_rows_names_the_first_faults_and_leaves_everything(api: Api) -> None:
+def test_a_refused_import_of_many_rows_names_the_first_faults_and_leaves_everything(
+    api: Api,
+) -> None:
     fill(api)
     document = api.call("GET", "/__admin/state").body
     charge = document["tables"]["charges"][0]
-    document["tables"]["charges"] = [{**charge, "charge_id": f"c{number}", "amount": 1} for number in range(1_000)]
+    document["tables"]["charges"] = [
+        {**charge, "charge_id": f"c{number}", "amount": 1} for number in range(1_000)
+    ]
     document["clock"]["mode"] = "none"
     before = api.call("GET", "/__admin/state").raw
     refused = api.call("PUT", "/__admin/state", document)
     assert refused.status == 400
     assert len(refused["details"]) == 20
-    assert {"Clock.mode", "Tables.charges.0.amount", "Tables.charges.18.amount"} <= refused["details"].keys()
+    assert {"Clock.mode", "Tables.charges.0.amount", "Tables.charges.18.amount"} <= refused[
+        "details"
+    ].keys()
     assert api.call("GET", "/__admin/state").raw == before
 
 
-def test_of_many_unknown_names_the_first_are_looked_up(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_unknown_names_the_first_are_looked_up(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked_up: list[str] = []
-    monkeypatch.setattr("mockserver.engine.codec.nearest", lambda name, names: looked_up.append(name) or "")
-    document = {**api.call("GET", "/__admin/state").body, **{f"k{number}": 1 for number in range(1_000)}}
+    monkeypatch.setattr(
+        "mockserver.engine.codec.nearest", lambda name, names: looked_up.append(name) or ""
+    )
+    document = {
+        **api.call("GET", "/__admin/state").body,
+        **{f"k{number}": 1 for number in range(1_000)},
+    }
     assert len(api.call("PUT", "/__admin/state", document)["details"]) == 20
     assert looked_up == [f"k{number}" for number in range(20)]
 
@@ -616,7 +732,11 @@ def test_a_fork_has_a_clock_of_its_own() -> None:
     assert api.call("POST", "/__admin/fork", {"to": "sk_two"}).status == 201
     before = api.call("GET", "/__admin/clock", key="sk_two")["now"]
     assert api.call("POST", "/__admin/clock/advance", {"by": "1h"}).status == 200
-    assert api.call("GET", "/__admin/clock", key="sk_two")["now"] == before != api.call("GET", "/__admin/clock")["now"]
+    assert (
+        api.call("GET", "/__admin/clock", key="sk_two")["now"]
+        == before
+        != api.call("GET", "/__admin/clock")["now"]
+    )
 
 
 def test_a_fork_shares_the_rows(api: Api) -> None:
@@ -625,9 +745,14 @@ def test_a_fork_shares_the_rows(api: Api) -> None:
     assert api.call("POST", "/__admin/fork", {"to": "sk_two"}).status == 201
     one, two = (api.app.world.sandboxes.open(key, NOW) for key in (api.key, "sk_two"))
     for name, row_class in ROW_CLASSES.items():
-        shared = [row is other for row, other in zip(getattr(one, name), getattr(two, name), strict=True)]
+        shared = [
+            row is other for row, other in zip(getattr(one, name), getattr(two, name), strict=True)
+        ]
         assert shared == [row_class is not Batch] * len(shared), name
-    assert all(row is other for row, other in zip(one.batches.rows[0].rows, two.batches.rows[0].rows, strict=True))
+    assert all(
+        row is other
+        for row, other in zip(one.batches.rows[0].rows, two.batches.rows[0].rows, strict=True)
+    )
 
 
 def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
@@ -637,13 +762,19 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
             "/charge/card",
             {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD, "metadata": {"a": text}},
         )
-    short, _ = to_the_end(state_document.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
-    rests, _ = to_the_end(state_document.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
+    short, _ = to_the_end(
+        state_document.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False)
+    )
+    rests, _ = to_the_end(
+        state_document.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False)
+    )
     assert rests >= short + 2 * 3
 
 
 @pytest.mark.parametrize("rows", [1, 2, 500])
-def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_of_a_state_is_that_of_the_document(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jsonio, "LONG", rows)
     api, sandbox = everything()
     api.try_charge(reference='","tables":{"x":[1]}')
@@ -655,7 +786,9 @@ def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pyt
         assert reply.headers["content-type"] == "application/json; charset=utf-8"
 
 
-def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_document_is_sent_and_taken_in_parts(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jsonio, "PART", 5_000)
     monkeypatch.setattr(jsonio, "LONG", 10)
     for number in range(200):
@@ -665,7 +798,12 @@ def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytes
     assert len(document) > 100_000
     assert len(sent) > 10
     parts = [document[start : start + 999] for start in range(0, len(document), 999)]
-    assert json.loads(b"".join(sent_in_parts(api, "PUT", "/__admin/state", parts)))["objects"]["charges"] == 200
+    assert (
+        json.loads(b"".join(sent_in_parts(api, "PUT", "/__admin/state", parts)))["objects"][
+            "charges"
+        ]
+        == 200
+    )
     assert b"".join(sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])) == document
     blank = b"".join(sent_in_parts(api, "PUT", "/__admin/state", [b" ", b"\n"]))
     assert json.loads(blank) == api.call("PUT", "/__admin/state", raw=b"").body
@@ -696,7 +834,9 @@ def sent_in_parts(api: Api, method: str, target: str, parts: Sequence[bytes]) ->
     return [message["body"] for message in answered[1:]]
 
 
-def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_again(api: Api) -> None:
+def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_again(
+    api: Api,
+) -> None:
     told = {"url": "http://127.0.0.1:4111/__inbox/shop"}
     api.call("PUT", "/__admin/assumptions", {"charge.pending_settles_after": "1h"})
     account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
@@ -719,7 +859,10 @@ def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_
 
 
 def test_a_copy_counts_the_calls_of_an_operation_on() -> None:
-    rule = "{id: third, when: {op: vault.create, call: 3}, then: {transport: {at: receive, status: 503}}}"
+    rule = (
+        "{id: third, when: {op: vault.create, call: 3}, then: {transport: {at: receive, "
+        "status: 503}}}"
+    )
     api, other = Api(), Api()
     for _ in range(2):
         assert api.call("POST", "/vault", {"cardNumber": NUMBER}).status == 201
@@ -727,4 +870,7 @@ def test_a_copy_counts_the_calls_of_an_operation_on() -> None:
     assert other.call("PUT", "/__admin/state", raw=document).status == 200
     scenario = f"version: 1\nname: third\nrules: [{rule}]"
     assert other.call("POST", "/__admin/scenarios", raw=scenario.encode()).status == 201
-    assert [other.call("POST", "/vault", {"cardNumber": NUMBER}).status for _ in range(2)] == [503, 201]
+    assert [other.call("POST", "/vault", {"cardNumber": NUMBER}).status for _ in range(2)] == [
+        503,
+        201,
+    ]

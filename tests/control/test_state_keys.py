@@ -1,4 +1,5 @@
-"""A rule that counts for each key may have counted half a million: nobody waits until all are written or read."""
+"""A rule that counts for each key may have counted half a million: nobody waits until all are
+written or read."""
 
 import json
 from random import Random

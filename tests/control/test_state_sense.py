@@ -1,4 +1,5 @@
-"""A state document that was edited by hand: what makes no sense is refused, with every place, and changes nothing."""
+"""A state document that was edited by hand: what makes no sense is refused, with every place, and
+changes nothing."""
 
 import types
 from collections.abc import Callable, Iterator
@@ -24,10 +25,17 @@ def rich() -> tuple[Api, Document]:
     then = {"later": [{"after": "1d", "capture": {"amount": 3}}]}
     rows = {"batch": {"rows": [{"at": [2], "decline": "lost_card"}]}}
     rules = [
-        {"id": "later", "when": {"op": "charge.create", "request.reference": "later"}, "then": then},
+        {
+            "id": "later",
+            "when": {"op": "charge.create", "request.reference": "later"},
+            "then": then,
+        },
         {"id": "rows", "when": {"op": "batch.create"}, "then": rows},
     ]
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": rules}).status == 200
+    assert (
+        api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": rules}).status
+        == 200
+    )
     fill(api)
     fill_everything(api)
     assert api.try_charge(4, capture=False, reference="later").status == 201
@@ -69,7 +77,9 @@ def at(*path: str | int) -> Callable[[object], Callable[[Document], None]]:
 
 
 def entry(document: Document, what: str) -> int:
-    return next(place for place, row in enumerate(document["schedule"]["entries"]) if row[2] == what)
+    return next(
+        place for place, row in enumerate(document["schedule"]["entries"]) if row[2] == what
+    )
 
 
 def scheduled(what: str, part: int, value: object) -> Callable[[Document], None]:
@@ -95,15 +105,51 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
         "Tables.customers.0.default_payment_method_id",
         "of another customer",
     ),
-    "a negative amount": (at(*CHARGE, "authorised")("-1"), "Tables.charges.0.authorised", "got -1, wanted 0 or more"),
-    "too many decimals": (at(*CHARGE, "authorised")("1.234"), "Tables.charges.0.authorised", "AUD has 2 digits"),
-    "too many digits": (at(*CHARGE, "authorised")("1" * 17), "Tables.charges.0.authorised", "at most 15"),
-    "an unknown currency": (at(*CHARGE, "currency")("AUX"), "Tables.charges.0.currency", "did you mean 'AUD'?"),
-    "a currency in small letters": (at(*CHARGE, "currency")("aud"), "Tables.charges.0.currency", "capital letters"),
-    "a provider's currency": (at("tables", "providers", 0, "currency")("X"), "Tables.providers.0.currency", "ISO 4217"),
-    "an unknown state": (at(*CHARGE, "status")("PAYED"), "Tables.charges.0.status", "PARTIAL_REFUND"),
-    "refunds that do not add up": (at(*CHARGE, "refunded")("5"), "Tables.charges.0.refunded", "come to 5.25"),
-    "a refund in a state without": (at(*CHARGE, "status")("SUCCESS"), "Tables.charges.0.refunded", "wanted nothing"),
+    "a negative amount": (
+        at(*CHARGE, "authorised")("-1"),
+        "Tables.charges.0.authorised",
+        "got -1, wanted 0 or more",
+    ),
+    "too many decimals": (
+        at(*CHARGE, "authorised")("1.234"),
+        "Tables.charges.0.authorised",
+        "AUD has 2 digits",
+    ),
+    "too many digits": (
+        at(*CHARGE, "authorised")("1" * 17),
+        "Tables.charges.0.authorised",
+        "at most 15",
+    ),
+    "an unknown currency": (
+        at(*CHARGE, "currency")("AUX"),
+        "Tables.charges.0.currency",
+        "did you mean 'AUD'?",
+    ),
+    "a currency in small letters": (
+        at(*CHARGE, "currency")("aud"),
+        "Tables.charges.0.currency",
+        "capital letters",
+    ),
+    "a provider's currency": (
+        at("tables", "providers", 0, "currency")("X"),
+        "Tables.providers.0.currency",
+        "ISO 4217",
+    ),
+    "an unknown state": (
+        at(*CHARGE, "status")("PAYED"),
+        "Tables.charges.0.status",
+        "PARTIAL_REFUND",
+    ),
+    "refunds that do not add up": (
+        at(*CHARGE, "refunded")("5"),
+        "Tables.charges.0.refunded",
+        "come to 5.25",
+    ),
+    "a refund in a state without": (
+        at(*CHARGE, "status")("SUCCESS"),
+        "Tables.charges.0.refunded",
+        "wanted nothing",
+    ),
     "a part where all was refunded": (
         at(*CHARGE, "status")("REFUND"),
         "Tables.charges.0.refunded",
@@ -125,7 +171,11 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
         "Tables.charges.1.added",
         "in the order in which they were added",
     ),
-    "a counter that lags behind": (at("counters", "charge")(1), "Counters.charge", "ids are never reused"),
+    "a counter that lags behind": (
+        at("counters", "charge")(1),
+        "Counters.charge",
+        "ids are never reused",
+    ),
     "a negative counter": (at("counters", "card")(-1), "Counters.card", "got -1, wanted 0 to"),
     "a schedule for nobody": (
         scheduled("vault_expiry", 3, "x"),
@@ -133,30 +183,70 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
         "got 'x', wanted the id of a row of tables.vault",
     ),
     "an order given twice": (
-        lambda document: at("schedule", "entries", 0, 1)(document["schedule"]["entries"][1][1])(document),
+        lambda document: at("schedule", "entries", 0, 1)(document["schedule"]["entries"][1][1])(
+            document
+        ),
         "Schedule.entries.1.1",
         "of its own",
     ),
-    "an order beyond the last": (scheduled("vault_expiry", 1, 10**6), "Schedule.entries.*.1", "a number from 1 to"),
-    "no kind of later": (scheduled("later", 4, "chrage|capture|3|"), "Schedule.entries.*.4", "got 'chrage'"),
-    "no move of later": (scheduled("later", 4, "charge|captured|3|"), "Schedule.entries.*.4", "got 'captured'"),
-    "no amount of later": (scheduled("later", 4, "charge|capture|x|"), "Schedule.entries.*.4", "got 'x|'"),
+    "an order beyond the last": (
+        scheduled("vault_expiry", 1, 10**6),
+        "Schedule.entries.*.1",
+        "a number from 1 to",
+    ),
+    "no kind of later": (
+        scheduled("later", 4, "chrage|capture|3|"),
+        "Schedule.entries.*.4",
+        "got 'chrage'",
+    ),
+    "no move of later": (
+        scheduled("later", 4, "charge|captured|3|"),
+        "Schedule.entries.*.4",
+        "got 'captured'",
+    ),
+    "no amount of later": (
+        scheduled("later", 4, "charge|capture|x|"),
+        "Schedule.entries.*.4",
+        "got 'x|'",
+    ),
     "nothing of later": (scheduled("later", 4, ""), "Schedule.entries.*.4", "got ''"),
-    "a batch without rows": (at("tables", "batches", 1, "rows")([]), "Tables.batches.1.rows", "one or more"),
-    "a count of rows": (at("tables", "batches", 1, "success")(1), "Tables.batches.1.success", "got 1, wanted 0"),
+    "a batch without rows": (
+        at("tables", "batches", 1, "rows")([]),
+        "Tables.batches.1.rows",
+        "one or more",
+    ),
+    "a count of rows": (
+        at("tables", "batches", 1, "success")(1),
+        "Tables.batches.1.success",
+        "got 1, wanted 0",
+    ),
     "a row ahead of its batch": (
         at("tables", "batches", 1, "rows", 1, "status")("CREATED"),
         "Tables.batches.1.rows.1.status",
         "got CREATED, wanted RECEIVED in a batch in RECEIVED",
     ),
-    "a pace without end": (at("tables", "batches", 1, "pace", "steps")([]), "Tables.batches.1.pace.steps", "0 to 2"),
-    "a pace beyond the end": (at("tables", "batches", 1, "pace", "last")(3), "Tables.batches.1.pace.last", "at most 2"),
+    "a pace without end": (
+        at("tables", "batches", 1, "pace", "steps")([]),
+        "Tables.batches.1.pace.steps",
+        "0 to 2",
+    ),
+    "a pace beyond the end": (
+        at("tables", "batches", 1, "pace", "last")(3),
+        "Tables.batches.1.pace.last",
+        "at most 2",
+    ),
     "a script for no row": (
-        lambda document: next(iter(document["records"]["scripts"].values())).update({"3": {"$kind": "Approve"}}),
+        lambda document: next(iter(document["records"]["scripts"].values())).update(
+            {"3": {"$kind": "Approve"}}
+        ),
         "Records.scripts.*.3",
         "a row from 1 to 1",
     ),
-    "a counter of a rule": (at("rules", "rules", "rows", "calls")(-1), "Rules.rules.rows.calls", "got -1, wanted 0 to"),
+    "a counter of a rule": (
+        at("rules", "rules", "rows", "calls")(-1),
+        "Rules.rules.rows.calls",
+        "got -1, wanted 0 to",
+    ),
     "a counter of a rule that is none": (
         at("rules", "rules", "rows", "calls")(None),
         "Rules.rules.rows.calls",
@@ -177,8 +267,16 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
         "Tables.payto.0.maximum_amount",
         "got 10000, wanted 1 to 9999",
     ),
-    "a used token that is active": (at("tables", "tokens", 0, "uses")(0), "Tables.tokens.0.uses", "1 or more"),
-    "an answer that nobody asked for": (at("tables", "tokens", 0, "answer")("pass"), "Tables.tokens.0.answer", "none"),
+    "a used token that is active": (
+        at("tables", "tokens", 0, "uses")(0),
+        "Tables.tokens.0.uses",
+        "1 or more",
+    ),
+    "an answer that nobody asked for": (
+        at("tables", "tokens", 0, "answer")("pass"),
+        "Tables.tokens.0.answer",
+        "none",
+    ),
     "a link that counts another's payments": (
         at("tables", "payment_links", 0, "payments")(1),
         "Tables.payment_links.0.payments",
@@ -198,11 +296,15 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", SENSELESS)
-def test_what_makes_no_sense_is_refused_with_its_place(prepared: tuple[Api, bytes], name: str) -> None:
+def test_what_makes_no_sense_is_refused_with_its_place(
+    prepared: tuple[Api, bytes], name: str
+) -> None:
     change, place, words = SENSELESS[name]
     details = refused(prepared, change)
     head, star, tail = place.partition("*")
-    found = [told for where, told in details.items() if where.startswith(head) and where.endswith(tail)]
+    found = [
+        told for where, told in details.items() if where.startswith(head) and where.endswith(tail)
+    ]
     assert found if star else place in details, details
     assert any(words in told for told in (found if star else [details[place]])), details
 
@@ -214,7 +316,11 @@ def test_all_faults_are_reported_at_once(prepared: tuple[Api, bytes]) -> None:
         document["tables"]["vault"][0]["vault_id"] = ""
         document["counters"]["charge"] = 0
 
-    places = ["Tables.charges.0.provider.provider_id", "Tables.charges.1.currency", "Tables.vault.0.vault_id"]
+    places = [
+        "Tables.charges.0.provider.provider_id",
+        "Tables.charges.1.currency",
+        "Tables.vault.0.vault_id",
+    ]
     assert {*places, "Counters.charge"} <= set(refused(prepared, spoil))
 
 
@@ -225,7 +331,11 @@ def test_all_misfits_are_reported_at_once_and_not_without_end(prepared: tuple[Ap
         document["tables"]["vault"][0]["state"] = "kept"
 
     details = refused(prepared, spoil)
-    assert set(details) == {"Tables.charges.0.amount", "Tables.charges.1.amount", "Tables.vault.0.state"}
+    assert set(details) == {
+        "Tables.charges.0.amount",
+        "Tables.charges.1.amount",
+        "Tables.vault.0.state",
+    }
     assert details["Tables.charges.0.amount"] == "missing, a state document has it"
     many = refused(prepared, at("tables", "charges")([{"x": 1}] * 500))
     assert 20 <= len(many) <= 60
@@ -259,11 +369,17 @@ def test_what_makes_sense_is_taken_and_comes_out_again(name: str) -> None:
 def test_a_document_of_a_machine_whose_clock_is_ahead_is_taken() -> None:
     ahead, behind = Api(clock="real"), Api(clock="real", real_clock=lambda: NOW - 60_000_000)
     ahead.try_charge(reference="early")
-    assert behind.call("PUT", "/__admin/state", raw=ahead.call("GET", "/__admin/state").raw).status == 200
+    assert (
+        behind.call("PUT", "/__admin/state", raw=ahead.call("GET", "/__admin/state").raw).status
+        == 200
+    )
     assert behind.try_charge(reference="late").status == 201
     again = behind.call("GET", "/__admin/state").raw
     assert behind.call("PUT", "/__admin/state", raw=again).status == 200
-    assert [row["reference"] for row in behind.call("GET", "/charge").body["charges"]] == ["late", "early"]
+    assert [row["reference"] for row in behind.call("GET", "/charge").body["charges"]] == [
+        "late",
+        "early",
+    ]
 
 
 # What the types of the rows say of ids, amounts and currencies.
@@ -286,7 +402,8 @@ FOREIGN = {
 """Ids that name nothing in the document, and whose they are."""
 
 FREE = {
-    "subscriptions.open_amount": "follows its charges, and one may be captured for less than was open",
+    "subscriptions.open_amount": "follows its charges, and one may be captured for less than was "
+    "open",
     "batches.rows.*.amount": "as handed in: a row with a wrong amount fails",
     **{
         f"providers.{list_name}.*.{bound}_than": "as given"
@@ -298,7 +415,8 @@ FREE = {
 
 
 def leaves(annotation: Any, path: str) -> Iterator[tuple[str, Any, tuple[object, ...]]]:
-    """Every field of a class and of the classes inside it, by its path, with its type and its constraints."""
+    """Every field of a class and of the classes inside it, by its path, with its type and its
+    constraints."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         for arg in args:
@@ -322,7 +440,9 @@ LEAVES = [leaf for name, row in ROW_CLASSES.items() for leaf in leaves(row, name
 def test_every_id_is_a_reference_or_named_as_none() -> None:
     own = {f"{name}.{fields(row)[0].name}" for name, row in ROW_CLASSES.items()}  # type: ignore[arg-type]
     ids = {path: rules for path, _, rules in LEAVES if path.endswith("_id")}
-    assert {path for path, rules in ids.items() if not any(isinstance(rule, IdIn) for rule in rules)} == {
+    assert {
+        path for path, rules in ids.items() if not any(isinstance(rule, IdIn) for rule in rules)
+    } == {
         *own,
         *FOREIGN,
     }
@@ -332,9 +452,15 @@ def test_every_id_is_a_reference_or_named_as_none() -> None:
 
 def test_every_amount_has_bounds_or_a_reason_for_none() -> None:
     bounds = {path: rules for path, kind, rules in LEAVES if kind is Decimal}
-    free = {path for path, rules in bounds.items() if not any(isinstance(rule, InCurrency | Within) for rule in rules)}
+    free = {
+        path
+        for path, rules in bounds.items()
+        if not any(isinstance(rule, InCurrency | Within) for rule in rules)
+    }
     assert free == FREE.keys()
-    currencies = {path: CodeOfCurrency() in rules for path, _, rules in LEAVES if path.endswith(".currency")}
+    currencies = {
+        path: CodeOfCurrency() in rules for path, _, rules in LEAVES if path.endswith(".currency")
+    }
     assert {path for path, known in currencies.items() if not known} == {
         "batches.rows.*.currency",
         "providers.hide.*.currency",
@@ -351,7 +477,10 @@ def test_every_object_is_listed_by_its_kind() -> None:
         reply = api.call("GET", f"/__admin/objects?kind={kind}")
         assert (reply.status, reply.body["count"]) == (200, count), kind
         for row in reply.body["objects"]:
-            assert api.call("GET", f"/__admin/objects/{kind}/{row['id']}").status == 200, (kind, row["id"])
+            assert api.call("GET", f"/__admin/objects/{kind}/{row['id']}").status == 200, (
+                kind,
+                row["id"],
+            )
     assert counts["provider"] == len(document["tables"]["providers"])
     assert DUMMY in [row["provider_id"] for row in document["tables"]["providers"]]
 
@@ -370,4 +499,9 @@ def test_a_number_of_a_carried_scenario_that_could_not_be_exported_again_is_refu
     api, document = rich()
     change(document)
     assert api.call("PUT", "/__admin/state", document).status == 200
-    assert api.call("PUT", "/__admin/state", raw=api.call("GET", "/__admin/state?secrets=true").raw).status == 200
+    assert (
+        api.call(
+            "PUT", "/__admin/state", raw=api.call("GET", "/__admin/state?secrets=true").raw
+        ).status
+        == 200
+    )

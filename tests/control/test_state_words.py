@@ -1,5 +1,5 @@
-"""One state has one spelling, that of the API under the profile in force, wherever a state is told; every spelling of
-it is understood."""
+"""One state has one spelling, that of the API under the profile in force, wherever a state is told;
+every spelling of it is understood."""
 
 import re
 
@@ -33,7 +33,12 @@ def authorise(api: Api) -> dict[str, str]:
 
 
 def put(api: Api, scenario: str) -> None:
-    reply = api.call("PUT", "/__admin/scenarios", raw=scenario.encode(), headers={"content-type": "application/yaml"})
+    reply = api.call(
+        "PUT",
+        "/__admin/scenarios",
+        raw=scenario.encode(),
+        headers={"content-type": "application/yaml"},
+    )
     assert reply.status == 200, reply.raw
 
 
@@ -79,7 +84,9 @@ def test_every_spelling_is_understood(profile: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "word"), PROFILES)
-@pytest.mark.parametrize("wanted", [*SPELLINGS, "{ne: SUCCESS}", "{in: [Authorised, PENDING]}", "{starts_with: WORD}"])
+@pytest.mark.parametrize(
+    "wanted", [*SPELLINGS, "{ne: SUCCESS}", "{in: [Authorised, PENDING]}", "{starts_with: WORD}"]
+)
 def test_a_rule_reads_states_as_the_api_spells_them(profile: str, word: str, wanted: str) -> None:
     api = shop_of(profile)
     held = authorise(api)
@@ -106,11 +113,13 @@ def test_a_rule_that_lost_says_so_in_the_words_of_its_author_and_of_the_api() ->
 
 
 @pytest.mark.parametrize(
-    ("field", "word", "status"), [("state", "ACTIVE", 503), ("status", "ACTIVE", 503), ("status", "REMOVED", 200)]
+    ("field", "word", "status"),
+    [("state", "ACTIVE", 503), ("status", "ACTIVE", 503), ("status", "REMOVED", 200)],
 )
 def test_rules_read_how_an_object_stands_by_either_name(field: str, word: str, status: int) -> None:
     when = f"{{op: payment_method.get, state.paymentMethod.{field}: {word}}}"
     api = Api(
-        scenario=f"version: 1\nrules: [{{id: r, when: {when}, then: {{transport: {{at: receive, status: 503}}}}}}]"
+        scenario=f"version: 1\nrules: "
+        f"[{{id: r, when: {when}, then: {{transport: {{at: receive, status: 503}}}}}}]"
     )
     assert api.get(f"/payment_method/{api.method()}").status == status

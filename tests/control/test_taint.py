@@ -1,5 +1,5 @@
-"""A marked card number and a marked ccv in every field of every operation: in no log, journal, export, error, page,
-description or exception are they ever found.
+"""A marked card number and a marked ccv in every field of every operation: in no log, journal,
+export, error, page, description or exception are they ever found.
 """
 
 import json
@@ -98,11 +98,15 @@ def bodies(route: Route) -> Iterator[bytes]:
     sound = filled(route.body, None)
     # Operations share most of their fields, and each begins with another one.
     for path in islice(places(sound), ROUTES.index(route) % STRIDE, None, STRIDE):
-        yield json.dumps(tainted(sound, path, CCV if _CCV_FIELD.fullmatch(str(path[-1])) else NUMBER)).encode()
+        yield json.dumps(
+            tainted(sound, path, CCV if _CCV_FIELD.fullmatch(str(path[-1])) else NUMBER)
+        ).encode()
     yield json.dumps(filled(route.body, NUMBER)).encode()
     yield json.dumps(filled(route.body, SPACED)).encode()
     shouted = {key.upper(): value for key, value in filled(route.body, NUMBER).items()}
-    yield json.dumps({**shouted, "CCV": int(CCV), "unknown": {"CardNumber": int(NUMBER), NUMBER: [NUMBER]}}).encode()
+    yield json.dumps(
+        {**shouted, "CCV": int(CCV), "unknown": {"CardNumber": int(NUMBER), NUMBER: [NUMBER]}}
+    ).encode()
     yield f'{{"cardNumber": "{NUMBER}", "ccv": "{CCV}", '.encode()
     yield f"cardNumber={NUMBER}&ccv={CCV}".encode()
     yield f'["{NUMBER}", {{"ccv": "{CCV}"}}]'.encode()
@@ -141,12 +145,16 @@ def api(log: Kept) -> Api:
 
 def clean(text: str, what: str) -> None:
     found = _FOUND.search(text)
-    assert found is None, f"{what} tells it: ...{text[max(found.start() - 120, 0) : found.end() + 20]}..."
+    assert found is None, (
+        f"{what} tells it: ...{text[max(found.start() - 120, 0) : found.end() + 20]}..."
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_no_operation_leaks(route: Route, api: Api, log: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_operation_leaks(
+    route: Route, api: Api, log: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
     raised: list[str] = []
     born = Refused.__init__
 
@@ -173,16 +181,28 @@ def test_no_operation_leaks(route: Route, api: Api, log: Kept, monkeypatch: pyte
     api.call("POST", "/__admin/clock/advance", {"by": "1m"})
     for row in CONTROL_ROUTES:
         # The descriptions are made of tables and assumptions alone: the next test reads them.
-        if row.method == "GET" and "{" not in row.path and row.handle.__module__ != description.__name__:
+        if (
+            row.method == "GET"
+            and "{" not in row.path
+            and row.handle.__module__ != description.__name__
+        ):
             clean(api.call("GET", f"{row.path}").raw.decode(), row.path)
     last = api.call("GET", "/__admin/journal").body["last"]
     for after in range(0, last, 1000):
-        clean(api.call("GET", f"/__admin/journal?after={after}&limit=1000").raw.decode(), "the journal")
+        clean(
+            api.call("GET", f"/__admin/journal?after={after}&limit=1000").raw.decode(),
+            "the journal",
+        )
     for number in range(1, last + 1):
-        clean(api.call("GET", f"/__admin/journal/{number}/request").raw.decode(), "a request to be sent again")
+        clean(
+            api.call("GET", f"/__admin/journal/{number}/request").raw.decode(),
+            "a request to be sent again",
+        )
 
 
-def refused_is_clean(api: Api, route: Route, target: str, raw: bytes, headers: dict[str, str]) -> None:
+def refused_is_clean(
+    api: Api, route: Route, target: str, raw: bytes, headers: dict[str, str]
+) -> None:
     reply = api.call(route.method, target, raw=raw, headers=headers)
     assert reply.status < 500, (route.path, target, raw[:300], reply.raw)
     if reply.status >= 400:
@@ -194,10 +214,16 @@ def test_no_control_call_and_no_unknown_path_leaks(api: Api, log: Kept) -> None:
     for row in CONTROL_ROUTES:
         path = re.sub(r"\{\w+\}", NUMBER, row.path)
         for raw in (
-            json.dumps({**dict.fromkeys(names_of(row.body), NUMBER), NUMBER: NUMBER, "ccv": CCV}).encode(),
+            json.dumps(
+                {**dict.fromkeys(names_of(row.body), NUMBER), NUMBER: NUMBER, "ccv": CCV}
+            ).encode(),
             f'{{"cardNumber": "{NUMBER}", "ccv": "{CCV}"'.encode(),
         ):
-            for query in ("", *(f"?{name}={NUMBER}" for name in names_of(row.query)), f"?{NUMBER}=1"):
+            for query in (
+                "",
+                *(f"?{name}={NUMBER}" for name in names_of(row.query)),
+                f"?{NUMBER}=1",
+            ):
                 reply = api.call(row.method, path + query, raw=raw)
                 assert reply.status < 500
                 clean(reply.raw.decode(), f"{row.method} {path}{query}")
@@ -208,10 +234,17 @@ def test_no_control_call_and_no_unknown_path_leaks(api: Api, log: Kept) -> None:
 
 def test_no_page_leaks(api: Api, log: Kept) -> None:
     created = api.try_charge(
-        5, number="4000000000003220", reference=NUMBER, descriptor=NUMBER, firstName=NUMBER, metadata={"a": NUMBER}
+        5,
+        number="4000000000003220",
+        reference=NUMBER,
+        descriptor=NUMBER,
+        firstName=NUMBER,
+        metadata={"a": NUMBER},
     )
     for row in PAGE_ROUTES:
-        if row.method != "GET" or row.path == "/__admin/events-stream":  # tells counts, and does not end
+        if (
+            row.method != "GET" or row.path == "/__admin/events-stream"
+        ):  # tells counts, and does not end
             continue
         for value in (NUMBER, str(created.body.get("chargeId"))):
             reply = api.call("GET", re.sub(r"\{\w+\}", value, row.path))
@@ -230,30 +263,49 @@ DISGUISES = [
 
 
 @pytest.mark.parametrize("number", DISGUISES)
-def test_a_number_in_disguise_and_a_given_authorisation_are_known(api: Api, log: Kept, number: str) -> None:
+def test_a_number_in_disguise_and_a_given_authorisation_are_known(
+    api: Api, log: Kept, number: str
+) -> None:
     token = "Bearer taken-from-the-shop"
     hook = {"url": f"http://127.0.0.1:4111/__inbox/x?note={quote(number)}", "authorization": token}
-    given: dict[str, Any] = {"webhook": hook, "metadata": {"note": number, "ccv": CCV}, "reference": number}
+    given: dict[str, Any] = {
+        "webhook": hook,
+        "metadata": {"note": number, "ccv": CCV},
+        "reference": number,
+    }
     charge_id = api.try_charge(**given, firstName=number, descriptor=number).body["chargeId"]
     api.call("POST", "/webhook/subscription", hook)
     link = api.call(
-        "POST", "/payment_link", {"title": number, "amount": 5, "currency": "AUD", "metadata": {"ccv": CCV}}
+        "POST",
+        "/payment_link",
+        {"title": number, "amount": 5, "currency": "AUD", "metadata": {"ccv": CCV}},
     )
     api.call(
-        "GET", f"/charge/{quote(number)}?search={quote(number)}", headers={"x-note": number.encode().decode("latin-1")}
+        "GET",
+        f"/charge/{quote(number)}?search={quote(number)}",
+        headers={"x-note": number.encode().decode("latin-1")},
     )
-    api.call("GET", f"/nowhere/{quote(number)}", headers={"referer": f"http://localhost/{quote(number)}"})
+    api.call(
+        "GET", f"/nowhere/{quote(number)}", headers={"referer": f"http://localhost/{quote(number)}"}
+    )
     api.call("POST", "/charge/card", raw=f"cardNumber={number}".encode())
     targets = [row.path for row in CONTROL_ROUTES if row.method == "GET" and "{" not in row.path]
-    targets += [f"/__admin/objects?kind={kind}" for kind in ("charge", "payment_link", "webhook_subscription")]
+    targets += [
+        f"/__admin/objects?kind={kind}"
+        for kind in ("charge", "payment_link", "webhook_subscription")
+    ]
     targets += [f"/__admin/journal/{entry}/request" for entry in range(1, 6)]
     targets += [f"/__admin/objects/charge/{charge_id}", f"/pay/{link.body['paymentLinkId']}"]
     for target in targets:
         text = api.call("GET", target).raw.decode()
-        assert not [secret for secret in (number, quote(number), token, f'"{CCV}"') if secret in text], target
+        assert not [
+            secret for secret in (number, quote(number), token, f'"{CCV}"') if secret in text
+        ], target
     assert number not in log.text
     assert quote(number) not in log.text
-    assert token in api.call("GET", "/__admin/inbox/x").raw.decode(), "what a receiver is told it may see"
+    assert token in api.call("GET", "/__admin/inbox/x").raw.decode(), (
+        "what a receiver is told it may see"
+    )
     assert token in api.call("GET", "/__admin/state?secrets=true").raw.decode()
 
 
@@ -267,7 +319,8 @@ def test_an_export_without_secrets_can_be_imported_and_says_the_same(api: Api) -
 
 
 def test_secrets_are_where_they_belong(api: Api) -> None:
-    """The marks above can be found at all: the vault's own GET and an export with secrets do tell them."""
+    """The marks above can be found at all: the vault's own GET and an export with secrets do tell
+    them."""
     vault = api.call("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV}).body["vaultId"]
     assert NUMBER in api.call("GET", f"/vault/{vault}").raw.decode()
     with pytest.raises(AssertionError):

@@ -28,8 +28,16 @@ def fill(api: Api) -> None:
         {"op": "charge.create", "count": 3},
         {"op": "charge.*", "count": {"min": 4, "max": 4}},
         {"op": "charge.create", "where": {"request.amount": "20.00"}, "count": {"exactly": 2}},
-        {"op": "charge.create", "where": {"request.amount": {"gt": 10}, "card": {"last4": "0002"}}, "count": 1},
-        {"op": "charge.create", "where": {"source": "card", "card": {"brand": "VISA"}}, "count": {"exactly": 3}},
+        {
+            "op": "charge.create",
+            "where": {"request.amount": {"gt": 10}, "card": {"last4": "0002"}},
+            "count": 1,
+        },
+        {
+            "op": "charge.create",
+            "where": {"source": "card", "card": {"brand": "VISA"}},
+            "count": {"exactly": 3},
+        },
         {"op": "charge.create", "where": {"card": {"test": "do_not_honour"}}, "count": {"max": 1}},
         {"op": "charge.create", "where": {"clock": {"from": "2031-02-28T23:00:00Z"}}, "count": 3},
         {"op": "charge.create", "where": {"clock": {"to": "2031-02-28T23:00:00Z"}}, "count": 0},
@@ -37,7 +45,12 @@ def fill(api: Api) -> None:
         {"op": "charge.create", "where": {"request.reference": "z"}, "count": {"max": 0}},
         "charge.create",
         {"op": "charge.create", "request.reference": "b", "count": 1},
-        {"op": "charge.create", "card": {"last4": "1111"}, "where": {"request.amount": 20}, "count": 1},
+        {
+            "op": "charge.create",
+            "card": {"last4": "1111"},
+            "where": {"request.amount": 20},
+            "count": 1,
+        },
     ],
 )
 def test_what_has_happened_holds(api: Api, request_: dict[str, Any]) -> None:
@@ -74,8 +87,16 @@ def test_near_misses_come_nearest_first(api: Api) -> None:
 
 
 def test_expectations_of_rules_count_when_asked(api: Api) -> None:
-    rule = {"id": "once", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}, "expect": {"min": 1}}
-    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    rule = {
+        "id": "once",
+        "when": {"op": "charge.create"},
+        "then": {"decline": "lost_card"},
+        "expect": {"min": 1},
+    }
+    assert (
+        api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status
+        == 200
+    )
     asked = {"op": "charge.create", "count": {"exactly": 0}}
     assert verify(api, asked).status == 200
     reply = verify(api, asked, rules=True)
@@ -109,7 +130,10 @@ def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
         ({"requests": [1]}, "Requests[0]"),
         ({"requests": [{"op": "charge.creat"}]}, "Requests[0].op"),
         ({"requests": [{"op": "charge.create", "when": {}}]}, "Requests[0].when"),
-        ({"requests": [{"op": "charge.create", "where": {"amount": 1}}]}, "Requests[0].where.amount"),
+        (
+            {"requests": [{"op": "charge.create", "where": {"amount": 1}}]},
+            "Requests[0].where.amount",
+        ),
         ({"requests": [{"op": "charge.create", "amount": 1}]}, "Requests[0].amount"),
         ({"requests": [{"op": "charge.create", "nth": 1}]}, "Requests[0].where.nth"),
         ({"requests": [{"op": "charge.create", "where": {"nth": 1}}]}, "Requests[0].where.nth"),
@@ -117,12 +141,25 @@ def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
             {"requests": [{"op": "charge.get", "where": {"state.charge.status": "x"}}]},
             "Requests[0].where.state.charge.status",
         ),
-        ({"requests": [{"op": "charge.create", "where": []}, {"op": "charge.get", "count": {}}]}, "Requests[1].count"),
-        ({"requests": [{"op": "charge.create", "count": {"exactly": 1, "min": 1}}]}, "Requests[0].count"),
-        ({"requests": [{"op": "charge.create", "count": {"min": 3, "max": 1}}]}, "Requests[0].count"),
+        (
+            {"requests": [{"op": "charge.create", "where": []}, {"op": "charge.get", "count": {}}]},
+            "Requests[1].count",
+        ),
+        (
+            {"requests": [{"op": "charge.create", "count": {"exactly": 1, "min": 1}}]},
+            "Requests[0].count",
+        ),
+        (
+            {"requests": [{"op": "charge.create", "count": {"min": 3, "max": 1}}]},
+            "Requests[0].count",
+        ),
         ({"requests": [{"op": "charge.create", "count": {"max": -1}}]}, "Requests[0].count"),
         (
-            {"requests": [{"op": "charge.create", "where": {"request.paymentInformation.ccv": "1"}}]},
+            {
+                "requests": [
+                    {"op": "charge.create", "where": {"request.paymentInformation.ccv": "1"}}
+                ]
+            },
             "Requests[0].where.request.paymentInformation.ccv",
         ),
         ({"rules": "yes"}, "Rules"),
@@ -139,7 +176,9 @@ def test_all_faults_are_reported_at_once(api: Api) -> None:
     assert list(reply.body["details"]) == ["Requests[0].op", "Requests[1].count", "Rules"]
 
 
-def test_others_are_served_while_much_is_verified(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_are_served_while_much_is_verified(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each expectation reads the requests of all entries anew."""
     monkeypatch.setattr(runner, "TURN", 0)
     for number in range(120):
@@ -164,16 +203,27 @@ def test_others_are_served_while_much_is_verified(api: Api, monkeypatch: pytest.
 
 def test_an_expectation_has_so_many_tests(api: Api) -> None:
     many = {f"request.metadata.a{number}": "x" for number in range(1_001)}
-    refused = api.call("POST", "/__admin/verify", {"requests": [{"op": "charge.create", "where": many}]})
-    assert (refused.status, refused["details"]) == (400, {"Requests[0].where": "got 1001 tests, wanted at most 1000"})
+    refused = api.call(
+        "POST", "/__admin/verify", {"requests": [{"op": "charge.create", "where": many}]}
+    )
+    assert (refused.status, refused["details"]) == (
+        400,
+        {"Requests[0].where": "got 1001 tests, wanted at most 1000"},
+    )
 
 
 def test_of_many_faulty_expectations_the_first_are_reported(api: Api) -> None:
-    refused = api.call("POST", "/__admin/verify", {"requests": [{"op": f"charge.creat{one}"} for one in range(500)]})
+    refused = api.call(
+        "POST",
+        "/__admin/verify",
+        {"requests": [{"op": f"charge.creat{one}"} for one in range(500)]},
+    )
     assert (refused.status, len(refused["details"])) == (400, 100)
 
 
-def test_what_is_pushed_out_during_a_verification_raises_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_pushed_out_during_a_verification_raises_no_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(runner, "TURN", 0)
     api = Api(journal_limit=200)
     for _ in range(200):
@@ -181,7 +231,9 @@ def test_what_is_pushed_out_during_a_verification_raises_no_doubt(monkeypatch: p
 
     async def verified_meanwhile() -> Reply:
         wanted = {"op": "charge.create", "where": {"request.amount": {"gte": 1}}, "count": 200}
-        verifying = asyncio.ensure_future(api.calling("POST", "/__admin/verify", {"requests": [wanted]}))
+        verifying = asyncio.ensure_future(
+            api.calling("POST", "/__admin/verify", {"requests": [wanted]})
+        )
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         await api.calling("POST", "/charge/card", {"amount": 5})

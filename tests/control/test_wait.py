@@ -26,7 +26,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Sandbox]:
     monkeypatch.setattr(runner, "REST", 0)
     looks: list[Sandbox] = []
     unmet = WaitCondition.unmet
-    monkeypatch.setattr(WaitCondition, "unmet", lambda self, sandbox: looks.append(sandbox) or unmet(self, sandbox))
+    monkeypatch.setattr(
+        WaitCondition, "unmet", lambda self, sandbox: looks.append(sandbox) or unmet(self, sandbox)
+    )
     return looks
 
 
@@ -47,7 +49,13 @@ def test_what_holds_already_is_answered_at_once(api: Api) -> None:
     for wanted in (
         {"charge": {"id": charge_id, "status": "SUCCESS"}},
         {"charge": {"status": "SUCCESS", "amount": {"gt": 12}}},
-        {"webhook": {"subject": charge_id, "state": "delivered", "eventType": "transaction.status.changed"}},
+        {
+            "webhook": {
+                "subject": charge_id,
+                "state": "delivered",
+                "eventType": "transaction.status.changed",
+            }
+        },
         {"inbox": {"name": "shop", "signature": "valid"}, "charge": {"id": charge_id}},
         {"inbox": "shop"},
     ):
@@ -59,23 +67,37 @@ def test_what_holds_already_is_answered_at_once(api: Api) -> None:
 def test_a_wait_that_moves_the_clock_needs_to_be_told_nothing_more(api: Api) -> None:
     charge_id = bank_charge(api)
     answer = wait(api, {"charge": {"id": charge_id, "status": "SUCCESS"}}, advance=True)
-    assert (answer["held"], answer["waited"], answer["ran"], answer["waiting"]) == (True, "1d", 1, 0)
+    assert (answer["held"], answer["waited"], answer["ran"], answer["waiting"]) == (
+        True,
+        "1d",
+        1,
+        0,
+    )
 
 
 def test_a_wait_moves_the_clock_to_what_is_due_within_its_bound_and_no_further(api: Api) -> None:
     charge_id = bank_charge(api)
-    answer = wait(api, {"charge": {"id": charge_id, "status": "SUCCESS"}}, within="3h", advance=True)
+    answer = wait(
+        api, {"charge": {"id": charge_id, "status": "SUCCESS"}}, within="3h", advance=True
+    )
     assert (answer["held"], answer["waited"]) == (False, "0s")
     assert "wanted 'SUCCESS', got 'PENDING'" in answer["why"]["charge"]
-    assert answer["hint"] == "what is due next, at 2031-03-02T00:00:00.0000000Z, lies beyond within: 3h"
-    assert wait(api, {"charge": {"id": charge_id, "status": "SUCCESS"}}, within="1d", advance=True)["held"]
+    assert (
+        answer["hint"]
+        == "what is due next, at 2031-03-02T00:00:00.0000000Z, lies beyond within: 3h"
+    )
+    assert wait(api, {"charge": {"id": charge_id, "status": "SUCCESS"}}, within="1d", advance=True)[
+        "held"
+    ]
 
 
 def test_a_wait_ends_with_the_last_thing_that_is_due(api: Api) -> None:
     bank_charge(api)
     answer = wait(api, {"charge": {"status": "REFUND"}}, advance=True)
     assert (answer["held"], answer["waited"]) == (False, "1d")
-    assert answer["hint"] == "nothing more is due in this sandbox, so the clock was moved no further"
+    assert (
+        answer["hint"] == "nothing more is due in this sandbox, so the clock was moved no further"
+    )
 
 
 def test_a_batch_is_waited_for(api: Api) -> None:
@@ -93,7 +115,9 @@ def test_a_batch_is_waited_for(api: Api) -> None:
         ({"inbox": {"name": "shop", "count": 2}}, "the inbox 'shop' is empty"),
     ],
 )
-def test_a_wait_in_vain_says_why_and_is_no_error(api: Api, wanted: dict[str, object], words: str) -> None:
+def test_a_wait_in_vain_says_why_and_is_no_error(
+    api: Api, wanted: dict[str, object], words: str
+) -> None:
     answer = wait(api, wanted, timeout="10ms")
     assert answer["held"] is False
     (why,) = answer["why"].values()
@@ -120,7 +144,9 @@ def test_a_wait_ends_when_the_server_stops() -> None:
     api = Api()
 
     async def stop_meanwhile() -> Any:
-        waiting = asyncio.create_task(api.calling("POST", "/__admin/wait", {"for": {"charge": {}}, "timeout": "10m"}))
+        waiting = asyncio.create_task(
+            api.calling("POST", "/__admin/wait", {"for": {"charge": {}}, "timeout": "10m"})
+        )
         await asyncio.sleep(0)
         api.app.world.runner.stop()
         return await asyncio.wait_for(waiting, 5)
@@ -131,7 +157,9 @@ def test_a_wait_ends_when_the_server_stops() -> None:
 def test_those_who_wait_do_not_keep_one_another_awake(api: Api, looks: list[Sandbox]) -> None:
     async def wait_for_nothing() -> None:
         body = {"for": {"charge": {}}, "timeout": "300ms"}
-        waiting = [api.calling("POST", "/__admin/wait", body, key=f"sk_{number}") for number in range(3)]
+        waiting = [
+            api.calling("POST", "/__admin/wait", body, key=f"sk_{number}") for number in range(3)
+        ]
         stirring = asyncio.get_running_loop().call_later(0.05, api.app.world.runner.activity.notify)
         await asyncio.gather(*waiting)
         stirring.cancel()
@@ -153,12 +181,22 @@ def test_nobody_is_looked_after_who_has_hung_up(api: Api) -> None:
 
 def test_a_clock_is_not_moved_for_one_who_has_hung_up(api: Api) -> None:
     card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card}).body
-    plan = {"paymentMethodId": method["paymentMethodId"], "amount": 1, "currency": "AUD", "interval": "Day"}
+    method = api.call(
+        "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card}
+    ).body
+    plan = {
+        "paymentMethodId": method["paymentMethodId"],
+        "amount": 1,
+        "currency": "AUD",
+        "interval": "Day",
+    }
     assert api.call("POST", "/subscription/payment_method", plan).status == 201
 
     async def leave_meanwhile() -> tuple[Any, str, str]:
-        gone, body = asyncio.Event(), {"for": {"charge": {"amount": 2}}, "within": "2000d", "advance": True}
+        gone, body = (
+            asyncio.Event(),
+            {"for": {"charge": {"amount": 2}}, "within": "2000d", "advance": True},
+        )
         waiting = asyncio.create_task(api.calling("POST", "/__admin/wait", body, gone=gone))
         for _ in range(50):
             await asyncio.sleep(0)
@@ -172,10 +210,14 @@ def test_a_clock_is_not_moved_for_one_who_has_hung_up(api: Api) -> None:
     assert "2031-03-01" < now == then < "2032"
 
 
-async def watched(api: Api, wanted: object, count: int, looks: list[Sandbox]) -> list[asyncio.Task[Any]]:
+async def watched(
+    api: Api, wanted: object, count: int, looks: list[Sandbox]
+) -> list[asyncio.Task[Any]]:
     """So many who wait, once all of them do."""
     body = {"for": wanted, "timeout": "10m"}
-    waiting = [asyncio.create_task(api.calling("POST", "/__admin/wait", body)) for _ in range(count)]
+    waiting = [
+        asyncio.create_task(api.calling("POST", "/__admin/wait", body)) for _ in range(count)
+    ]
     await settled(looks)
     looks.clear()
     return waiting
@@ -210,7 +252,9 @@ async def test_of_many_who_wait_those_wake_whose_wait_is_over(looks: list[Sandbo
     api = Api()
     waiting = await watched(api, {"charge": {"reference": "other"}}, 50, looks)
     over = await watched(api, {"charge": {"reference": "this"}}, 3, looks)
-    assert (await api.calling("POST", "/charge/card", {**CHARGE, "reference": "this"})).status == 201
+    assert (
+        await api.calling("POST", "/charge/card", {**CHARGE, "reference": "this"})
+    ).status == 201
     assert [(await one).body["held"] for one in over] == [True] * 3
     assert not any(one.done() for one in waiting)
     api.app.world.runner.stop()
@@ -222,7 +266,9 @@ def test_a_wait_hears_of_a_sandbox_that_a_call_for_another_changed(api: Api, cha
     assert api.try_charge(reference="copied").status == 201
 
     async def story() -> Any:
-        known = {"webhook": {"count": 1}} if change == "reset" else {"charge": {"reference": "copied"}}
+        known = (
+            {"webhook": {"count": 1}} if change == "reset" else {"charge": {"reference": "copied"}}
+        )
         body = {"for": known, "timeout": "10m"}
         waiting = asyncio.create_task(api.calling("POST", "/__admin/wait", body, key="sk_copy"))
         await asyncio.sleep(0)
@@ -240,7 +286,10 @@ def test_a_wait_hears_of_a_sandbox_that_a_call_for_another_changed(api: Api, cha
 def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
     begun = time.monotonic_ns()
     api = Api(clock="real", real_clock=lambda: NOW + (time.monotonic_ns() - begun) // 1_000)
-    assert api.call("PUT", "/__admin/assumptions", {"charge.pending_settles_after": "30ms"}).status == 200
+    assert (
+        api.call("PUT", "/__admin/assumptions", {"charge.pending_settles_after": "30ms"}).status
+        == 200
+    )
     charge_id = bank_charge(api)
     answer = wait(api, {"charge": {"id": charge_id, "status": "SUCCESS"}}, timeout="20s")
     assert answer["held"] is True
@@ -278,8 +327,14 @@ def test_a_senseless_wait_is_refused(shared: Api, body: object, field: str) -> N
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        ({"charge": {"statuss": "SUCCESS"}}, "statuss: no such field - did you mean 'status'?, allowed: "),
-        ({"charge": {"provider.nam": "x"}}, "provider.nam: no such field - did you mean 'name'?, allowed: providerId"),
+        (
+            {"charge": {"statuss": "SUCCESS"}},
+            "statuss: no such field - did you mean 'status'?, allowed: ",
+        ),
+        (
+            {"charge": {"provider.nam": "x"}},
+            "provider.nam: no such field - did you mean 'name'?, allowed: providerId",
+        ),
         ({"charge": {"amount.cents": 5}}, "amount.cents: no such field, nothing lies below it"),
         ({"charge": {"name": "x"}}, "name: no such field"),
         ({"charge": {"state.charge.status": "x"}}, "state.charge.status: no such field"),
@@ -289,21 +344,37 @@ def test_a_senseless_wait_is_refused(shared: Api, body: object, field: str) -> N
         ({"charge": {"colour": 1, "statuss": 2}}, "statuss: no such field"),
     ],
 )
-def test_an_unknown_field_is_refused_with_the_nearest_known(shared: Api, wanted: Any, words: str) -> None:
+def test_an_unknown_field_is_refused_with_the_nearest_known(
+    shared: Api, wanted: Any, words: str
+) -> None:
     [kind] = wanted
     reply = shared.call("POST", "/__admin/wait", {"for": wanted})
     assert (reply.status, reply.body["code"]) == (400, 90)
     assert words in reply.body["details"][f"For.{kind}"]
     assert all(
-        f"{path}: no such field" in reply.body["details"][f"For.{kind}"] for path in set(wanted[kind]) - {"name"}
+        f"{path}: no such field" in reply.body["details"][f"For.{kind}"]
+        for path in set(wanted[kind]) - {"name"}
     )
 
 
 @pytest.mark.parametrize(
     "wanted",
     [
-        {"charge": {"provider.providerId": DUMMY, "type": "CARD", "metadata.tier": "gold", "refundable": 20}},
-        {"charge": {"successDate": {"gt": 0}, "instrument.card.cardholder": "Ann Example", "provider_id": DUMMY}},
+        {
+            "charge": {
+                "provider.providerId": DUMMY,
+                "type": "CARD",
+                "metadata.tier": "gold",
+                "refundable": 20,
+            }
+        },
+        {
+            "charge": {
+                "successDate": {"gt": 0},
+                "instrument.card.cardholder": "Ann Example",
+                "provider_id": DUMMY,
+            }
+        },
         {"vault": {"status": "stored", "ccvState": "held"}},
         {"provider": {"summary.name": "Dummy", "latency": None}},
     ],
@@ -315,7 +386,9 @@ def test_every_field_of_an_object_can_be_tested(api: Api, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize("change", ["reset", "import"])
-def test_a_wait_goes_on_in_the_sandbox_that_took_the_place_of_the_first(api: Api, change: str) -> None:
+def test_a_wait_goes_on_in_the_sandbox_that_took_the_place_of_the_first(
+    api: Api, change: str
+) -> None:
     document = api.call("GET", "/__admin/state").body
 
     async def story() -> Any:
@@ -374,7 +447,9 @@ def test_why_a_wait_failed_shows_no_card_number(api: Api) -> None:
         assert "1" * 9 not in told
 
 
-def test_of_very_many_objects_the_newest_are_looked_at(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_objects_the_newest_are_looked_at(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(conditions, "MOST_READ", 4)
     for reference in "abcde":
         api.charge(reference=reference)
@@ -385,19 +460,28 @@ def test_of_very_many_objects_the_newest_are_looked_at(api: Api, monkeypatch: py
         False,
         "0 of 1 wanted pass all tests, among the newest 4 of 5",
     )
-    many = api.call("POST", "/__admin/wait", {"for": {"charge": {"reference": "b", "amount": 20, "count": 3}}})
-    assert many["details"] == {"For.charge": "count: got 3, wanted at most 2: with 2 tests no more are looked at"}
+    many = api.call(
+        "POST", "/__admin/wait", {"for": {"charge": {"reference": "b", "amount": 20, "count": 3}}}
+    )
+    assert many["details"] == {
+        "For.charge": "count: got 3, wanted at most 2: with 2 tests no more are looked at"
+    }
 
 
 def test_of_many_faults_the_first_are_reported(api: Api) -> None:
-    """To find the nearest name for each of 24,000 takes minutes, during which nobody else is answered."""
-    fields = api.call("POST", "/__admin/wait", {"for": {"charge": {f"amont{number}": 1 for number in range(900)}}})
+    """To find the nearest name for each of 24,000 takes minutes, during which nobody else is
+    answered."""
+    fields = api.call(
+        "POST", "/__admin/wait", {"for": {"charge": {f"amont{number}": 1 for number in range(900)}}}
+    )
     assert fields["details"]["For.charge"].count("no such field") == 20
     many = {f"metadata.{number}": "a" for number in range(1_001)}
     assert api.call("POST", "/__admin/wait", {"for": {"charge": many}})["details"] == {
         "For.charge": "got 1001 tests, wanted at most 1000"
     }
-    kinds = api.call("POST", "/__admin/wait", {"for": {f"chage{number}": {} for number in range(900)}})
+    kinds = api.call(
+        "POST", "/__admin/wait", {"for": {f"chage{number}": {} for number in range(900)}}
+    )
     assert len(kinds["details"]) == 20
 
 

@@ -1,11 +1,19 @@
-"""As bills_twice.py, but what the service has taken beyond the plan is given back before it is booked."""
+"""As bills_twice.py, but what the service has taken beyond the plan is given back before it is
+booked."""
 
 from shop import CARD, PROVIDER, ask, book, main
 
 
 def trade():
-    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
-    plan = {"paymentMethodId": method["paymentMethodId"], "amount": "9.99", "currency": "AUD", "interval": "Month"}
+    _, method = ask(
+        "POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD}
+    )
+    plan = {
+        "paymentMethodId": method["paymentMethodId"],
+        "amount": "9.99",
+        "currency": "AUD",
+        "interval": "Month",
+    }
     _, made = ask("POST", "/subscription/payment_method", plan | {"endAfter": {"count": 1}})
     ask("POST", "/__admin/clock/advance", {"by": "1d"})
     _, found = ask("GET", "/charge", SubscriptionId=made["subscriptionId"])

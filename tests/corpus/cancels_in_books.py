@@ -1,4 +1,5 @@
-"""A customer ends the free trial of a subscription. The shop forgets her, whether the service has heard it or not."""
+"""A customer ends the free trial of a subscription. The shop forgets her, whether the service has
+heard it or not."""
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -7,9 +8,16 @@ from shop import CARD, PROVIDER, Lost, ask, book, main
 
 
 def trade():
-    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
+    _, method = ask(
+        "POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD}
+    )
     begin = (datetime.now(UTC) + timedelta(days=14)).date().isoformat()
-    plan = {"paymentMethodId": method["paymentMethodId"], "amount": "9.99", "currency": "AUD", "interval": "Month"}
+    plan = {
+        "paymentMethodId": method["paymentMethodId"],
+        "amount": "9.99",
+        "currency": "AUD",
+        "interval": "Month",
+    }
     _, trial = ask("POST", "/subscription/payment_method", plan | {"startDate": begin})
     book("trial-1", subscription=trial["subscriptionId"], state="unknown")
     with suppress(Lost):

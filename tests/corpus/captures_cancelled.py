@@ -1,4 +1,5 @@
-"""A customer cancels. When the void fails the order stays among those that are shipped, and is captured."""
+"""A customer cancels. When the void fails the order stays among those that are shipped, and is
+captured."""
 
 from shop import Lost, ask, book, books, main, pay
 

@@ -1,4 +1,5 @@
-"""As captures_cancelled.py, but a cancelled order is never shipped, and its void is sent until the charge is void."""
+"""As captures_cancelled.py, but a cancelled order is never shipped, and its void is sent until the
+charge is void."""
 
 from shop import Lost, ask, book, main, pay
 

@@ -1,4 +1,5 @@
-"""Three equal items of one order come back. Each is refunded with a third, and a cent of the customer's is kept."""
+"""Three equal items of one order come back. Each is refunded with a third, and a cent of the
+customer's is kept."""
 
 from shop import ask, book, main, pay
 

@@ -1,4 +1,5 @@
-"""When a customer's card cannot be read, the card that was read last is charged, which is another customer's."""
+"""When a customer's card cannot be read, the card that was read last is charged, which is another
+customer's."""
 
 from shop import CARD, PROVIDER, Lost, ask, book, main
 
@@ -14,12 +15,19 @@ def trade():
         order = f"order-{name}"
         book(order, state="unknown", payer=name)
         try:
-            method = ask("GET", f"/customer/{customer}")[1]["defaultPaymentMethod"]["paymentMethodId"]
+            method = ask("GET", f"/customer/{customer}")[1]["defaultPaymentMethod"][
+                "paymentMethodId"
+            ]
         except Lost:
             print("no answer, the card is known from before")
         body = {"paymentMethodId": method, "reference": order, "amount": 20}
         _, charge = ask("POST", "/charge/payment_method", body)
-        book(order, paid=20, state="paid" if charge.get("status") == "SUCCESS" else "unpaid", payer=name)
+        book(
+            order,
+            paid=20,
+            state="paid" if charge.get("status") == "SUCCESS" else "unpaid",
+            payer=name,
+        )
 
 
 main(trade)

@@ -1,4 +1,5 @@
-"""As charges_other.py, but nothing is charged until the customer's own card was read; else a person is told."""
+"""As charges_other.py, but nothing is charged until the customer's own card was read; else a person
+is told."""
 
 from shop import CARD, PROVIDER, Lost, ask, book, main
 
@@ -18,7 +19,12 @@ def trade():
             return 3
         body = {"paymentMethodId": method, "reference": order, "amount": 20}
         _, charge = ask("POST", "/charge/payment_method", body)
-        book(order, paid=20, state="paid" if charge.get("status") == "SUCCESS" else "unpaid", payer=name)
+        book(
+            order,
+            paid=20,
+            state="paid" if charge.get("status") == "SUCCESS" else "unpaid",
+            payer=name,
+        )
 
 
 def card_of(customer):

@@ -1,4 +1,5 @@
-"""The order is written down once its payment is answered: after a crash in between it is paid again."""
+"""The order is written down once its payment is answered: after a crash in between it is paid
+again."""
 
 from shop import book, books, main, pay
 

@@ -1,4 +1,5 @@
-"""A wallet is credited by webhooks. Those that were handled are remembered in memory, and forgotten in a crash."""
+"""A wallet is credited by webhooks. Those that were handled are remembered in memory, and forgotten
+in a crash."""
 
 from json import loads
 from threading import Event

@@ -1,4 +1,5 @@
-"""As credits_again.py, but each webhook leaves a mark in the folder, and what is paid is counted by the marks."""
+"""As credits_again.py, but each webhook leaves a mark in the folder, and what is paid is counted by
+the marks."""
 
 from json import loads
 from threading import Event

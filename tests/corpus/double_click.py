@@ -1,4 +1,5 @@
-"""The customer sees no answer for a fifth of a second and clicks on "Pay" again: the shop sends the payment twice."""
+"""The customer sees no answer for a fifth of a second and clicks on "Pay" again: the shop sends the
+payment twice."""
 
 from threading import Thread
 

@@ -1,4 +1,5 @@
-"""As double_click.py, but one payment of an order at a time: the second click waits, and finds the order paid."""
+"""As double_click.py, but one payment of an order at a time: the second click waits, and finds the
+order paid."""
 
 from threading import Lock, Thread
 

@@ -1,5 +1,5 @@
-"""After a crash the shop reads in the service's list what is paid. A page that does not come is left out, and its
-orders are charged again."""
+"""After a crash the shop reads in the service's list what is paid. A page that does not come is
+left out, and its orders are charged again."""
 
 from shop import HOLDING, Lost, ask, book, main, pay
 
@@ -19,7 +19,9 @@ def trade():
             _, page = ask("GET", "/charge", limit=2, skip=skip)
         except Lost:
             continue
-        found |= {charge["reference"]: charge for charge in page["charges"] if charge["status"] in HOLDING}
+        found |= {
+            charge["reference"]: charge for charge in page["charges"] if charge["status"] in HOLDING
+        }
     for order in ORDERS:
         charge = found.get(order) or pay(order, 20)[1]
         if charge["status"] == "SUCCESS":

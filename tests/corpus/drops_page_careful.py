@@ -1,4 +1,5 @@
-"""As drops_page.py, but a page that does not come is asked for again; without it nothing is charged."""
+"""As drops_page.py, but a page that does not come is asked for again; without it nothing is
+charged."""
 
 from shop import HOLDING, Lost, ask, book, main, pay
 

@@ -1,4 +1,5 @@
-"""As falls_back.py, but before the second provider is asked the shop looks whether the first one took the money."""
+"""As falls_back.py, but before the second provider is asked the shop looks whether the first one
+took the money."""
 
 from shop import PROVIDER, Lost, ask, book, look, main, pay
 

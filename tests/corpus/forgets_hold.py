@@ -1,4 +1,5 @@
-"""A hold whose capture is refused is forgotten, and the order is paid anew: the customer misses the money twice."""
+"""A hold whose capture is refused is forgotten, and the order is paid anew: the customer misses the
+money twice."""
 
 from shop import ask, book, main, pay
 

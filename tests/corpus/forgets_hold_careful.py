@@ -1,4 +1,5 @@
-"""As forgets_hold.py, but the order is paid anew when its hold is void; while a capture is pending it stays held."""
+"""As forgets_hold.py, but the order is paid anew when its hold is void; while a capture is pending
+it stays held."""
 
 from shop import Lost, ask, book, main, pay
 

@@ -1,5 +1,5 @@
-"""Two items come back, one after the other. A refund that was not answered is taken for made when the charge shows
-any refund: the one of the first item."""
+"""Two items come back, one after the other. A refund that was not answered is taken for made when
+the charge shows any refund: the one of the first item."""
 
 from shop import Lost, ask, book, main, pay
 

@@ -1,4 +1,5 @@
-"""The shop takes no answer for the truth: it looks the payment up, and pays again when the list does not have it."""
+"""The shop takes no answer for the truth: it looks the payment up, and pays again when the list
+does not have it."""
 
 from contextlib import suppress
 

@@ -1,4 +1,5 @@
-"""As looks_too_early.py, but what was answered is not sent again, and what was not answered is looked for twice."""
+"""As looks_too_early.py, but what was answered is not sent again, and what was not answered is
+looked for twice."""
 
 from time import sleep
 

@@ -1,4 +1,5 @@
-"""After a lost payment the service is asked about the order; when that fails too, the order is paid again."""
+"""After a lost payment the service is asked about the order; when that fails too, the order is paid
+again."""
 
 from shop import Lost, book, look, main, pay
 

@@ -1,4 +1,5 @@
-"""As pays_blindly.py, but an order of which nothing is known is not paid: a later run may know more."""
+"""As pays_blindly.py, but an order of which nothing is known is not paid: a later run may know
+more."""
 
 from shop import Lost, book, look, main, pay
 

@@ -1,4 +1,5 @@
-"""The vendor's share of an order is sent again, under another reference, when its answer is lost."""
+"""The vendor's share of an order is sent again, under another reference, when its answer is
+lost."""
 
 from shop import PROVIDER, Lost, ask, book, main, pay
 
@@ -8,8 +9,14 @@ def trade():
     _, charge = pay("order-1", 20)
     book("order-1", paid=20, state="paid")
     for attempt in (1, 2, 3):
-        rows = [{"account": "vendor-7", "amount": 8, "currency": "AUD", "reference": f"share-{attempt}"}]
-        body = {"groupReference": f"share-{attempt}", "providerId": PROVIDER, "chargeId": charge["chargeId"]}
+        rows = [
+            {"account": "vendor-7", "amount": 8, "currency": "AUD", "reference": f"share-{attempt}"}
+        ]
+        body = {
+            "groupReference": f"share-{attempt}",
+            "providerId": PROVIDER,
+            "chargeId": charge["chargeId"],
+        }
         try:
             ask("POST", "/transfer", body | {"transfers": rows})
             return

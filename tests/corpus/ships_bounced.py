@@ -6,7 +6,12 @@ ACCOUNT = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "A
 
 
 def trade():
-    debit = {"providerId": PROVIDER, "reference": "order-1", "amount": 20, "bankPaymentInformation": ACCOUNT}
+    debit = {
+        "providerId": PROVIDER,
+        "reference": "order-1",
+        "amount": 20,
+        "bankPaymentInformation": ACCOUNT,
+    }
     book("order-1", state="unknown")
     status, _ = ask("POST", "/charge/bank_account", debit)
     if status == 201:

@@ -1,4 +1,5 @@
-"""As ships_on_part.py, but the shop reads the amount too, and a payment that is too small is given back."""
+"""As ships_on_part.py, but the shop reads the amount too, and a payment that is too small is given
+back."""
 
 from shop import ask, book, main, pay
 

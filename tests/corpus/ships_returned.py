@@ -1,4 +1,5 @@
-"""A bank debit has settled when the shop ships. A day later it is returned, and nobody looks any more."""
+"""A bank debit has settled when the shop ships. A day later it is returned, and nobody looks any
+more."""
 
 from shop import PROVIDER, ask, book, look, main
 
@@ -6,7 +7,12 @@ ACCOUNT = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "A
 
 
 def trade():
-    debit = {"providerId": PROVIDER, "reference": "order-1", "amount": 20, "bankPaymentInformation": ACCOUNT}
+    debit = {
+        "providerId": PROVIDER,
+        "reference": "order-1",
+        "amount": 20,
+        "bankPaymentInformation": ACCOUNT,
+    }
     book("order-1", state="unknown")
     ask("POST", "/charge/bank_account", debit)
     ask("POST", "/__admin/clock/advance", {"by": "25h"})

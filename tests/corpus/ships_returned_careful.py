@@ -6,7 +6,12 @@ ACCOUNT = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "A
 
 
 def trade():
-    debit = {"providerId": PROVIDER, "reference": "order-1", "amount": 20, "bankPaymentInformation": ACCOUNT}
+    debit = {
+        "providerId": PROVIDER,
+        "reference": "order-1",
+        "amount": 20,
+        "bankPaymentInformation": ACCOUNT,
+    }
     book("order-1", state="unknown")
     ask("POST", "/charge/bank_account", debit)
     ask("POST", "/__admin/clock/advance", {"by": "25h"})

@@ -1,7 +1,8 @@
 """What the shops in Python share: calls of the service, and books of one file for each order.
 
-A shop reads only its environment. ``python SHOP.py`` does its business, ``python SHOP.py books`` prints its books as a
-JSON array, ``python SHOP.py reconcile``, where there is such a job, asks the service about orders that are open.
+A shop reads only its environment. ``python SHOP.py`` does its business, ``python SHOP.py books``
+prints its books as a JSON array, ``python SHOP.py reconcile``, where there is such a job, asks the
+service about orders that are open.
 """
 
 import json
@@ -43,7 +44,12 @@ def ask(method, path, body=None, **query):
 
 def pay(reference, amount, card=CARD, provider=PROVIDER, **more):
     """Charge a card: the status of the answer, and the charge or the refusal. Raises ``Lost``."""
-    body = {"providerId": provider, "reference": reference, "amount": amount, "paymentInformation": card}
+    body = {
+        "providerId": provider,
+        "reference": reference,
+        "amount": amount,
+        "paymentInformation": card,
+    }
     return ask("POST", "/charge/card", body | more)
 
 

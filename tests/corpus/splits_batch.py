@@ -10,7 +10,9 @@ ORDERS = ["order-1", "order-2", "order-3", "order-4"]
 def trade():
     for order in ORDERS:
         book(order, state="unknown")
-    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
+    _, method = ask(
+        "POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD}
+    )
     try:
         sent = [send(method, ORDERS)]
     except Lost:

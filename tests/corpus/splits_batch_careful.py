@@ -1,4 +1,5 @@
-"""As splits_batch.py, but a batch whose answer is lost is looked up by its description before it is sent again."""
+"""As splits_batch.py, but a batch whose answer is lost is looked up by its description before it is
+sent again."""
 
 from time import sleep
 
@@ -11,7 +12,9 @@ NAME = "order-1 to order-4"
 def trade():
     for order in ORDERS:
         book(order, state="unknown")
-    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
+    _, method = ask(
+        "POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD}
+    )
     try:
         batch = send(method)
     except Lost:

@@ -1,4 +1,5 @@
-"""A payment that is not answered ends the job with an error, and its order stays booked as unpaid."""
+"""A payment that is not answered ends the job with an error, and its order stays booked as
+unpaid."""
 
 import sys
 

@@ -1,4 +1,5 @@
-"""A payment that is not answered ends the job with an error, and its order is in no books until somebody has looked."""
+"""A payment that is not answered ends the job with an error, and its order is in no books until
+somebody has looked."""
 
 import sys
 

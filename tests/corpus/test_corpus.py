@@ -1,5 +1,6 @@
-"""Shops with one planted bug each, beside careful ones, under `mockserver explore` as a stranger runs it: each bug that
-the findings know is found where it shows, and no careful shop is accused. Source: docs/explore.md, What it runs."""
+"""Shops with one planted bug each, beside careful ones, under `mockserver explore` as a stranger
+runs it: each bug that the findings know is found where it shows, and no careful shop is accused.
+Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 
@@ -39,13 +40,27 @@ def twin(name: str) -> str:
     return f"{path.stem}_careful{path.suffix}"
 
 
-def tried(folder: Path, url: str, shop: str, row: Mapping[str, Any], *, books: bool) -> dict[str, list[str]]:
-    """Each cell of a shop with its verdict and its findings. It passes twice alike without a fault, and each fault
-    strikes; a shop whose books differ without any is the cell ``baseline``."""
+def tried(
+    folder: Path, url: str, shop: str, row: Mapping[str, Any], *, books: bool
+) -> dict[str, list[str]]:
+    """Each cell of a shop with its verdict and its findings. It passes twice alike without a fault,
+    and each fault strikes; a shop whose books differ without any is the cell ``baseline``."""
     faults = ",".join([row["faults"], *tries([], [row["near"]] if "near" in row else [])])
-    options = ["--ops", row["ops"], "--faults", faults, "--out", str(folder / "explored"), "--format", "json"]
+    options = [
+        "--ops",
+        row["ops"],
+        "--faults",
+        faults,
+        "--out",
+        str(folder / "explored"),
+        "--format",
+        "json",
+    ]
     options += ["--client-timeout", row["client-timeout"]] if "client-timeout" in row else []
-    asked = [*(bookkeeping(shop) if books else []), *(["--settle", row["settle"]] if "settle" in row else [])]
+    asked = [
+        *(bookkeeping(shop) if books else []),
+        *(["--settle", row["settle"]] if "settle" in row else []),
+    ]
     done = explore(folder, url, shop, *options, *asked)
     if done.returncode == 3 and books:
         return {"baseline": ["unsafe", done.stderr]}
@@ -53,11 +68,15 @@ def tried(folder: Path, url: str, shop: str, row: Mapping[str, Any], *, books: b
     cells = json.loads(done.stdout)["cells"]
     assert cells
     assert [cell for cell in cells if cell["verdict"] in ("hung", "not reached")] == []
-    found = {f"{cell['point']} {cell['fault']}": [cell["verdict"], *cell["findings"]] for cell in cells}
+    found = {
+        f"{cell['point']} {cell['fault']}": [cell["verdict"], *cell["findings"]] for cell in cells
+    }
     if "seeds" in row:
         found |= swarmed(folder, url, shop, [*options, *asked, "--seeds", str(row["seeds"])])
     return found | (
-        replayed(folder, url, shop, [*asked, "--replay", str(ROOT / row["replay"])]) if "replay" in row else {}
+        replayed(folder, url, shop, [*asked, "--replay", str(ROOT / row["replay"])])
+        if "replay" in row
+        else {}
     )
 
 
@@ -79,7 +98,11 @@ def swarmed(folder: Path, url: str, shop: str, options: list[str]) -> dict[str, 
 def replayed(folder: Path, url: str, shop: str, options: list[str]) -> dict[str, list[str]]:
     """The same of one run under a scenario."""
     said = explore(folder, url, shop, *options).stdout
-    found = [line.split()[1].rstrip(":") for line in said.splitlines() if line.startswith(("error ", "warning "))]
+    found = [
+        line.split()[1].rstrip(":")
+        for line in said.splitlines()
+        if line.startswith(("error ", "warning "))
+    ]
     return {"replay": [said.partition(":")[0], *found]}
 
 
@@ -93,7 +116,17 @@ def explore(folder: Path, url: str, shop: str, *options: str) -> subprocess.Comp
     if program != "python":
         needs.find_program(program)
     return subprocess.run(
-        [*warm.python(), "-m", "mockserver", "explore", "--url", url, *options, "--", *started(HERE / shop)],
+        [
+            *warm.python(),
+            "-m",
+            "mockserver",
+            "explore",
+            "--url",
+            url,
+            *options,
+            "--",
+            *started(HERE / shop),
+        ],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
         capture_output=True,
@@ -110,11 +143,19 @@ def test_a_bug_is_found_where_it_shows(tmp_path: Path, url: str, name: str, book
         tried(tmp_path, url, name, BUGGY[name], books=books),
         BUGGY[name].get("books" if books else "bare", {}),
     )
-    assert all(any(finding in said for said in found[cell]) for cell, finding in wanted.items()), found
-    others = {cell: said for cell, said in found.items() if said[0] == "unsafe" and cell not in wanted}
+    assert all(any(finding in said for said in found[cell]) for cell, finding in wanted.items()), (
+        found
+    )
+    others = {
+        cell: said for cell, said in found.items() if said[0] == "unsafe" and cell not in wanted
+    }
     # A fault near to the one that tells may show the same bug, and no other.
     near = BUGGY[name].get("near", "").split(",")
-    same = {cell for cell, said in others.items() if cell.split()[1] in near and set(wanted.values()) & set(said)}
+    same = {
+        cell
+        for cell, said in others.items()
+        if cell.split()[1] in near and set(wanted.values()) & set(said)
+    }
     assert {cell: said for cell, said in others.items() if cell not in same} == {}
 
 
@@ -134,6 +175,8 @@ def test_a_correct_shop_is_not_accused(tmp_path: Path, url: str, name: str, book
 
 def test_each_shop_is_in_a_table() -> None:
     listed = {"shop", "webhooks", *(Path(one).stem for name in BUGGY for one in (name, twin(name)))}
-    assert {path.stem for path in HERE.iterdir() if path.suffix in PROGRAMS} - {"test_corpus"} == listed
+    assert {path.stem for path in HERE.iterdir() if path.suffix in PROGRAMS} - {
+        "test_corpus"
+    } == listed
     files = {path.name for path in (HERE / "correct").iterdir() if path.suffix in PROGRAMS}
     assert files == set(CORRECT)

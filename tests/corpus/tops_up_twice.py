@@ -1,4 +1,5 @@
-"""A wallet is topped up. The webhook looks whether the money was credited already, the answer does not."""
+"""A wallet is topped up. The webhook looks whether the money was credited already, the answer does
+not."""
 
 from json import loads
 from time import sleep

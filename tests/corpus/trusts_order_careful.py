@@ -1,4 +1,5 @@
-"""As trusts_order.py, but a webhook only says that something has happened: the service says what, in the end too."""
+"""As trusts_order.py, but a webhook only says that something has happened: the service says what,
+in the end too."""
 
 from json import loads
 from time import sleep

@@ -1,4 +1,5 @@
-"""A card is kept as a token, and the order is booked as paid whatever becomes of the token's charge."""
+"""A card is kept as a token, and the order is booked as paid whatever becomes of the token's
+charge."""
 
 from shop import CARD, PROVIDER, ask, book, main
 

@@ -10,8 +10,8 @@ from threading import Thread
 
 @contextmanager
 def webhooks(take, port=0):
-    """Where webhooks arrive, on a free port unless one is given: each is given to ``take(body, signature)``, which
-    returns the status to answer with."""
+    """Where webhooks arrive, on a free port unless one is given: each is given to ``take(body,
+    signature)``, which returns the status to answer with."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):

@@ -1,4 +1,5 @@
-"""The order is in New Zealand dollars. The second try leaves the currency out, and is in those of the provider."""
+"""The order is in New Zealand dollars. The second try leaves the currency out, and is in those of
+the provider."""
 
 from shop import Lost, book, look, main, pay
 

@@ -34,7 +34,8 @@ class Proxy:
     process: subprocess.Popen[bytes]
 
     def reload(self, conf: str) -> None:
-        """Take another configuration, as ``nginx -s reload`` does, and wait until the new workers answer."""
+        """Take another configuration, as ``nginx -s reload`` does, and wait until the new workers
+        answer."""
         (self.folder / "mockserver.conf").write_text(conf)
         self.process.send_signal(signal.SIGHUP)
 
@@ -45,9 +46,13 @@ class Client:
     def __init__(self, port: int) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
-    def send(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, bytes, dict[str, str]]:
+    def send(
+        self, method: str, path: str, body: object = None, **headers: str
+    ) -> tuple[int, bytes, dict[str, str]]:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        raw = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        raw = (
+            body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        )
         self.connection.request(method, path, raw, {"content-type": "application/json", **named})
         answer = self.connection.getresponse()
         return answer.status, answer.read(), dict(answer.getheaders())
@@ -72,7 +77,10 @@ def conf_for(port: int, shards: Sequence[int]) -> str:
     for number, shard in list(enumerate(shards, 1))[3:]:
         line = f"    server 127.0.0.1:{shard} max_fails=0;\n    keepalive 64;"
         text = text.replace("    keepalive 64;", line)
-        single = f"upstream mockserver_shard_{number} {{ server 127.0.0.1:{shard} max_fails=0; keepalive 8; }}"
+        single = (
+            f"upstream mockserver_shard_{number} "
+            f"{{ server 127.0.0.1:{shard} max_fails=0; keepalive 8; }}"
+        )
         text = text.replace("server {\n    listen", f"{single}\n\nserver {{\n    listen")
         text = text.replace("[1-3]", f"[1-{number}]")
     return text
@@ -98,17 +106,23 @@ def shards(port: int) -> Iterator[list[Process]]:
 
 
 @pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory, port: int, shards: list[Process]) -> Iterator[Proxy]:
+def proxy(
+    tmp_path_factory: pytest.TempPathFactory, port: int, shards: list[Process]
+) -> Iterator[Proxy]:
     folder = tmp_path_factory.mktemp("nginx")
     (folder / "mockserver.conf").write_text(conf_for(port, [shard.port for shard in shards]))
     kinds = "".join(
-        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{kind}_temp_path {folder}/{kind};"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     (folder / "nginx.conf").write_text(
         f"daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;"
-        f"events {{ worker_connections 1024; }} http {{ access_log off; {kinds} include {folder}/mockserver.conf; }}"
+        f"events {{ worker_connections 1024; }} http "
+        f"{{ access_log off; {kinds} include {folder}/mockserver.conf; }}"
     )
-    process = subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")])
+    process = subprocess.Popen(
+        ["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
+    )
     until(lambda: status_of(port, "/healthz", "") == 200, process)
     yield Proxy(port, folder, process)
     process.terminate()
@@ -184,7 +198,12 @@ def test_both_keys_of_a_pair_reach_the_same_sandbox(proxy: Proxy, number: int) -
 @pytest.mark.parametrize("number", range(4))
 def test_a_payer_pays_on_the_page_of_a_link_through_the_proxy(proxy: Proxy, number: int) -> None:
     client, key = Client(proxy.port), f"sk_payer_{number}"
-    link = client.json("POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"}, x_secretkey=key)
+    link = client.json(
+        "POST",
+        "/payment_link",
+        {"title": "A lamp", "amount": 20, "currency": "AUD"},
+        x_secretkey=key,
+    )
     path = urlsplit(link["url"]).path
     assert path.startswith("/s/")
     status, _, headers = client.send("GET", path)
@@ -194,9 +213,18 @@ def test_a_payer_pays_on_the_page_of_a_link_through_the_proxy(proxy: Proxy, numb
     assert (status, b"A lamp" in html) == (200, True)
     view = urlsplit(page).query
     form = urlencode(
-        {**CARD, "cardNumber": "4000000000003220", "cardholder": "Ann", "paymentType": "card", "attempt": hidden(html)}
+        {
+            **CARD,
+            "cardNumber": "4000000000003220",
+            "cardholder": "Ann",
+            "paymentType": "card",
+            "attempt": hidden(html),
+        }
     )
-    sent = {"content_type": "application/x-www-form-urlencoded", "origin": f"http://127.0.0.1:{proxy.port}"}
+    sent = {
+        "content_type": "application/x-www-form-urlencoded",
+        "origin": f"http://127.0.0.1:{proxy.port}",
+    }
     status, _, headers = client.send("POST", f"{path}?{view}", form.encode(), **sent)
     assert status == 303
     assert "/3ds/" in headers["location"]
@@ -217,7 +245,12 @@ def test_an_answer_that_is_lost_is_lost_behind_the_proxy_too(proxy: Proxy) -> No
     client = Client(proxy.port)
     rule = {"id": "lost", "when": {"op": "charge.create"}, "limit": 1}
     rule["then"] = {"transport": {"at": "answer", "reset": True}}
-    client.json("PUT", "/__admin/scenarios", {"version": 1, "name": "lost", "rules": [rule]}, x_secretkey="sk_lost")
+    client.json(
+        "PUT",
+        "/__admin/scenarios",
+        {"version": 1, "name": "lost", "rules": [rule]},
+        x_secretkey="sk_lost",
+    )
     with pytest.raises((OSError, http.client.HTTPException)):
         client.send("POST", "/charge/card", CHARGE, x_secretkey="sk_lost")
     assert Client(proxy.port).json("GET", "/charge", x_secretkey="sk_lost")["count"] == 1
@@ -238,7 +271,9 @@ def test_only_the_keys_of_a_server_that_is_down_see_errors_until_it_is_back(
     assert 3 < lost < 40
     assert set(after) == {200, None}
     assert [status_of(proxy.port, "/charge", key) for key in keys] == after
-    shards[1] = serve(*CLOCK, "--public-url", f"http://127.0.0.1:{proxy.port}/s/2", port=victim.port)
+    shards[1] = serve(
+        *CLOCK, "--public-url", f"http://127.0.0.1:{proxy.port}/s/2", port=victim.port
+    )
     assert [status_of(proxy.port, "/charge", key) for key in keys] == before
 
 

@@ -1,4 +1,5 @@
-"""Everything at once, for some seconds, on one server and on two behind nginx: no wrong answer, no webhook lost."""
+"""Everything at once, for some seconds, on one server and on two behind nginx: no wrong answer, no
+webhook lost."""
 
 import json
 import subprocess
@@ -30,7 +31,17 @@ def soak(folder: Path, *options: str) -> dict[str, dict[str, float]]:
 
 def test_one_server_bears_everything_at_once(tmp_path: Path) -> None:
     calls = soak(tmp_path, "--seconds", SECONDS[0], "--connections", "64")
-    assert {"create", "export", "import", "fork", "reset", "batch", "wait", "stream", "page"} < calls.keys()
+    assert {
+        "create",
+        "export",
+        "import",
+        "fork",
+        "reset",
+        "batch",
+        "wait",
+        "stream",
+        "page",
+    } < calls.keys()
     assert calls["all"]["count"] > 100
 
 
@@ -42,7 +53,11 @@ def test_two_servers_behind_nginx_bear_everything_at_once(tmp_path: Path) -> Non
 
 def test_a_wrong_answer_ends_the_run_with_a_failure(tmp_path: Path) -> None:
     # A scenario that declines everything: nothing is as it must be.
-    rule = {"id": "no", "when": {"op": "charge.create", "request.amount": 12.5}, "then": {"decline": "expired_card"}}
+    rule = {
+        "id": "no",
+        "when": {"op": "charge.create", "request.amount": 12.5},
+        "then": {"decline": "expired_card"},
+    }
     scenario = tmp_path / "no.json"
     scenario.write_text(json.dumps({"version": 1, "name": "no", "rules": [rule]}))
     server = serve("--scenario", str(scenario))
@@ -50,7 +65,11 @@ def test_a_wrong_answer_ends_the_run_with_a_failure(tmp_path: Path) -> None:
         assert server.call("POST", "/charge/card", CHARGE)[0] == 400
         command = [*warm.python(), "-m", "benchmarks.soak", "--seconds", "1", "--connections", "2"]
         done = subprocess.run(
-            [*command, "--port", str(server.port)], cwd=ROOT, capture_output=True, text=True, timeout=60
+            [*command, "--port", str(server.port)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
     finally:
         server.stop()

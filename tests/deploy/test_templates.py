@@ -1,5 +1,5 @@
-"""The templates of ``deploy/``: valid by the schemas of Kubernetes and Compose, without a cluster, an engine or a
-network, and each port, name and file that they mention is there."""
+"""The templates of ``deploy/``: valid by the schemas of Kubernetes and Compose, without a cluster,
+an engine or a network, and each port, name and file that they mention is there."""
 
 import copy
 import json
@@ -44,7 +44,10 @@ def test_each_object_is_one_of_kubernetes(one: Any) -> None:
         (lambda spec: spec.update(replica=3), "'replica' was unexpected"),
         (lambda spec: spec.update(replicas="three"), "'three' is not of type"),
         (lambda spec: spec.pop("selector"), "'selector' is a required property"),
-        (lambda spec: spec["template"]["spec"]["containers"][0].pop("name"), "'name' is a required property"),
+        (
+            lambda spec: spec["template"]["spec"]["containers"][0].pop("name"),
+            "'name' is a required property",
+        ),
         (lambda spec: spec["template"]["spec"]["containers"][0].update(tty={}), "is not of type"),
     ],
 )
@@ -64,7 +67,10 @@ def test_the_compose_file_is_one() -> None:
     [
         (lambda proxy: proxy.update(port=["80:80"]), "port"),
         (lambda proxy: proxy.update(restart="sometimes"), "sometimes"),
-        (lambda proxy: proxy["depends_on"]["shard-1"].update(condition="service_well"), "service_well"),
+        (
+            lambda proxy: proxy["depends_on"]["shard-1"].update(condition="service_well"),
+            "service_well",
+        ),
         (lambda proxy: proxy.update(read_only="perhaps"), "perhaps"),
         (lambda proxy: proxy.update(volumes=["./a:/b:rx"]), "rx"),
     ],
@@ -85,17 +91,21 @@ def test_services_lead_to_pods_that_listen_there() -> None:
         for port in container["ports"]
     ]
     services = [one["spec"] for one in OBJECTS if one["kind"] == "Service"]
-    assert sorted((one["selector"]["app"], port["port"]) for one in services for port in one["ports"]) == sorted(
-        listening
-    )
+    assert sorted(
+        (one["selector"]["app"], port["port"]) for one in services for port in one["ports"]
+    ) == sorted(listening)
     (stateful,) = (one["spec"] for one in OBJECTS if one["kind"] == "StatefulSet")
-    assert stateful["serviceName"] in [one["metadata"]["name"] for one in OBJECTS if one["kind"] == "Service"]
+    assert stateful["serviceName"] in [
+        one["metadata"]["name"] for one in OBJECTS if one["kind"] == "Service"
+    ]
 
 
 @pytest.mark.parametrize("name", ["kubernetes.yaml", "compose.yaml", "systemd/mockserver@.service"])
 def test_templates_name_settings_and_files_that_there_are(name: str) -> None:
     text = (DEPLOY / name).read_text("utf-8")
-    assert set(re.findall(r"\bMOCKSERVER_[A-Z_]+", text)) <= {setting.variable for setting in SETTINGS}
+    assert set(re.findall(r"\bMOCKSERVER_[A-Z_]+", text)) <= {
+        setting.variable for setting in SETTINGS
+    }
     for path in re.findall(r"deploy/[\w./@-]+", text):
         assert (DEPLOY.parent / path).exists(), path
 
@@ -104,4 +114,6 @@ def test_templates_name_settings_and_files_that_there_are(name: str) -> None:
 def test_templates_replace_each_server_of_the_nginx_configuration(name: str) -> None:
     conf = (DEPLOY / "nginx" / "mockserver.conf").read_text("utf-8")
     replaced = re.findall(r"s/(127\.0\.0\.1:\d+)/", (DEPLOY / name).read_text("utf-8"))
-    assert sorted(replaced) == sorted(set(re.findall(r"^\s*server (127\.0\.0\.1:\d+)", conf, re.MULTILINE)))
+    assert sorted(replaced) == sorted(
+        set(re.findall(r"^\s*server (127\.0\.0\.1:\d+)", conf, re.MULTILINE))
+    )

@@ -47,7 +47,9 @@ http://127.0.0.1:4111/__admin http://host.docker.internal:8080/__admin/events
 
 @pytest.mark.parametrize("url", CONTROL.split())
 def test_no_webhook_goes_to_a_control_api(url: str) -> None:
-    assert never_called(url) == "got a path with __admin; a control API is never called by a webhook"
+    assert (
+        never_called(url) == "got a path with __admin; a control API is never called by a webhook"
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,6 +90,8 @@ def test_an_absolute_address_with_a_host_is_one(url: str) -> None:
     assert is_web_address(url)
 
 
-@pytest.mark.parametrize("url", [*UNSOUND.split(), "", "http://a b/", "http://shop.test/\n", "http://shop.test\x00/"])
+@pytest.mark.parametrize(
+    "url", [*UNSOUND.split(), "", "http://a b/", "http://shop.test/\n", "http://shop.test\x00/"]
+)
 def test_anything_else_is_no_web_address(url: str) -> None:
     assert not is_web_address(url)

@@ -28,6 +28,8 @@ def test_what_cannot_be_made_is_not_remembered() -> None:
 
 def test_what_does_not_fit_is_made_anew() -> None:
     made: list[str] = []
-    upper = BoundedCache[str, str](3, lambda text: made.append(text) or text.upper(), lambda text: len(text) < 4)  # type: ignore[func-returns-value]
+    upper = BoundedCache[str, str](
+        3, lambda text: made.append(text) or text.upper(), lambda text: len(text) < 4
+    )  # type: ignore[func-returns-value]
     assert [upper[text] for text in ("ab", "long", "long", "ab")] == ["AB", "LONG", "LONG", "AB"]
     assert (made, list(upper)) == (["ab", "long", "long"], ["ab"])

@@ -61,7 +61,11 @@ def test_a_walk_is_what_its_steps_are(anchor: int, interval: Interval, by: int, 
 
 
 def test_the_leap_day_comes_back() -> None:
-    assert steps("2032-02-29", Interval.YEAR, 1, 3, 4) == ["2033-02-28T00:00", "2035-02-28T00:00", "2036-02-29T00:00"]
+    assert steps("2032-02-29", Interval.YEAR, 1, 3, 4) == [
+        "2033-02-28T00:00",
+        "2035-02-28T00:00",
+        "2036-02-29T00:00",
+    ]
 
 
 @pytest.mark.parametrize("interval", list(Interval))
@@ -71,7 +75,9 @@ def test_nothing_comes_after_the_calendar(interval: Interval) -> None:
 
 
 @given(
-    st.integers(min_value=0, max_value=100_000 * DAY), st.sampled_from(Interval), st.integers(min_value=0, max_value=60)
+    st.integers(min_value=0, max_value=100_000 * DAY),
+    st.sampled_from(Interval),
+    st.integers(min_value=0, max_value=60),
 )
 def test_steps_grow_and_keep_the_time_of_day(anchor: int, interval: Interval, count: int) -> None:
     here, there = later(anchor, interval, count), later(anchor, interval, count + 1)
@@ -79,4 +85,7 @@ def test_steps_grow_and_keep_the_time_of_day(anchor: int, interval: Interval, co
     assert there is not None
     assert here < there
     assert here % DAY == there % DAY == anchor % DAY
-    assert datetime_of(there).day <= datetime_of(anchor).day or interval in (Interval.DAY, Interval.WEEK)
+    assert datetime_of(there).day <= datetime_of(anchor).day or interval in (
+        Interval.DAY,
+        Interval.WEEK,
+    )

@@ -27,7 +27,9 @@ def test_blanks_and_hyphens_are_dropped(text: str) -> None:
     assert clean(text) == "4111111111111111"
 
 
-@pytest.mark.parametrize("text", ["", " ", "4111x", "٤١١١١١١١١١١١١١١١", "4111\n1111", "+4111111111111111"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "4111x", "٤١١١١١١١١١١١١١١١", "4111\n1111", "+4111111111111111"]
+)
 def test_anything_else_is_no_number(text: str) -> None:
     assert clean(text) is None
 
@@ -113,8 +115,14 @@ def test_the_mask_shows_four_digits_at_each_end(number: str, masked: str) -> Non
 def test_what_is_remembered_of_a_number() -> None:
     card = read_number("4000000000009995", "salt")
     assert (card.masked, card.last4, card.iin) == ("4000********9995", "9995", "400000")
-    assert (card.brand, card.funding, card.test_name) == (Brand.VISA, Funding.CREDIT, "insufficient_funds")
-    assert card.prefixes == tuple(prefix_digest("salt", "4000000000009995"[:length]) for length in (4, 6, 8))
+    assert (card.brand, card.funding, card.test_name) == (
+        Brand.VISA,
+        Funding.CREDIT,
+        "insufficient_funds",
+    )
+    assert card.prefixes == tuple(
+        prefix_digest("salt", "4000000000009995"[:length]) for length in (4, 6, 8)
+    )
     assert "400000000000" not in repr(card)
 
 

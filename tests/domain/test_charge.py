@@ -1,4 +1,5 @@
-"""What charges know of their money: what is left of it, on which days it moved, and how it stood before."""
+"""What charges know of their money: what is left of it, on which days it moved, and how it stood
+before."""
 
 from decimal import Decimal
 
@@ -17,13 +18,17 @@ NOON = 12 * HOUR
 
 
 def charge(state: ChargeState = ChargeState.SUCCESS, **fields: object) -> Charge:
-    return charge_in(state, **{"succeeded": 5 * DAY + NOON if state is ChargeState.SUCCESS else None, **fields})
+    return charge_in(
+        state, **{"succeeded": 5 * DAY + NOON if state is ChargeState.SUCCESS else None, **fields}
+    )
 
 
 def reserved(given: Charge, *refunds: tuple[object, Micros]) -> Charge:
     """The charge while its provider is still to answer some refunds, each with its instant."""
     for amount, settles in refunds:
-        wanted = replace(given.refund_of(Decimal(str(amount)), None, 6 * DAY + NOON), settles=settles)
+        wanted = replace(
+            given.refund_of(Decimal(str(amount)), None, 6 * DAY + NOON), settles=settles
+        )
         given = given.after_reserving(wanted)
     return given
 
@@ -67,9 +72,20 @@ def test_the_days_on_which_money_moved() -> None:
     )
     given = charge(refunds=refunds)
     assert sorted(given.money_days()) == [5 * DAY, 6 * DAY, 8 * DAY]
-    assert {day: given.moved_on(day * DAY) for day in range(4, 10)} == {4: 0, 5: 19, 6: -4, 7: 0, 8: -3, 9: 0}
+    assert {day: given.moved_on(day * DAY) for day in range(4, 10)} == {
+        4: 0,
+        5: 19,
+        6: -4,
+        7: 0,
+        8: -3,
+        9: 0,
+    }
     plain = charge()
-    assert (plain.money_days(), plain.moved_on(5 * DAY), plain.moved_on(6 * DAY)) == ((5 * DAY,), 20, 0)
+    assert (plain.money_days(), plain.moved_on(5 * DAY), plain.moved_on(6 * DAY)) == (
+        (5 * DAY,),
+        20,
+        0,
+    )
 
 
 def test_a_payment_that_is_taken_back_moves_money_only_if_it_had_come() -> None:
@@ -89,4 +105,8 @@ def test_a_charge_as_it_was_before() -> None:
     assert (before.refunded, [one.amount for one in before.refunds]) == (4, [4])
     assert (before.amount, before.succeeded) == (15, 5 * DAY)
     authorised = given.after_capture(Decimal(15), 5 * DAY).as_before(ChargeState.AUTHORISED)
-    assert (authorised.amount, authorised.succeeded, authorised.status) == (20, None, ChargeState.AUTHORISED)
+    assert (authorised.amount, authorised.succeeded, authorised.status) == (
+        20,
+        None,
+        ChargeState.AUTHORISED,
+    )

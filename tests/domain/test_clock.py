@@ -36,7 +36,12 @@ def clock(mode: ClockMode, rate: int = 1) -> Clock:
 
 @pytest.mark.parametrize(
     ("mode", "rate", "elapsed"),
-    [(ClockMode.REAL, 1, 50), (ClockMode.REAL, 60, 50), (ClockMode.MANUAL, 60, 0), (ClockMode.FAST, 60, 3000)],
+    [
+        (ClockMode.REAL, 1, 50),
+        (ClockMode.REAL, 60, 50),
+        (ClockMode.MANUAL, 60, 0),
+        (ClockMode.FAST, 60, 3000),
+    ],
 )
 def test_how_time_runs_in_each_mode(mode: ClockMode, rate: int, elapsed: int) -> None:
     assert clock(mode, rate).read(1050) == START + elapsed
@@ -74,7 +79,9 @@ def test_a_move_to_the_present_and_to_the_end_is_allowed() -> None:
         (LATEST + 1, "the clock ends at 9999-12-31T23:59:59.0000000Z"),
     ],
 )
-def test_a_move_back_or_beyond_the_end_is_refused_and_changes_nothing(instant: int, reason: str) -> None:
+def test_a_move_back_or_beyond_the_end_is_refused_and_changes_nothing(
+    instant: int, reason: str
+) -> None:
     moved = clock(ClockMode.MANUAL)
     with pytest.raises(Invalid) as caught:
         moved.move_to(instant, 1000)
@@ -119,7 +126,14 @@ def test_instants_are_read(text: str, instant: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "tomorrow", "2023-02-30", "2023-11-14T25:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
+    [
+        "",
+        "tomorrow",
+        "2023-02-30",
+        "2023-11-14T25:00:00Z",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-14:00",
+    ],
 )
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^got '.*', wanted"):
@@ -146,7 +160,9 @@ def test_durations_are_read(text: str, length: int) -> None:
     assert parse_duration(text) == length
 
 
-@pytest.mark.parametrize("text", ["", "5", "s", "-5s", "5 years", "1e3s", "1.s", "5s!", "999999999999w"])
+@pytest.mark.parametrize(
+    "text", ["", "5", "s", "-5s", "5 years", "1e3s", "1.s", "5s!", "999999999999w"]
+)
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^got '.*', wanted a duration"):
         parse_duration(text)

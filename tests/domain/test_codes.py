@@ -65,7 +65,9 @@ def folded(name: str) -> str:
 
 def test_every_published_code_is_there_under_its_number_and_name() -> None:
     assert len(ROWS) == 188
-    assert {code.value: folded(code.name) for code in Code} == {number: folded(name) for number, name in ROWS.items()}
+    assert {code.value: folded(code.name) for code in Code} == {
+        number: folded(name) for number, name in ROWS.items()
+    }
 
 
 def test_numbers_are_not_shared() -> None:

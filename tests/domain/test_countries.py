@@ -40,5 +40,7 @@ def test_time_zones() -> None:
     time_zones = info_reply()["timezones"]
     assert len(time_zones) > 400
     assert list(time_zones) == sorted(set(time_zones))
-    assert {"Australia/Sydney", "America/Argentina/Buenos_Aires", "Europe/Kyiv", "UTC"} <= set(time_zones)
+    assert {"Australia/Sydney", "America/Argentina/Buenos_Aires", "Europe/Kyiv", "UTC"} <= set(
+        time_zones
+    )
     assert all("/" in name or name == "UTC" for name in time_zones)

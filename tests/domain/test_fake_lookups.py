@@ -17,11 +17,23 @@ IINS = [f"{number:06d}" for number in range(450000, 450300)]
 @pytest.mark.parametrize(
     ("iin", "brand", "funding", "row"),
     [
-        ("411111", Brand.VISA, Funding.CREDIT, IinData("VISA", "Australia", "AU", "Gumleaf Mutual", "CREDIT")),
-        ("353011", Brand.JCB, Funding.DEBIT, IinData("JCB", "Japan", "JP", "Yamabuki Bank", "DEBIT")),
+        (
+            "411111",
+            Brand.VISA,
+            Funding.CREDIT,
+            IinData("VISA", "Australia", "AU", "Gumleaf Mutual", "CREDIT"),
+        ),
+        (
+            "353011",
+            Brand.JCB,
+            Funding.DEBIT,
+            IinData("JCB", "Japan", "JP", "Yamabuki Bank", "DEBIT"),
+        ),
     ],
 )
-def test_published_test_cards_have_fixed_issuers(iin: str, brand: Brand, funding: Funding, row: IinData) -> None:
+def test_published_test_cards_have_fixed_issuers(
+    iin: str, brand: Brand, funding: Funding, row: IinData
+) -> None:
     assert iin_data(iin, brand, funding) == row
 
 
@@ -61,7 +73,11 @@ def test_every_place_is_whole() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("203.0.113.7", "203.0.113.250"), ("2001:db8:1::1", "2001:db8:1:ffff::2"), ("8.8.8.8", "::ffff:8.8.8.8")],
+    [
+        ("203.0.113.7", "203.0.113.250"),
+        ("2001:db8:1::1", "2001:db8:1:ffff::2"),
+        ("8.8.8.8", "::ffff:8.8.8.8"),
+    ],
 )
 def test_addresses_of_one_network_are_in_one_place(one: str, other: str) -> None:
     assert ip_info(one, 1).city == ip_info(other, 1).city is not None

@@ -17,20 +17,38 @@ CHARGES = {
     "pending": charge_in(ChargeState.PENDING),
     "waiting": charge_in(ChargeState.PENDING_CHECKOUT),
     "declined": charge_in(ChargeState.FAILED),
-    "voided": charge_in(ChargeState.AUTHORISE_CANCELLED, capture=False, voided=2, authorised=Decimal(20)),
+    "voided": charge_in(
+        ChargeState.AUTHORISE_CANCELLED, capture=False, voided=2, authorised=Decimal(20)
+    ),
     "paid": charge_in(ChargeState.SUCCESS, succeeded=1),
     "captured-in-part": charge_in(
         ChargeState.SUCCESS, capture=False, amount=Decimal(12), authorised=Decimal(20), succeeded=2
     ),
     "captured-in-parts": charge_in(
-        ChargeState.SUCCESS, capture=False, amount=Decimal(12), authorised=Decimal(20), captures=PARTS, kept=Decimal(8)
+        ChargeState.SUCCESS,
+        capture=False,
+        amount=Decimal(12),
+        authorised=Decimal(20),
+        captures=PARTS,
+        kept=Decimal(8),
     ),
     "rest-released": charge_in(
-        ChargeState.SUCCESS, capture=False, amount=Decimal(12), authorised=Decimal(20), captures=PARTS, voided=4
+        ChargeState.SUCCESS,
+        capture=False,
+        amount=Decimal(12),
+        authorised=Decimal(20),
+        captures=PARTS,
+        voided=4,
     ),
-    "refunded": charge_in(ChargeState.PARTIAL_REFUND, succeeded=1, refunded=Decimal(5), refunds=(REFUND,)),
+    "refunded": charge_in(
+        ChargeState.PARTIAL_REFUND, succeeded=1, refunded=Decimal(5), refunds=(REFUND,)
+    ),
     "refunding": charge_in(
-        ChargeState.PARTIAL_REFUND, succeeded=1, refunded=Decimal(9), refunds=(REFUND, LATE), reserved=(LATE,)
+        ChargeState.PARTIAL_REFUND,
+        succeeded=1,
+        refunded=Decimal(9),
+        refunds=(REFUND, LATE),
+        reserved=(LATE,),
     ),
     "returned": charge_in(ChargeState.FAILED, succeeded=1, returned=4),
 }
@@ -66,18 +84,37 @@ def test_the_most_that_was_missed_at_once() -> None:
 
 def test_a_refund_counts_once_its_provider_has_answered() -> None:
     charge = CHARGES["refunding"]
-    assert figures_of(charge, 5) == Figures(captured=Decimal(20), refunded=Decimal(5), refunding=Decimal(8))
-    assert figures_of(charge, 8) == Figures(captured=Decimal(20), refunded=Decimal(9), refunding=Decimal(4))
+    assert figures_of(charge, 5) == Figures(
+        captured=Decimal(20), refunded=Decimal(5), refunding=Decimal(8)
+    )
+    assert figures_of(charge, 8) == Figures(
+        captured=Decimal(20), refunded=Decimal(9), refunding=Decimal(4)
+    )
 
 
 def test_exposure_is_what_the_customer_misses() -> None:
-    figures = sum((figures_of(CHARGES[name], 5) for name in ("held", "pending", "refunded", "waiting")), Figures())
+    figures = sum(
+        (figures_of(CHARGES[name], 5) for name in ("held", "pending", "refunded", "waiting")),
+        Figures(),
+    )
     assert (figures.net, figures.exposure) == (15, 55)
 
 
 def test_a_transfer_that_has_arrived_counts() -> None:
-    known = {"transfer_id": "tr_1", "group_reference": None, "provider_id": "p", "charge_id": "ch_1", "account": "acc"}
-    known |= {"amount": Decimal(3), "total": Decimal(3), "currency": "AUD", "reference": None, "message": None}
+    known = {
+        "transfer_id": "tr_1",
+        "group_reference": None,
+        "provider_id": "p",
+        "charge_id": "ch_1",
+        "account": "acc",
+    }
+    known |= {
+        "amount": Decimal(3),
+        "total": Decimal(3),
+        "currency": "AUD",
+        "reference": None,
+        "message": None,
+    }
     arrived, waiting = (
         Transfer(**known, status=state, added=4)  # type: ignore[arg-type]
         for state in (TransferState.SUCCESS, TransferState.PENDING)
@@ -97,10 +134,17 @@ def moved(before: ChargeState | None, after: ChargeState) -> Event:
         (None, ChargeState.AUTHORISED, 0, Figures(held=Decimal(20))),
         (ChargeState.AUTHORISED, ChargeState.PENDING, 2, Figures(pending=Decimal(12))),
         (ChargeState.AUTHORISED, ChargeState.SUCCESS, 2, Figures(captured=Decimal(12))),
-        (ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND, 3, Figures(captured=Decimal(12), refunded=Decimal(5))),
+        (
+            ChargeState.SUCCESS,
+            ChargeState.PARTIAL_REFUND,
+            3,
+            Figures(captured=Decimal(12), refunded=Decimal(5)),
+        ),
     ],
 )
-def test_a_charge_as_it_was(before: ChargeState | None, after: ChargeState, at: int, figures: Figures) -> None:
+def test_a_charge_as_it_was(
+    before: ChargeState | None, after: ChargeState, at: int, figures: Figures
+) -> None:
     charge: Charge = charge_in(
         ChargeState.PARTIAL_REFUND,
         capture=False,

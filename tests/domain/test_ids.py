@@ -36,7 +36,8 @@ def test_the_same_seed_and_sandbox_make_the_same_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "sandbox", "kind"), [(2, "sandbox", "charge"), (1, "other", "charge"), (1, "sandbox", "vault")]
+    ("seed", "sandbox", "kind"),
+    [(2, "sandbox", "charge"), (1, "other", "charge"), (1, "sandbox", "vault")],
 )
 def test_another_seed_sandbox_or_kind_makes_other_ids(seed: int, sandbox: str, kind: Kind) -> None:
     ids, others = Ids(1, "sandbox"), Ids(seed, sandbox)

@@ -18,7 +18,12 @@ def order(name: str, currency: str, *each: Figures) -> OrderMoney:
 
 
 ORDERS = [
-    order("order-1", "AUD", Figures(captured=Decimal(20)), Figures(captured=Decimal(20), refunded=Decimal(20))),
+    order(
+        "order-1",
+        "AUD",
+        Figures(captured=Decimal(20)),
+        Figures(captured=Decimal(20), refunded=Decimal(20)),
+    ),
     order("order-2", "AUD", Figures(held=Decimal("12.5"))),
     order("order-1", "JPY", Figures(captured=Decimal(500))),
 ]
@@ -75,7 +80,11 @@ def test_it_holds_of_a_sandbox_without_orders() -> None:
         ("net(*)", "wanted comparisons with and, or"),
         ("net(order) < 5", "wanted an order in quotes, or *"),
         ("1 + 1 == 2", "wanted comparisons"),
-        ("nett(*) < 1", "got nett(), allowed: net, captured, refunded, held, pending, transferred, charges, tot"),
+        (
+            "nett(*) < 1",
+            "got nett(), allowed: net, captured, refunded, held, pending, transferred, charges, "
+            "tot",
+        ),
         ("total(AUDD) < 1", "did you mean 'AUD'?"),
         ("__import__('os').system('x') == 0", "wanted comparisons"),
         ("net(*) in 5", "wanted comparisons"),

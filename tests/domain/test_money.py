@@ -13,7 +13,8 @@ from mockserver.domain.money import CURRENCIES, currency, exact, number_text, sh
 
 AUD, JPY, KWD = CURRENCIES["AUD"], CURRENCIES["JPY"], CURRENCIES["KWD"]
 
-# The list of a published client (published facts, 3), less the ariary: ISO 4217 gives it hundredths.
+# The list of a published client (published facts, 3), less the ariary: ISO 4217 gives it
+# hundredths.
 WITHOUT_DECIMALS = [
     "BIF",
     "CLP",
@@ -58,14 +59,24 @@ def test_the_table_is_well_formed() -> None:
 
 @pytest.mark.parametrize(
     ("code", "number", "digits"),
-    [("AUD", "036", 2), ("USD", "840", 2), ("EUR", "978", 2), ("JPY", "392", 0), ("ISK", "352", 0), ("BHD", "048", 3)],
+    [
+        ("AUD", "036", 2),
+        ("USD", "840", 2),
+        ("EUR", "978", 2),
+        ("JPY", "392", 0),
+        ("ISK", "352", 0),
+        ("BHD", "048", 3),
+    ],
 )
 def test_known_rows(code: str, number: str, digits: int) -> None:
     assert (CURRENCIES[code].number, CURRENCIES[code].digits) == (number, digits)
 
 
 def test_currencies_without_decimals() -> None:
-    assert {code for code, row in CURRENCIES.items() if row.digits == 0} == {*WITHOUT_DECIMALS, "ISK"}
+    assert {code for code, row in CURRENCIES.items() if row.digits == 0} == {
+        *WITHOUT_DECIMALS,
+        "ISK",
+    }
 
 
 @pytest.mark.parametrize("code", ["XAU", "XTS", "XXX", "CLF", "USN", "HRK"])
@@ -122,12 +133,15 @@ def test_an_unknown_currency_is_refused(text: str, got: str) -> None:
         ("-999999999999999.99", "-999999999999999.99"),
     ],
 )
-def test_an_exact_amount_has_the_digits_that_it_came_with_and_no_exponent(text: str, kept: str) -> None:
+def test_an_exact_amount_has_the_digits_that_it_came_with_and_no_exponent(
+    text: str, kept: str
+) -> None:
     assert str(exact(Decimal(text), AUD)) == kept
 
 
 @pytest.mark.parametrize(
-    ("unit", "text"), [("JPY", "5.0"), ("JPY", "-5"), ("JPY", "-50.00"), ("KWD", "1.234"), ("AUD", "1.23")]
+    ("unit", "text"),
+    [("JPY", "5.0"), ("JPY", "-5"), ("JPY", "-50.00"), ("KWD", "1.234"), ("AUD", "1.23")],
 )
 def test_as_many_digits_as_the_currency_has_are_taken(unit: str, text: str) -> None:
     assert exact(Decimal(text), CURRENCIES[unit]) == Decimal(text)
@@ -145,13 +159,19 @@ def test_as_many_digits_as_the_currency_has_are_taken(unit: str, text: str) -> N
         ("AUD", "1E+15", "got 16 digits before the point, at most 15 are allowed"),
         ("AUD", "1E+999999", "got 1000000 digits before the point, at most 15 are allowed"),
         ("AUD", "1E-999999", "got 999999 digits after the point, AUD has 2 digits after the point"),
-        ("AUD", "1." + "0" * 40 + "1", "got 41 digits after the point, AUD has 2 digits after the point"),
+        (
+            "AUD",
+            "1." + "0" * 40 + "1",
+            "got 41 digits after the point, AUD has 2 digits after the point",
+        ),
         ("AUD", "NaN", "got a value that is not a finite number"),
         ("AUD", "sNaN", "got a value that is not a finite number"),
         ("AUD", "-Infinity", "got a value that is not a finite number"),
     ],
 )
-def test_an_amount_that_the_currency_cannot_hold_is_refused(unit: str, text: str, reason: str) -> None:
+def test_an_amount_that_the_currency_cannot_hold_is_refused(
+    unit: str, text: str, reason: str
+) -> None:
     assert refusal(text, unit) == reason
 
 
@@ -217,7 +237,13 @@ def test_number_text_refuses_what_json_has_no_word_for(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("amount", "percent", "part"),
-    [("100", "2.5", "2.5"), ("10.05", "1.5", "0.15"), ("0.50", "1", "0.01"), ("0.49", "1", "0"), ("200", "100", "200")],
+    [
+        ("100", "2.5", "2.5"),
+        ("10.05", "1.5", "0.15"),
+        ("0.50", "1", "0.01"),
+        ("0.49", "1", "0"),
+        ("200", "100", "200"),
+    ],
 )
 def test_a_share_is_rounded_half_up(amount: str, percent: str, part: str) -> None:
     assert str(share(Decimal(amount), Decimal(percent))) == part

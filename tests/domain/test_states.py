@@ -21,21 +21,27 @@ def _enums(table: TransitionTable[Any, Any]) -> tuple[type[StrEnum], type[StrEnu
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
-def test_every_state_has_a_row_and_can_be_reached_and_every_event_has_a_place(table: TransitionTable[Any, Any]) -> None:
+def test_every_state_has_a_row_and_can_be_reached_and_every_event_has_a_place(
+    table: TransitionTable[Any, Any],
+) -> None:
     states, events = _enums(table)
     assert set(table.moves) == set(states)
     used = {event for row in table.moves.values() for event in row}
     used |= set(filter(None, table.begins))
     assert used == set(events)
     reached = set(table.begins.values())
-    while (more := {after for state in reached for after in table.moves[state].values()} - reached) != set():
+    while (
+        more := {after for state in reached for after in table.moves[state].values()} - reached
+    ) != set():
         reached |= more
     # An item that came without a ccv begins in a state of its own, which no event names.
     assert set(states) - reached <= {state for state in states if state.name == "ABSENT"}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
-def test_every_event_in_every_state_moves_by_the_table_or_is_refused_by_name(table: TransitionTable[Any, Any]) -> None:
+def test_every_event_in_every_state_moves_by_the_table_or_is_refused_by_name(
+    table: TransitionTable[Any, Any],
+) -> None:
     for state, event in product(*_enums(table)):
         if (after := table.moves[state].get(event)) is not None:
             assert table.advance(state, event) is after
@@ -49,7 +55,9 @@ def test_every_event_in_every_state_moves_by_the_table_or_is_refused_by_name(tab
 
 
 @pytest.mark.parametrize("table", [table for table in TABLES.values() if None not in table.begins])
-def test_an_object_begins_by_the_events_of_its_table_alone(table: TransitionTable[Any, Any]) -> None:
+def test_an_object_begins_by_the_events_of_its_table_alone(
+    table: TransitionTable[Any, Any],
+) -> None:
     _, events = _enums(table)
     for event in events:
         if event in table.begins:

@@ -1,4 +1,5 @@
-"""What this product answers to a walk under some assumptions is the same in every test, so each walk is played once."""
+"""What this product answers to a walk under some assumptions is the same in every test, so each
+walk is played once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -21,9 +22,13 @@ def _opening(profile: str, instant: int) -> Callable[[Mapping[str, object]], obj
     return lambda assumptions: (profile, instant, assumptions)
 
 
-async def _play(steps: Sequence[walk.Step], sandbox: Any, name: str, *, undoes: bool) -> walk.Played:
+async def _play(
+    steps: Sequence[walk.Step], sandbox: Any, name: str, *, undoes: bool
+) -> walk.Played:
     profile, instant, assumptions = sandbox
-    known = repr((profile, instant, sorted(assumptions.items()), name, [str(step) for step in steps]))
+    known = repr(
+        (profile, instant, sorted(assumptions.items()), name, [str(step) for step in steps])
+    )
     if known not in _played:
         peer = open_sandboxes(profile, instant)(assumptions)
         _played[known] = await walk.play(steps, peer, name, undoes=undoes)

@@ -1,4 +1,5 @@
-"""``mockserver drift`` and ``mockserver import`` as a user runs them, against real servers and with files."""
+"""``mockserver drift`` and ``mockserver import`` as a user runs them, against real servers and with
+files."""
 
 import json
 import os
@@ -34,8 +35,19 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
 
     def start(*options: str) -> Process:
         port = tmp_path / f"port{len(started)}"
-        words = [*warm.python(), "-m", "mockserver", "--port", "0", "--port-file", str(port), *options]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path)
+        words = [
+            *warm.python(),
+            "-m",
+            "mockserver",
+            "--port",
+            "0",
+            "--port-file",
+            str(port),
+            *options,
+        ]
+        process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path
+        )
         while not port.exists():
             assert process.poll() is None
             time.sleep(0.02)
@@ -56,7 +68,13 @@ def charges(server: Process) -> list[dict[str, Any]]:
 def check_taken_back(server: Process) -> None:
     """Nothing is left but what cannot be taken back."""
     states = Counter(charge["status"] for charge in charges(server))
-    assert set(states) <= {"REFUND", "AUTHORISE_CANCELLED", "FAILED", "PENDING", "PENDING_CHECKOUT"}, states
+    assert set(states) <= {
+        "REFUND",
+        "AUTHORISE_CANCELLED",
+        "FAILED",
+        "PENDING",
+        "PENDING_CHECKOUT",
+    }, states
     for path, name in (("/customer", "customers"), ("/payment_method", "paymentMethods")):
         assert server.call("GET", f"{path}?Limit=1000", key=KEY)[1][name] == []
     plans = server.call("GET", "/subscription?Limit=1000", key=KEY)[1]["subscriptions"]
@@ -67,7 +85,11 @@ def check_taken_back(server: Process) -> None:
 def test_an_equal_server_is_equal_and_is_left_as_it_was(serve: Callable[..., Process]) -> None:
     server = serve()
     # What others have there stays.
-    other = {"amount": 3, "reference": "order-1", "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed"}
+    other = {
+        "amount": 3,
+        "reference": "order-1",
+        "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+    }
     card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
     server.call("POST", "/charge/card", {**other, "paymentInformation": card}, KEY)
     done = invoke("drift", "--against", server.url, "--key-env", "DRIFT_KEY")
@@ -80,9 +102,13 @@ def test_an_equal_server_is_equal_and_is_left_as_it_was(serve: Callable[..., Pro
 
 
 @pytest.mark.slow
-def test_another_server_is_recorded_and_its_profile_cures_it(serve: Callable[..., Process], tmp_path: Path) -> None:
+def test_another_server_is_recorded_and_its_profile_cures_it(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
     (tmp_path / "other.yaml").write_text(
-        "version: 1\nassumptions: {response.created_status: 200, card.masking: last4, error.not_found: 400}\n", "utf-8"
+        "version: 1\nassumptions: {response.created_status: 200, card.masking: last4, "
+        "error.not_found: 400}\n",
+        "utf-8",
     )
     profile, record = tmp_path / "drift.yaml", tmp_path / "rec"
     against = ("drift", "--key-env", "DRIFT_KEY", "--against")
@@ -104,8 +130,19 @@ def test_another_server_is_recorded_and_its_profile_cures_it(serve: Callable[...
 @pytest.mark.slow
 def test_an_interrupted_walk_is_taken_back(serve: Callable[..., Process]) -> None:
     server = serve()
-    words = [*warm.python(), "-m", "mockserver", "drift", "--against", server.url, "--key-env", "DRIFT_KEY"]
-    process = subprocess.Popen(words, env={**os.environ, "DRIFT_KEY": KEY}, stderr=subprocess.PIPE, text=True)
+    words = [
+        *warm.python(),
+        "-m",
+        "mockserver",
+        "drift",
+        "--against",
+        server.url,
+        "--key-env",
+        "DRIFT_KEY",
+    ]
+    process = subprocess.Popen(
+        words, env={**os.environ, "DRIFT_KEY": KEY}, stderr=subprocess.PIPE, text=True
+    )
     while len(charges(server)) < 5:
         assert process.poll() is None
         time.sleep(0.02)
@@ -118,8 +155,19 @@ def test_an_interrupted_walk_is_taken_back(serve: Callable[..., Process]) -> Non
 @pytest.mark.slow
 def test_a_charge_whose_answer_is_lost_is_taken_back_too(serve: Callable[..., Process]) -> None:
     server = serve("--scenario", "charged-but-unanswered")
-    done = invoke("drift", "--against", server.url, "--key-env", "DRIFT_KEY", "--ops", "charge.create,charge.get")
-    assert (done.exit_code, "broken off: 3 calls in a row had no answer" in done.output) == (5, True), done.output
+    done = invoke(
+        "drift",
+        "--against",
+        server.url,
+        "--key-env",
+        "DRIFT_KEY",
+        "--ops",
+        "charge.create,charge.get",
+    )
+    assert (done.exit_code, "broken off: 3 calls in a row had no answer" in done.output) == (
+        5,
+        True,
+    ), done.output
     assert Counter(charge["status"] for charge in charges(server))["REFUND"] >= 3
     check_taken_back(server)
 
@@ -150,7 +198,11 @@ def har(*entries: tuple[str, str, object, int, object]) -> str:
 
 CHARGE_ID = "0123456789abcdef0123456789abcdef"
 PAID = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "987"}
-CHARGE = {"amount": 20, "providerId": "6f1c1a3e-0f6e-4a53-9a39-0f9f0d1c2b3a", "paymentInformation": PAID}
+CHARGE = {
+    "amount": 20,
+    "providerId": "6f1c1a3e-0f6e-4a53-9a39-0f9f0d1c2b3a",
+    "paymentInformation": PAID,
+}
 BASE = "https://sandbox.example.com/v1"
 
 
@@ -159,9 +211,27 @@ def test_recorded_traffic_becomes_examples_that_pass(tmp_path: Path) -> None:
     file.write_text(
         har(
             ("GET", "https://cdn.example.com/logo.png?v=2", None, 200, None),
-            ("POST", f"{BASE}/charge/card", CHARGE, 201, {"chargeId": CHARGE_ID, "status": "SUCCESS", "amount": 20}),
-            ("GET", f"{BASE}/charge/{CHARGE_ID}", None, 200, {"chargeId": CHARGE_ID, "status": "SUCCESS"}),
-            ("DELETE", f"{BASE}/refund/{CHARGE_ID}?amount=5", None, 202, {"status": "PARTIAL_REFUND"}),
+            (
+                "POST",
+                f"{BASE}/charge/card",
+                CHARGE,
+                201,
+                {"chargeId": CHARGE_ID, "status": "SUCCESS", "amount": 20},
+            ),
+            (
+                "GET",
+                f"{BASE}/charge/{CHARGE_ID}",
+                None,
+                200,
+                {"chargeId": CHARGE_ID, "status": "SUCCESS"},
+            ),
+            (
+                "DELETE",
+                f"{BASE}/refund/{CHARGE_ID}?amount=5",
+                None,
+                202,
+                {"status": "PARTIAL_REFUND"},
+            ),
             ("GET", f"{BASE}/charge/{CHARGE_ID[::-1]}", None, 200, {}),
             ("GET", "https://[example.com/charge", None, 200, {}),
             ("GET", "", None, 200, {}),
@@ -185,14 +255,22 @@ def test_recorded_traffic_becomes_examples_that_pass(tmp_path: Path) -> None:
     assert (checked.exit_code, "ok" in checked.output) == (0, True), checked.output
 
 
-def test_a_failure_that_does_not_happen_here_is_not_taken_for_the_recorded_one(tmp_path: Path) -> None:
+def test_a_failure_that_does_not_happen_here_is_not_taken_for_the_recorded_one(
+    tmp_path: Path,
+) -> None:
     file, out = tmp_path / "fail.har", tmp_path / "recorded.yaml"
     poor = {"message": f"Insufficient Funds\n{VISA}\x1b", "code": 15, "isRetryable": True}
     file.write_text(
         har(
             ("POST", f"{BASE}/charge/card", CHARGE, 400, poor),
             ("POST", f"{BASE}/charge/card", CHARGE, 500, None),
-            ("POST", f"{BASE}/charge/card", {**CHARGE, "amount": -1}, 400, {"message": "Validation", "code": 90}),
+            (
+                "POST",
+                f"{BASE}/charge/card",
+                {**CHARGE, "amount": -1},
+                400,
+                {"message": "Validation", "code": 90},
+            ),
             ("POST", f"{BASE}/charge/card", {**CHARGE, "amount": -1}, 201, {"status": "SUCCESS"}),
         ),
         "utf-8",
@@ -201,7 +279,9 @@ def test_a_failure_that_does_not_happen_here_is_not_taken_for_the_recorded_one(t
     assert (done.exit_code, len(done.output.splitlines())) == (1, 3)
     lines = out.read_text("utf-8").splitlines()
     comments = {
-        lines[place + 1].strip(): line.strip() for place, line in enumerate(lines) if line.startswith("      #")
+        lines[place + 1].strip(): line.strip()
+        for place, line in enumerate(lines)
+        if line.startswith("      #")
     }
     assert comments.keys() == {"- id: call1", "- id: call2", "- id: call4"}
     assert comments["- id: call1"].startswith("# recorded: 400 Insufficient Funds 4")
@@ -218,9 +298,15 @@ def test_a_failure_that_does_not_happen_here_is_not_taken_for_the_recorded_one(t
 
 def test_a_postman_collection_becomes_examples_that_pass(tmp_path: Path) -> None:
     file, out = tmp_path / "shop.json", tmp_path / "recorded.yaml"
-    request = {"method": "POST", "url": {"raw": "{{base}}/charge/card"}, "body": {"raw": json.dumps(CHARGE)}}
+    request = {
+        "method": "POST",
+        "url": {"raw": "{{base}}/charge/card"},
+        "body": {"raw": json.dumps(CHARGE)},
+    }
     example = {"code": 201, "body": json.dumps({"chargeId": CHARGE_ID, "status": "SUCCESS"})}
-    item = [{"name": "money", "item": [{"name": "charge", "request": request, "response": [example]}]}]
+    item = [
+        {"name": "money", "item": [{"name": "charge", "request": request, "response": [example]}]}
+    ]
     item.append({"name": "list", "request": {"url": "{{base}}/charge?Reference=x"}})
     variable = [{"key": "base", "value": BASE}]
     file.write_text(json.dumps({"info": {}, "item": item, "variable": variable}), "utf-8")
@@ -234,12 +320,17 @@ METHOD_ID, CUSTOMER_ID = "fedcba9876543210fedcba9876543210", "0123456789abcdef01
 
 
 def collection(*requests: tuple[str, object, str, object], **values: object) -> str:
-    """A Postman collection of requests, each a method, an address, a body and the answer of its example."""
+    """A Postman collection of requests, each a method, an address, a body and the answer of its
+    example."""
     item = []
     for method, url, body, answer in requests:
         examples = [{"code": 201, "body": json.dumps(answer)}] if answer is not None else []
-        item.append({"request": {"method": method, "url": url, "body": {"raw": body}}, "response": examples})
-    return json.dumps({"item": item, "variable": [{"key": key, "value": value} for key, value in values.items()]})
+        item.append(
+            {"request": {"method": method, "url": url, "body": {"raw": body}}, "response": examples}
+        )
+    return json.dumps(
+        {"item": item, "variable": [{"key": key, "value": value} for key, value in values.items()]}
+    )
 
 
 def imported(tmp_path: Path, form: str, text: str) -> tuple[list[str], str]:
@@ -253,10 +344,15 @@ def imported(tmp_path: Path, form: str, text: str) -> tuple[list[str], str]:
 
 
 def test_path_variables_of_postman_are_filled(tmp_path: Path) -> None:
-    void = {"raw": "{{base}}/charge/:id?amount=5", "variable": [{"key": "id", "value": "{{charge}}"}]}
+    void = {
+        "raw": "{{base}}/charge/:id?amount=5",
+        "variable": [{"key": "id", "value": "{{charge}}"}],
+    }
     charged = {"chargeId": CHARGE_ID, "status": "SUCCESS"}
     text = collection(
-        ("POST", "{{base}}/charge/card", json.dumps(CHARGE), charged), ("DELETE", void, "", None), charge=CHARGE_ID
+        ("POST", "{{base}}/charge/card", json.dumps(CHARGE), charged),
+        ("DELETE", void, "", None),
+        charge=CHARGE_ID,
     )
     notes, made = imported(tmp_path, "postman", text)
     assert notes == []
@@ -266,7 +362,9 @@ def test_path_variables_of_postman_are_filled(tmp_path: Path) -> None:
 def test_comments_in_bodies_of_postman_are_left_out_as_postman_does(tmp_path: Path) -> None:
     body = json.dumps({**CHARGE, "reference": 'http://x/*y*/ " // {{z'}, indent=1)
     body = body.replace("{\n", "{ // {{never}}\n/* {{asked}}\n */", 1) + " // the end"
-    notes, made = imported(tmp_path, "postman", collection(("POST", "{{base}}/charge/card", body, None)))
+    notes, made = imported(
+        tmp_path, "postman", collection(("POST", "{{base}}/charge/card", body, None))
+    )
     assert notes == []
     assert "http://x/*y*/" in made
 
@@ -274,16 +372,32 @@ def test_comments_in_bodies_of_postman_are_left_out_as_postman_does(tmp_path: Pa
 @pytest.mark.parametrize(
     ("url", "body", "said"),
     [
-        ("{{base}}/charge/{{charge}}", "", "DELETE /charge/{{charge}}: left out, {{charge}} has no value in the file"),
-        ({"raw": "{{base}}/charge/:id"}, "", "DELETE /charge/:id: left out, :id has no value in the file"),
+        (
+            "{{base}}/charge/{{charge}}",
+            "",
+            "DELETE /charge/{{charge}}: left out, {{charge}} has no value in the file",
+        ),
+        (
+            {"raw": "{{base}}/charge/:id"},
+            "",
+            "DELETE /charge/:id: left out, :id has no value in the file",
+        ),
         (
             {"raw": "/charge/:id", "variable": [{"key": "id", "value": ""}]},
             "",
             "DELETE /charge/:id: left out, :id has no value in the file",
         ),
-        ("/charge/{{empty}}", "", "DELETE /charge/{{empty}}: left out, {{empty}} has no value in the file"),
+        (
+            "/charge/{{empty}}",
+            "",
+            "DELETE /charge/{{empty}}: left out, {{empty}} has no value in the file",
+        ),
         ("/charge/abc?amount={{ most }}", "", "left out, {{ most }} has no value in the file"),
-        ("/charge/abc", '{"a": "{{one}}", "b": ["x{{$guid}}y", "{{one}}"]}', "left out, {{one}} and {{$guid}} have no"),
+        (
+            "/charge/abc",
+            '{"a": "{{one}}", "b": ["x{{$guid}}y", "{{one}}"]}',
+            "left out, {{one}} and {{$guid}} have no",
+        ),
         ("/charge/abc", '{"amount": {{amount}}}', "left out, {{amount}} has no value in the file"),
         ("/charge/abc", '{"amount": 5,}', "left out, its body is not JSON: "),
         ("/charge/abc", '/* three\n\nlines */ {"amount": 5} {', "(line 3, column "),
@@ -307,8 +421,14 @@ def test_a_request_of_postman_may_be_an_address_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"mode": "urlencoded", "urlencoded": [{"key": "amount", "value": "5"}]}, "is not JSON, but urlencoded"),
-        ({"mode": "formdata", "formdata": [{"key": "amount", "value": "5"}]}, "is not JSON, but formdata"),
+        (
+            {"mode": "urlencoded", "urlencoded": [{"key": "amount", "value": "5"}]},
+            "is not JSON, but urlencoded",
+        ),
+        (
+            {"mode": "formdata", "formdata": [{"key": "amount", "value": "5"}]},
+            "is not JSON, but formdata",
+        ),
         ({"mode": "raw", "raw": "{"}, "is not JSON: Expecting "),
     ],
 )
@@ -316,8 +436,14 @@ def test_a_body_of_postman_that_is_no_json_is_named_and_not_dropped(
     body: dict[str, object], said: str, tmp_path: Path
 ) -> None:
     asked = {"method": "POST", "url": f"{BASE}/charge/card", "body": body}
-    empty = {"method": "GET", "url": f"{BASE}/info", "body": {"mode": "urlencoded", "urlencoded": []}}
-    [note], made = imported(tmp_path, "postman", json.dumps({"item": [{"request": asked}, {"request": empty}]}))
+    empty = {
+        "method": "GET",
+        "url": f"{BASE}/info",
+        "body": {"mode": "urlencoded", "urlencoded": []},
+    }
+    [note], made = imported(
+        tmp_path, "postman", json.dumps({"item": [{"request": asked}, {"request": empty}]})
+    )
     assert note.startswith(f"exchange 1 POST /charge/card: left out, its body {said}"), note
     assert ("POST" in made, "GET /info" in made) == (False, True)
 
@@ -325,16 +451,28 @@ def test_a_body_of_postman_that_is_no_json_is_named_and_not_dropped(
 def test_a_provider_needs_no_value_as_the_usual_one_stands_for_it(tmp_path: Path) -> None:
     body = json.dumps({**CHARGE, "providerId": "{{providerId}}"})
     charged = {"chargeId": CHARGE_ID, "status": "SUCCESS"}
-    notes, made = imported(tmp_path, "postman", collection(("POST", "{{base}}/charge/card", body, charged)))
+    notes, made = imported(
+        tmp_path, "postman", collection(("POST", "{{base}}/charge/card", body, charged))
+    )
     assert (notes, "status: SUCCESS" in made) == ([], True)
 
 
-def test_a_body_that_names_what_no_earlier_exchange_made_leaves_its_call_out(tmp_path: Path) -> None:
-    stored = {"providerId": CHARGE["providerId"], "paymentInformation": PAID, "metadata": {"customerId": CUSTOMER_ID}}
-    known, unknown = {"amount": 1, "PaymentMethodId": METHOD_ID}, {"amount": 1, "PaymentMethodId": METHOD_ID[::-1]}
+def test_a_body_that_names_what_no_earlier_exchange_made_leaves_its_call_out(
+    tmp_path: Path,
+) -> None:
+    stored = {
+        "providerId": CHARGE["providerId"],
+        "paymentInformation": PAID,
+        "metadata": {"customerId": CUSTOMER_ID},
+    }
+    known, unknown = (
+        {"amount": 1, "PaymentMethodId": METHOD_ID},
+        {"amount": 1, "PaymentMethodId": METHOD_ID[::-1]},
+    )
     header = "PaymentMethodId,Amount,Currency,Reference"
     batches = [
-        {"count": 1, "description": "d", "batch": f"{header}\n{one},1,AUD,r\n"} for one in (METHOD_ID, METHOD_ID[::-1])
+        {"count": 1, "description": "d", "batch": f"{header}\n{one},1,AUD,r\n"}
+        for one in (METHOD_ID, METHOD_ID[::-1])
     ]
     pay, batch = f"{BASE}/charge/payment_method", f"{BASE}/batch/transaction/payment_method"
     notes, made = imported(
@@ -382,7 +520,11 @@ def test_a_body_that_names_what_no_earlier_exchange_made_leaves_its_call_out(tmp
             "wrong: log.entries[0].request.method: wanted a text",
         ),
         ("har", '{"log": {"entries": []}}', "none of its 0 exchanges is a call of the service"),
-        ("har", har(("GET", "https://x/y", None, 200, None)), "none of its 1 exchanges is a call of the service"),
+        (
+            "har",
+            har(("GET", "https://x/y", None, 200, None)),
+            "none of its 1 exchanges is a call of the service",
+        ),
         ("postman", '{"item": {}}', "wrong: item: wanted a list"),
         (
             "postman",
@@ -393,7 +535,9 @@ def test_a_body_that_names_what_no_earlier_exchange_made_leaves_its_call_out(tmp
         ("har", "[" * 5_000, "wrong:1:"),
     ],
 )
-def test_a_wrong_file_is_refused_with_the_place(form: str, text: str, said: str, tmp_path: Path) -> None:
+def test_a_wrong_file_is_refused_with_the_place(
+    form: str, text: str, said: str, tmp_path: Path
+) -> None:
     file = tmp_path / "wrong"
     file.write_text(text, "latin-1")
     done = invoke("import", form, str(file))
@@ -411,7 +555,9 @@ def test_a_wrong_file_is_refused_with_the_place(form: str, text: str, said: str,
         ({"text": "{"}, "log.entries[0].response.content.text:"),
     ],
 )
-def test_a_wrong_recording_is_refused_with_the_place(change: dict[str, object], said: str, tmp_path: Path) -> None:
+def test_a_wrong_recording_is_refused_with_the_place(
+    change: dict[str, object], said: str, tmp_path: Path
+) -> None:
     own = {
         "url": "here",
         "run": "drift-1",

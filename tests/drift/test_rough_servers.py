@@ -1,4 +1,5 @@
-"""Servers that are not what they should be: no crash, no stall, and no key or card in anything that is written."""
+"""Servers that are not what they should be: no crash, no stall, and no key or card in anything that
+is written."""
 
 import json
 import threading
@@ -41,14 +42,23 @@ def echoes(handler: BaseHTTPRequestHandler, body: bytes) -> None:
         "limit": CARD,
         "count": int(CARD),
         CARD: "4111 1111 1111 1111",
-        "charges": [{"status": f"paid with {CARD}", "ccv": "123", "message": body.decode("utf-8", "replace")}],
+        "charges": [
+            {
+                "status": f"paid with {CARD}",
+                "ccv": "123",
+                "message": body.decode("utf-8", "replace"),
+            }
+        ],
         "chargeId": CARD,
     }
     answered(handler, 400 if handler.path.endswith("void") else 201, json.dumps(said).encode())
 
 
 def lies_about_types(handler: BaseHTTPRequestHandler, _: bytes) -> None:
-    value = {"GET": b'{"charges": 7, "limit": [{}], "count": null, "providerId": {"providerId": 1}}', "POST": b"[[[]]]"}
+    value = {
+        "GET": b'{"charges": 7, "limit": [{}], "count": null, "providerId": {"providerId": 1}}',
+        "POST": b"[[[]]]",
+    }
     answered(handler, 201, value.get(handler.command, b'"done"'))
 
 
@@ -145,7 +155,9 @@ def serve() -> Iterator[Callable[[Answer], tuple[str, list[str]]]]:
 
 
 def drift(*words: str, key: str = KEY) -> Result:
-    return CliRunner().invoke(main, ["drift", *words], env={"DRIFT_KEY": key}, catch_exceptions=False)
+    return CliRunner().invoke(
+        main, ["drift", *words], env={"DRIFT_KEY": key}, catch_exceptions=False
+    )
 
 
 @pytest.mark.slow
@@ -181,11 +193,21 @@ def test_a_rough_server_is_reported_in_bounded_time(
     url, calls = serve(answer)
     page = tmp_path / "page.md"
     page.write_text(PAGE, "utf-8")
-    files = ["--record", str(tmp_path / "rec"), "--write", str(tmp_path / "drift.yaml"), "--page", str(page)]
+    files = [
+        "--record",
+        str(tmp_path / "rec"),
+        "--write",
+        str(tmp_path / "drift.yaml"),
+        "--page",
+        str(page),
+    ]
     done = drift("--against", url, "--key-env", "DRIFT_KEY", "--ops", "charge.get,vault.*", *files)
     assert (done.exit_code, said in done.output) == (code, True), done.output
     assert len(calls) < 200
-    written = [done.output, *(path.read_text("utf-8") for path in tmp_path.rglob("*.*") if path.is_file())]
+    written = [
+        done.output,
+        *(path.read_text("utf-8") for path in tmp_path.rglob("*.*") if path.is_file()),
+    ]
     assert [text for text in written if KEY in text or CARD in text] == []
     if (tmp_path / "rec").exists():
         again = drift("--replay", str(tmp_path / "rec"))
@@ -208,14 +230,17 @@ def test_a_rough_server_is_reported_in_bounded_time(
         ("https://sandbox-api.payfurl.com", "", "--key-env"),
     ],
 )
-def test_nothing_is_sent_to_what_looks_live_or_with_a_live_key(url: str, key: str, said: str) -> None:
+def test_nothing_is_sent_to_what_looks_live_or_with_a_live_key(
+    url: str, key: str, said: str
+) -> None:
     done = drift("--against", url, "--key-env", "DRIFT_KEY", key=key)
     assert (done.exit_code, said in done.output) == (2, True), done.output
     assert not key or key not in done.output
 
 
 @pytest.mark.parametrize(
-    "url", ["https://sandbox-api.payfurl.com", "https://develop-api-au.payfurl.com", "http://127.0.0.1:1"]
+    "url",
+    ["https://sandbox-api.payfurl.com", "https://develop-api-au.payfurl.com", "http://127.0.0.1:1"],
 )
 def test_a_host_for_tests_is_taken(url: str) -> None:
     assert peers.remote(url, "sk_test_live_updates", lambda: 0).now() == 0
@@ -225,7 +250,10 @@ def test_a_host_for_tests_is_taken(url: str) -> None:
     ("words", "said"),
     [
         ((), "wanted one of --against URL and --replay DIR"),
-        (("--against", "http://127.0.0.1:9", "--replay", "."), "wanted one of --against URL and --replay DIR"),
+        (
+            ("--against", "http://127.0.0.1:9", "--replay", "."),
+            "wanted one of --against URL and --replay DIR",
+        ),
         (("--against", "http://127.0.0.1:9"), "--key-env"),
         (("--against", "http://127.0.0.1:9", "--key-env", "NO_SUCH_NAME"), "--key-env"),
         (("--against", "127.0.0.1:9", "--key-env", "DRIFT_KEY"), "http://127.0.0.1:9"),

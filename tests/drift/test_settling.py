@@ -1,4 +1,5 @@
-"""Every assumption that a walk can show is found by what differs, and the profile that is written cures it."""
+"""Every assumption that a walk can show is found by what differs, and the profile that is written
+cures it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -52,11 +53,18 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 
 def other_values(key: str) -> list[object]:
     row = ROWS[key]
-    listed = [*row.kind.allowed.split(" | ")] if " | " in row.kind.allowed else [*VALUES.get(key, ())]
+    listed = (
+        [*row.kind.allowed.split(" | ")] if " | " in row.kind.allowed else [*VALUES.get(key, ())]
+    )
     return [value for value in listed if row.kind.read(value) != row.documented]
 
 
-CASES = [(key, value) for key in ROWS for value in other_values(key) if key not in UNSEEN or key in VALUES]
+CASES = [
+    (key, value)
+    for key in ROWS
+    for value in other_values(key)
+    if key not in UNSEEN or key in VALUES
+]
 
 
 def played(overrides: Mapping[str, object]) -> Played:
@@ -113,5 +121,7 @@ def test_a_difference_is_put_in_its_tier(key: str, value: object, tier: Tier) ->
 @pytest.mark.parametrize("seed", range(20))
 def test_a_mixture_of_assumptions_is_cured(seed: int) -> None:
     random = Random(seed)
-    cases = random.sample([case for case in CASES if case[0] not in ("amount.minimum", "amount.maximum")], 6)
+    cases = random.sample(
+        [case for case in CASES if case[0] not in ("amount.minimum", "amount.maximum")], 6
+    )
     check_cured(judged(dict(cases)))

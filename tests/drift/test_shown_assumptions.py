@@ -15,7 +15,8 @@ SHOWN = sorted({key for key, _ in CASES})
 def test_every_assumption_is_shown_by_the_walk_or_listed_with_a_reason() -> None:
     silent = set(ROWS) - set(SHOWN) - set(UNSEEN)
     assert silent == set(), (
-        "each needs another answer in VALUES of test_settling.py, or its reason in mockserver/drift/unseen.csv"
+        "each needs another answer in VALUES of test_settling.py, or its reason in "
+        "mockserver/drift/unseen.csv"
     )
     assert set(UNSEEN) <= set(ROWS)
 

@@ -1,5 +1,5 @@
-"""The whole life of a customer, over real HTTPS, as clients that write camelCase and PascalCase live it, in both
-profiles."""
+"""The whole life of a customer, over real HTTPS, as clients that write camelCase and PascalCase
+live it, in both profiles."""
 
 import os
 import re
@@ -17,8 +17,18 @@ from tests import warm
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
 MAIN = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
-VISA = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
-MASTERCARD = {"cardNumber": "5555555555554444", "expiryDate": "11/39", "ccv": "321", "cardholder": "Ann Example"}
+VISA = {
+    "cardNumber": "4111111111111111",
+    "expiryDate": "12/40",
+    "ccv": "123",
+    "cardholder": "Ann Example",
+}
+MASTERCARD = {
+    "cardNumber": "5555555555554444",
+    "expiryDate": "11/39",
+    "ccv": "321",
+    "cardholder": "Ann Example",
+}
 
 Json = dict[str, Any]
 
@@ -35,26 +45,44 @@ def spelt(value: object, case: Any) -> object:
     """Every field name in a letter case; the keys of metadata are the caller's own."""
     match value:
         case dict():
-            return {case(key): one if key == "metadata" else spelt(one, case) for key, one in value.items()}
+            return {
+                case(key): one if key == "metadata" else spelt(one, case)
+                for key, one in value.items()
+            }
         case list():
             return [spelt(one, case) for one in value]
     return value
 
 
 class Shop:
-    """A client of the service that writes field names in one letter case and knows the words of one profile."""
+    """A client of the service that writes field names in one letter case and knows the words of one
+    profile."""
 
     def __init__(self, url: str, trust: ssl.SSLContext, key: str, case: Any, profile: str) -> None:
-        self.http = httpx.Client(base_url=url, verify=trust, headers={"x-secretkey": key}, timeout=20)
+        self.http = httpx.Client(
+            base_url=url, verify=trust, headers={"x-secretkey": key}, timeout=20
+        )
         self.case = case
         sdk = profile == "sdk"
         self.created, self.gone, self.wrong = (200, 400, 400) if sdk else (201, 404, 409)
         self.authorised = "AUTHORISE" if sdk else "Authorised"
 
-    def ask(self, method: str, path: str, body: Json | None = None, *, expect: int = 200, **query: object) -> Json:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        expect: int = 200,
+        **query: object,
+    ) -> Json:
         named = {self.case(name): value for name, value in query.items()}
-        answer = self.http.request(method, path, json=None if body is None else spelt(body, self.case), params=named)
-        assert answer.status_code == expect, f"{method} {path}: {answer.status_code} {answer.text[:500]}"
+        answer = self.http.request(
+            method, path, json=None if body is None else spelt(body, self.case), params=named
+        )
+        assert answer.status_code == expect, (
+            f"{method} {path}: {answer.status_code} {answer.text[:500]}"
+        )
         found: Json = answer.json()
         return found
 
@@ -67,18 +95,33 @@ class Shop:
 
 
 @pytest.fixture(scope="module", params=["documented", "sdk"])
-def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Path]]:
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, str, Path]]:
     """Profile, HTTPS address and certificate of the authority of a server process."""
     folder = tmp_path_factory.mktemp("customer")
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_DATA_DIR": str(folder)}
-    options = ["--port", "0", "--tls-port", "0", "--clock", "2031-03-01T00:00:00Z", "--profile", request.param]
+    options = [
+        "--port",
+        "0",
+        "--tls-port",
+        "0",
+        "--clock",
+        "2031-03-01T00:00:00Z",
+        "--profile",
+        request.param,
+    ]
     process = warm.started("mockserver", *options, env=environ, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     tls = re.match(r"tls on (https://localhost:\d+)\n", process.stdout.readline())
     assert tls
     assert process.stdout.readline().startswith("ready on ")
     authority = subprocess.run(
-        [*warm.python(), "-m", "mockserver", "ca"], env=environ, capture_output=True, text=True, check=True
+        [*warm.python(), "-m", "mockserver", "ca"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     (folder / "ca.pem").write_text(authority)
     yield request.param, tls[1], folder / "ca.pem"
@@ -117,7 +160,12 @@ def arrives(shop: Shop) -> str:
             "lastName": "Example",
             "email": "ann@example.com",
             "phone": "0400000000",
-            "address": {"line1": "1 Example Street", "city": "Sydney", "country": "AU", "postalCode": "2000"},
+            "address": {
+                "line1": "1 Example Street",
+                "city": "Sydney",
+                "country": "AU",
+                "postalCode": "2000",
+            },
             "paymentInformation": VISA,
             "vaultCard": True,
             "vaultExpireSeconds": 86_400,
@@ -150,18 +198,30 @@ def stores_cards(shop: Shop, ann: str) -> tuple[str, str]:
 
 def buys(shop: Shop, ann: str, first: str, second: str) -> None:
     """Charged by customer (her default card) and by a card of her choice; declined once."""
-    body = {"amount": "19.90", "currency": "aud", "reference": "order-1", "metadata": {"Basket": "7"}}
+    body = {
+        "amount": "19.90",
+        "currency": "aud",
+        "reference": "order-1",
+        "metadata": {"Basket": "7"},
+    }
     paid = shop.post("/charge/customer", {"customerId": ann, **body})
     assert (paid["status"], paid["amount"], paid["currency"]) == ("SUCCESS", 19.9, "AUD")
     assert paid["paymentInformation"]["paymentMethodId"] == second
     assert paid["metadata"] == {"Basket": "7"}
     assert paid["customer"]["firstName"] == "Ann"
-    chosen = shop.post("/charge/payment_method", {"paymentMethodId": first, "amount": 30, "reference": "order-2"})
+    chosen = shop.post(
+        "/charge/payment_method", {"paymentMethodId": first, "amount": 30, "reference": "order-2"}
+    )
     assert chosen["paymentInformation"]["card"]["type"] == "VISA"
     refusal = shop.ask(
         "POST",
         "/charge/customer",
-        {"customerId": ann, "amount": 5, "reference": "order-3", "metadata": {"mock": "insufficient_funds"}},
+        {
+            "customerId": ann,
+            "amount": 5,
+            "reference": "order-3",
+            "metadata": {"mock": "insufficient_funds"},
+        },
         expect=400,
     )
     assert (refusal["code"], refusal["isRetryable"]) == (15, True)
@@ -170,7 +230,8 @@ def buys(shop: Shop, ann: str, first: str, second: str) -> None:
 
 
 def sends_back(shop: Shop, ann: str) -> None:
-    """Authorised, captured in part, refunded twice, refused the third time; another one voided, and not twice."""
+    """Authorised, captured in part, refunded twice, refused the third time; another one voided, and
+    not twice."""
     held = shop.post("/charge/customer", {"customerId": ann, "amount": 100, "capture": False})
     assert held["status"] == shop.authorised
     path = f"/charge/{held['chargeId']}"
@@ -188,7 +249,10 @@ def sends_back(shop: Shop, ann: str) -> None:
     assert shop.ask("DELETE", refund, expect=shop.wrong)["code"] == 54
     other = shop.post("/charge/customer", {"customerId": ann, "amount": 10, "capture": False})
     voided = shop.ask("DELETE", f"/charge/{other['chargeId']}/void")
-    assert (voided["status"], voided["voidDate"]) == ("AUTHORISE_CANCELLED", "2031-03-01T00:00:00.0000000Z")
+    assert (voided["status"], voided["voidDate"]) == (
+        "AUTHORISE_CANCELLED",
+        "2031-03-01T00:00:00.0000000Z",
+    )
     assert shop.ask("DELETE", f"/charge/{other['chargeId']}/void", expect=shop.wrong)["code"] == 54
 
 
@@ -205,17 +269,29 @@ def pays_with_a_token(shop: Shop, ann: str) -> None:
     token = made.json()["tokenId"]
     paid = shop.post("/charge/token", {"token": token, "amount": 12, "reference": "order-4"})
     assert (paid["status"], paid["paymentTokenId"]) == ("SUCCESS", token)
-    assert shop.ask("POST", "/charge/token", {"token": token, "amount": 12}, expect=400)["code"] == 51
+    assert (
+        shop.ask("POST", "/charge/token", {"token": token, "amount": 12}, expect=400)["code"] == 51
+    )
 
 
 def moves_to_another_provider(shop: Shop, first: str) -> None:
     """The vaulted card goes to a second provider, and no longer once its vault item has expired."""
-    provider = {"type": "dummy", "name": "Second", "environment": "SANDBOX", "currency": "AUD", "providerCountry": "AU"}
-    second = shop.post("/provider", {**provider, "authenticationParameters": {"MinMilliseconds": "0"}})["providerId"]
+    provider = {
+        "type": "dummy",
+        "name": "Second",
+        "environment": "SANDBOX",
+        "currency": "AUD",
+        "providerCountry": "AU",
+    }
+    second = shop.post(
+        "/provider", {**provider, "authenticationParameters": {"MinMilliseconds": "0"}}
+    )["providerId"]
     body = {"providerId": second, "paymentMethodId": first, "ccv": "123"}
     moved = shop.post("/payment_method/vault", body)
     assert (moved["providerId"], moved["card"]["expiryDate"]) == (second, "12/40")
-    charged = shop.post("/charge/payment_method", {"paymentMethodId": moved["paymentMethodId"], "amount": 1})
+    charged = shop.post(
+        "/charge/payment_method", {"paymentMethodId": moved["paymentMethodId"], "amount": 1}
+    )
     assert charged["provider"]["name"] == "Second"
     shop.advance("1d")
     assert shop.ask("POST", "/payment_method/vault", body, expect=400)["code"] == 66
@@ -223,7 +299,9 @@ def moves_to_another_provider(shop: Shop, first: str) -> None:
 
 def is_found(shop: Shop, ann: str) -> None:
     """Searches by reference, words and status find her and her charges, newest first."""
-    assert [one["customerId"] for one in shop.ask("GET", "/customer", reference="ann-1")["customers"]] == [ann]
+    assert [
+        one["customerId"] for one in shop.ask("GET", "/customer", reference="ann-1")["customers"]
+    ] == [ann]
     assert shop.ask("GET", "/customer", search="EXAMPLE")["count"] == 1
     charges = shop.ask("GET", "/charge", customerId=ann, limit=3)
     assert (charges["count"], len(charges["charges"])) == (6, 3)
@@ -231,18 +309,31 @@ def is_found(shop: Shop, ann: str) -> None:
     assert dates == sorted(dates, reverse=True)
     assert shop.ask("GET", "/charge", customerId=ann, status="refund")["count"] == 1
     changed = shop.ask("PUT", f"/customer/{ann}", {"email": "new@example.com", "phone": None})
-    assert (changed["email"], changed["phone"], changed["firstName"]) == ("new@example.com", "0400000000", "Ann")
+    assert (changed["email"], changed["phone"], changed["firstName"]) == (
+        "new@example.com",
+        "0400000000",
+        "Ann",
+    )
 
 
 def leaves(shop: Shop, ann: str, first: str) -> None:
-    """Removed: out of searches, still readable, not charged any more; what was taken before can be looked up."""
+    """Removed: out of searches, still readable, not charged any more; what was taken before can be
+    looked up."""
     removed = shop.ask("DELETE", f"/customer/{ann}")
     assert removed["dateRemoved"] == "2031-03-02T00:00:00.0000000Z"
     assert (removed["email"], removed["phone"]) == ("deleted", "deleted")
     assert shop.ask("GET", "/customer", reference="ann-1")["count"] == 0
     assert shop.ask("GET", "/customer", reference="ann-1", includeRemoved="true")["count"] == 1
     assert shop.ask("GET", f"/customer/{ann}")["dateRemoved"]
-    assert shop.ask("POST", "/charge/customer", {"customerId": ann, "amount": 5}, expect=400)["code"] == 72
-    assert shop.ask("POST", "/charge/payment_method", {"paymentMethodId": first, "amount": 5}, expect=400)["code"] == 73
+    assert (
+        shop.ask("POST", "/charge/customer", {"customerId": ann, "amount": 5}, expect=400)["code"]
+        == 72
+    )
+    assert (
+        shop.ask(
+            "POST", "/charge/payment_method", {"paymentMethodId": first, "amount": 5}, expect=400
+        )["code"]
+        == 73
+    )
     assert shop.ask("GET", "/charge", reference="order-1")["count"] == 1
     assert shop.ask("GET", "/customer/nobody", expect=shop.gone)["code"] == 52

@@ -1,5 +1,5 @@
-"""The tests of two small shops, a careful and a naive one, run as a stranger's projects: in a copy of their own, in
-parallel, with the plugin found as installed."""
+"""The tests of two small shops, a careful and a naive one, run as a stranger's projects: in a copy
+of their own, in parallel, with the plugin found as installed."""
 
 import re
 import shutil
@@ -15,8 +15,8 @@ from tests.plugin.nested import NEEDS_INSTALLATION, pytest_in
 
 WIRED = re.compile(tries("transport:|latency|webhook", ""))
 STRIDE = tries(4, 3)
-"""What a scenario has that needs a wire, and one in how many of them is taken; under all scenarios the client of
-``test_careful_client`` is careful."""
+"""What a scenario has that needs a wire, and one in how many of them is taken; under all scenarios
+the client of ``test_careful_client`` is careful."""
 OTHERS = ("-pno:anyio", "-pno:faker", "-pno:schemathesis")
 """Leaves out plugins of other libraries that take seconds to load."""
 SHOP, NAIVE = Path(__file__).with_name("shop"), Path(__file__).with_name("naive")
@@ -24,12 +24,16 @@ SHOP, NAIVE = Path(__file__).with_name("shop"), Path(__file__).with_name("naive"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__")))
+    return Path(
+        shutil.copytree(SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
+    )
 
 
 @pytest.fixture
 def naive(tmp_path: Path) -> Path:
-    copy = Path(shutil.copytree(NAIVE, tmp_path / "naive", ignore=shutil.ignore_patterns("__pycache__")))
+    copy = Path(
+        shutil.copytree(NAIVE, tmp_path / "naive", ignore=shutil.ignore_patterns("__pycache__"))
+    )
     shutil.copy(SHOP / "receiver.py", copy)
     return copy
 
@@ -43,13 +47,17 @@ def test_the_shops_tests_pass_in_parallel(project: Path) -> None:
 
 
 def test_the_careful_shop_is_blamed_for_nothing(project: Path) -> None:
-    # Faults of connections and certificates are the whole server's: no test's own sandbox can be given them.
+    # Faults of connections and certificates are the whole server's: no test's own sandbox can be
+    # given them.
     given = [
         name
         for name, _, text in shipped()
-        if not name.startswith(("connection-", "certificate-", "handshake-", "tls-")) and WIRED.search(text)
+        if not name.startswith(("connection-", "certificate-", "handshake-", "tls-"))
+        and WIRED.search(text)
     ][::STRIDE]
-    done = pytest_in(project, *(f"test_every_scenario.py::test_a_day_of_the_shop[{name}]" for name in given))
+    done = pytest_in(
+        project, *(f"test_every_scenario.py::test_a_day_of_the_shop[{name}]" for name in given)
+    )
     assert done.returncode == 0, done.stdout
     assert f" {len(given)} passed" in done.stdout
 
@@ -68,4 +76,6 @@ def test_every_planted_fault_of_the_naive_shop_is_found(naive: Path) -> None:
 
 
 def comments(path: Path) -> list[str]:
-    return [line.partition("# ")[2] for line in path.read_text("utf-8").splitlines() if "# " in line]
+    return [
+        line.partition("# ")[2] for line in path.read_text("utf-8").splitlines() if "# " in line
+    ]

@@ -1,4 +1,5 @@
-"""The server stops within six seconds, whatever hangs: names that do not resolve, receivers, answers, waits."""
+"""The server stops within six seconds, whatever hangs: names that do not resolve, receivers,
+answers, waits."""
 
 import signal
 import socket
@@ -28,14 +29,19 @@ main(["serve", "--port", "0"])
 """
 """A server on a machine whose resolver hangs over every name under ``.test``, without a packet."""
 
-SLOW = {"version": 1, "rules": [{"id": "slow", "when": {"request.reference": "slow"}, "then": {"latency": "50s"}}]}
+SLOW = {
+    "version": 1,
+    "rules": [{"id": "slow", "when": {"request.reference": "slow"}, "then": {"latency": "50s"}}],
+}
 
 
 def test_nothing_that_hangs_keeps_the_server_from_stopping(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(SERVER)
     command = [sys.executable, str(script)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert process.stdout is not None
     server = Process(int(process.stdout.readline().rsplit(":", 1)[1]), process)
 
@@ -49,11 +55,25 @@ def test_nothing_that_hangs_keeps_the_server_from_stopping(tmp_path: Path) -> No
             assert call("PUT", "/__admin/scenarios", SLOW) == 200
             quiet = {"url": f"http://127.0.0.1:{silent.getsockname()[1]}/"}
             assert call("POST", "/charge/card", {**CHARGE, "webhook": quiet}) == 201
-            others.submit(call, "POST", "/charge/card", {**CHARGE, "reference": "slow", "webhook": quiet})
-            others.submit(call, "POST", "/__admin/wait", {"for": {"charge": {"id": "never"}}, "timeout": "10m"})
+            others.submit(
+                call, "POST", "/charge/card", {**CHARGE, "reference": "slow", "webhook": quiet}
+            )
+            others.submit(
+                call,
+                "POST",
+                "/__admin/wait",
+                {"for": {"charge": {"id": "never"}}, "timeout": "10m"},
+            )
             connected, _ = silent.accept()
             for number in range(30):
-                assert call("POST", "/charge/card", {**CHARGE, "webhook": {"url": f"http://{number}.test/"}}) == 201
+                assert (
+                    call(
+                        "POST",
+                        "/charge/card",
+                        {**CHARGE, "webhook": {"url": f"http://{number}.test/"}},
+                    )
+                    == 201
+                )
         finally:
             begun = time.monotonic()
             code = server.stop(signal.SIGTERM)

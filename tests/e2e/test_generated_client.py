@@ -41,7 +41,15 @@ def test_a_generated_client_pays_and_reads_a_decline(tmp_path: Path) -> None:
     (tmp_path / "openapi.json").write_text(document)
     # Some enumerations spell one value in several ways, which make no names of constants.
     (tmp_path / "config.yaml").write_text("literal_enums: true\npost_hooks: []\n")
-    words = ["generate", "--path", "openapi.json", "--config", "config.yaml", "--output-path", "shop_client"]
+    words = [
+        "generate",
+        "--path",
+        "openapi.json",
+        "--config",
+        "config.yaml",
+        "--output-path",
+        "shop_client",
+    ]
     made = subprocess.run(
         [sys.executable, "-m", "openapi_python_client", *words, "--meta", "none"],
         cwd=tmp_path,
@@ -52,7 +60,15 @@ def test_a_generated_client_pays_and_reads_a_decline(tmp_path: Path) -> None:
     server = serve("--seed", "5")
     try:
         told = subprocess.run(
-            [*warm.python(), "-u", "-c", PROGRAM, f"http://127.0.0.1:{server.port}", PROVIDER, *CARDS],
+            [
+                *warm.python(),
+                "-u",
+                "-c",
+                PROGRAM,
+                f"http://127.0.0.1:{server.port}",
+                PROVIDER,
+                *CARDS,
+            ],
             env={**os.environ, "PYTHONPATH": str(tmp_path)},
             capture_output=True,
             text=True,

@@ -1,4 +1,5 @@
-"""A shop that is started once, in another language: tested by pytest with ``mockserver_app``, and by a shell script."""
+"""A shop that is started once, in another language: tested by pytest with ``mockserver_app``, and
+by a shell script."""
 
 import os
 import shlex
@@ -22,7 +23,9 @@ pytestmark = needs.program("node")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(NODE_SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__")))
+    return Path(
+        shutil.copytree(NODE_SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
+    )
 
 
 def test_the_shop_is_tested_by_pytest(project: Path) -> None:
@@ -33,7 +36,9 @@ def test_the_shop_is_tested_by_pytest(project: Path) -> None:
 
 def test_the_documented_recipe_runs(project: Path) -> None:
     text = (docs.ROOT / "docs" / "findings.md").read_text("utf-8")
-    shown = {found["what"].removeprefix("app "): found["text"] for found in docs.BLOCK.finditer(text)}
+    shown = {
+        found["what"].removeprefix("app "): found["text"] for found in docs.BLOCK.finditer(text)
+    }
     for name in ("conftest.py", "test_shop.py"):
         (project / name).write_text(shown[name])
     done = pytest_in(project)
@@ -41,7 +46,9 @@ def test_the_documented_recipe_runs(project: Path) -> None:
     assert "1 passed" in done.stdout
 
 
-def test_a_careless_shop_fails_the_test_in_which_it_paid_twice(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_careless_shop_fails_the_test_in_which_it_paid_twice(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CARELESS", "1")
     done = pytest_in(project)
     assert done.returncode == 1
@@ -81,7 +88,12 @@ def test_the_shop_is_tested_by_a_shell_script(tmp_path: Path, careless: str, cod
         with running(environ) as shop:
             script = ["sh", str(NODE_SHOP / "test.sh")]
             done = subprocess.run(
-                script, env={**environ, "SHOP": shop}, capture_output=True, text=True, timeout=120, check=False
+                script,
+                env={**environ, "SHOP": shop},
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
             )
     finally:
         server.stop()

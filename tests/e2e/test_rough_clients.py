@@ -1,4 +1,5 @@
-"""Clients that hang up, trickle, send garbage or come in crowds: nobody else notices, and the server stays itself."""
+"""Clients that hang up, trickle, send garbage or come in crowds: nobody else notices, and the
+server stays itself."""
 
 import asyncio
 import contextlib
@@ -20,8 +21,9 @@ BODY = json.dumps(CHARGE).encode()
 LONG = {f"k{number}": "a" * 2_000 for number in range(450)}
 """As much metadata as a body of a payment may bring: its answers have 900,000 characters."""
 
-HEAD = b"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_rough\r\ncontent-length: %d\r\n\r\n" % len(
-    BODY
+HEAD = (
+    b"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_rough\r\ncontent-length: "
+    b"%d\r\n\r\n" % len(BODY)
 )
 LINGER = struct.pack("ii", 1, 0)
 
@@ -32,9 +34,11 @@ ROUGH = {
     "half the body": HEAD + BODY[: len(BODY) // 2],
     "garbage": bytes(range(256)) * 8,
     "TLS where there is none": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 200,
-    "a length that is no number": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: ten\r\n\r\n",
+    "a length that is no number": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: "
+    b"ten\r\n\r\n",
     "a negative length": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: -5\r\n\r\n",
-    "a chunk that is no chunk": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+    "a chunk that is no chunk": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: "
+    b"chunked\r\n\r\nzz\r\n",
     "an endless header": b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx-long: " + b"a" * 200_000,
     "headers without end": b"GET /healthz HTTP/1.1\r\n" + b"x-one: 1\r\n" * 20_000,
 }
@@ -98,18 +102,25 @@ def test_a_trickling_client_is_served_and_holds_nobody_up(server: Process) -> No
 def test_long_answers_that_nobody_takes_wait_their_turn_and_fill_no_memory(server: Process) -> None:
     status, made = server.call("POST", "/charge/card", CHARGE | {"metadata": LONG}, "sk_pipe")
     assert status == 201
-    asked = b"GET /charge/%b HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_pipe\r\n\r\n" % made["chargeId"].encode()
+    asked = (
+        b"GET /charge/%b HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_pipe\r\n\r\n"
+        % made["chargeId"].encode()
+    )
     before = server.resident()
     with contextlib.ExitStack() as open_ones:
         for _ in range(40):
-            client = open_ones.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            client = open_ones.enter_context(
+                socket.create_connection(("127.0.0.1", server.port), timeout=20)
+            )
             client.sendall(asked * 100)
         for _ in range(5):
             assert server.call("GET", "/healthz")[0] == 200
         assert server.resident() - before < 400_000_000
 
 
-def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(server: Process) -> None:
+def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(
+    server: Process,
+) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
         client.sendall(HEAD.replace(b"%d" % len(BODY), b"20000000"))
         assert client.recv(65536).startswith(b"HTTP/1.1 413 ")
@@ -118,23 +129,36 @@ def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(se
 WELL = b"host: 127.0.0.1\r\nx-secretkey: sk_rough\r\n"
 UNREADABLE = {
     "garbage": (b"\x00\x01 4111111111111111\r\n\r\n", "wanted a method of HTTP"),
-    "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50, "this port speaks plain HTTP"),
+    "TLS": (
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50,
+        "this port speaks plain HTTP",
+    ),
     "an unknown method": (b"FROB /charge HTTP/1.1\r\n" + WELL + b"\r\n", "wanted a method of HTTP"),
-    "another version": (b"GET /charge HTTP/9.9\r\n" + WELL + b"\r\n", "wanted a request of HTTP/1.1"),
-    "an endless target": (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n" + WELL + b"\r\n", "at most 65535"),
+    "another version": (
+        b"GET /charge HTTP/9.9\r\n" + WELL + b"\r\n",
+        "wanted a request of HTTP/1.1",
+    ),
+    "an endless target": (
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n" + WELL + b"\r\n",
+        "at most 65535",
+    ),
     "two lengths": (
         b"POST /vault HTTP/1.1\r\n" + WELL + b"content-length: 2\r\ncontent-length: 3\r\n\r\n{}}",
         "Content-Length",
     ),
     "a length and chunks": (
-        b"POST /vault HTTP/1.1\r\n" + WELL + b"content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"POST /vault HTTP/1.1\r\n"
+        + WELL
+        + b"content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n",
         "Transfer-Encoding",
     ),
 }
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_what_is_no_request_is_refused_in_the_shape_of_every_error(server: Process, name: str) -> None:
+def test_what_is_no_request_is_refused_in_the_shape_of_every_error(
+    server: Process, name: str
+) -> None:
     raw, words = UNREADABLE[name]
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
         client.sendall(raw)
@@ -149,11 +173,16 @@ def test_what_is_no_request_is_refused_in_the_shape_of_every_error(server: Proce
     assert told == {**problem(400, 90, "Validation Error", None, told["details"])}
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of a process from /proc")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="reads the memory of a process from /proc"
+)
 def test_trailers_without_end_fill_no_memory(server: Process) -> None:
     before = server.resident()
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
-        client.sendall(b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-long: ")
+        client.sendall(
+            b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: "
+            b"chunked\r\n\r\n0\r\nx-long: "
+        )
         with contextlib.suppress(ConnectionError):
             for _ in range(1_000):
                 client.sendall(b"y" * 100_000)
@@ -165,7 +194,9 @@ def test_trailers_without_end_fill_no_memory(server: Process) -> None:
 def test_whether_the_server_lives_can_be_asked_when_files_run_short() -> None:
     server = serve(files=256)
     try:
-        silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(300)]
+        silent = [
+            socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(300)
+        ]
         assert server.call("GET", "/healthz")[0] == 200
         for client in silent:
             with contextlib.suppress(ConnectionError):
@@ -174,7 +205,9 @@ def test_whether_the_server_lives_can_be_asked_when_files_run_short() -> None:
         waiting = []
         asked = b'{"for": {"charge": {"status": "FAILED"}}, "timeout": "10m"}'
         head = (
-            b"POST /__admin/wait HTTP/1.1\r\n" + WELL + b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
+            b"POST /__admin/wait HTTP/1.1\r\n"
+            + WELL
+            + b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
         )
         for _ in range(300):
             waiting.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
@@ -182,7 +215,10 @@ def test_whether_the_server_lives_can_be_asked_when_files_run_short() -> None:
                 waiting[-1].sendall(head % len(asked) + asked)
         assert server.call("GET", "/healthz")[0] == 200
         status, told = server.call("GET", "/charge")
-        assert (status, told["details"]["Request"]) == (503, "more connections are open than this server has files for")
+        assert (status, told["details"]["Request"]) == (
+            503,
+            "more connections are open than this server has files for",
+        )
         for client in (*silent, *waiting):
             client.close()
     finally:
@@ -208,7 +244,11 @@ SLOW = [
     for kind, how in FAULTS.items()
 ]
 SLOW += [
-    {"id": name, "when": {"op": "charge.create", "request.reference": name}, "then": {"latency": latency}}
+    {
+        "id": name,
+        "when": {"op": "charge.create", "request.reference": name},
+        "then": {"latency": latency},
+    }
     for name, latency in (("slow", "60ms"), ("endless", "10m"))
 ]
 
@@ -220,7 +260,8 @@ def slow_charge(reference: str) -> bytes:
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Iterator[Process]:
-    """A server whose answers take their time, and that has not complained when it is stopped during one of them."""
+    """A server whose answers take their time, and that has not complained when it is stopped during
+    one of them."""
     errors = tmp_path / "errors"
     process = serve(errors=errors)
     rules = {"version": 1, "name": "slow", "rules": SLOW}
@@ -234,11 +275,16 @@ def slow(tmp_path: Path) -> Iterator[Process]:
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
-def test_who_leaves_before_an_answer_or_a_fault_leaves_no_traceback(slow: Process, reset: bool, count: int) -> None:
+def test_who_leaves_before_an_answer_or_a_fault_leaves_no_traceback(
+    slow: Process, reset: bool, count: int
+) -> None:
     for kind in FAULTS:
         knock(slow.port, slow_charge(kind) * count, reset=reset)
     for _ in range(count):
-        assert slow.call("POST", "/charge/card", {**CHARGE, "reference": "slow"}, key="sk_rough")[0] == 201
+        assert (
+            slow.call("POST", "/charge/card", {**CHARGE, "reference": "slow"}, key="sk_rough")[0]
+            == 201
+        )
 
 
 def test_a_stop_during_a_long_latency_ends_the_connection_and_the_server(slow: Process) -> None:
@@ -273,7 +319,9 @@ async def _closed_loop(port: int, connections: int, each: int) -> int:
     return sum(await asyncio.gather(*(client(number) for number in range(connections))))
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of a process from /proc")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="reads the memory of a process from /proc"
+)
 def test_a_crowd_gets_all_its_answers_and_a_reset_gives_the_memory_back(server: Process) -> None:
     crowd = 64
     sizes = []

@@ -1,8 +1,8 @@
 """No step waits for an index that has much to learn: those that operations ask learn as rows come.
 
 An index learns of new rows when it is asked. Of 100,000 rows that takes half a second, in which
-nobody else is served. So an index that an operation asks ``is_asked`` in ``engine/tables.py``, or the
-operation looks ahead, as lists do.
+nobody else is served. So an index that an operation asks ``is_asked`` in ``engine/tables.py``, or
+the operation looks ahead, as lists do.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,12 @@ class Asked:
 
 
 NAMES: Mapping[Any, str] = {id_of: name for name, id_of in tables._ID_OF.items()}
-WANTED = {f"{name}.{index.name}" for name, indexes in tables._INDEXES.items() for index in indexes if index.is_asked}
+WANTED = {
+    f"{name}.{index.name}"
+    for name, indexes in tables._INDEXES.items()
+    for index in indexes
+    if index.is_asked
+}
 
 
 @pytest.fixture
@@ -60,7 +65,12 @@ def do_everything(api: Api) -> None:
         assert reply.status < 400, (path, reply.raw)
         return reply
 
-    person = {"providerId": DUMMY, "firstName": "Ann", "paymentInformation": CARD, "vaultCard": True}
+    person = {
+        "providerId": DUMMY,
+        "firstName": "Ann",
+        "paymentInformation": CARD,
+        "vaultCard": True,
+    }
     customer = did("POST", "/customer/card", person)
     mine = f"/customer/{customer['customerId']}"
     method = customer["defaultPaymentMethod"]["paymentMethodId"]

@@ -54,7 +54,10 @@ def test_a_card_that_paid_is_found_again_as_it_was_entered() -> None:
     assert [shown for _, shown in made] == [
         Instrument(PaymentType.CARD, way, display_type=number.brand) for way in ways
     ]
-    assert all(again is first for again, first in zip((cards.entered(way) for way in ways), made, strict=True))
+    assert all(
+        again is first
+        for again, first in zip((cards.entered(way) for way in ways), made, strict=True)
+    )
     assert cards.entered(made[0][0])[1] is made[0][1]
 
 
@@ -63,7 +66,9 @@ class _Entries:
 
     def __init__(self) -> None:
         api = Api()
-        self.quick, self.plain = (api.app.world.sandboxes.open(key, NOW) for key in ("sk_quick", "sk_plain"))
+        self.quick, self.plain = (
+            api.app.world.sandboxes.open(key, NOW) for key in ("sk_quick", "sk_plain")
+        )
         self.plain.cards = CardRegistry(self.quick.cards.salt)
 
     def given(self, *card: str | None, at: Micros = NOW) -> list[Any]:
@@ -79,7 +84,15 @@ class _Entries:
 
 def test_a_card_that_is_accepted_again_is_what_a_check_makes_of_it() -> None:
     entries = _Entries()
-    numbers = ("4111111111111111", "4111 1111 1111 1111", "4111111111111112", "378282246310005", OWN, "", None)
+    numbers = (
+        "4111111111111111",
+        "4111 1111 1111 1111",
+        "4111111111111112",
+        "378282246310005",
+        OWN,
+        "",
+        None,
+    )
     ways = product(
         numbers,
         ("12/40", "1/31", "13/40", None),

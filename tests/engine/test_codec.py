@@ -1,4 +1,5 @@
-"""The codec of state documents: each type goes out and comes back, and refuses what is none of it by its place."""
+"""The codec of state documents: each type goes out and comes back, and refuses what is none of it
+by its place."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -56,7 +57,13 @@ CASES: list[tuple[Any, object, object, object, str]] = [
     (Mapping[int, str], {1: "a"}, {"1": "a"}, {"one": "a"}, "wanted a whole number as a text"),
     (dict[str, int], {"a": 1}, {"a": 1}, [], "wanted an object"),
     (str | None, None, None, 1, "wanted a text"),
-    (Part | Whole | None, Part("a"), {"$kind": "Part", "name": "a"}, {"$kind": "Other"}, "wanted an object whose"),
+    (
+        Part | Whole | None,
+        Part("a"),
+        {"$kind": "Part", "name": "a"},
+        {"$kind": "Other"},
+        "wanted an object whose",
+    ),
 ]
 
 
@@ -76,13 +83,18 @@ def test_a_value_goes_out_comes_back_and_refuses_what_is_none(
     ("change", "faults"),
     [
         ({"limit": 10}, {"limit": "got 10, wanted 1 to 9"}),
-        ({"word": "gren"}, {"word": "got 'gren', which is not a known value - did you mean 'green'?"}),
+        (
+            {"word": "gren"},
+            {"word": "got 'gren', which is not a known value - did you mean 'green'?"},
+        ),
         ({"parts": [{"name": 1}, {"nam": "b"}]}, {"parts.0.name": "wanted a text"}),
         ({"colour": "red"}, {"colour": "unknown field"}),
         ({"parts": None}, {"parts": "wanted a list"}),
     ],
 )
-def test_every_fault_of_a_record_is_named_by_its_place(change: dict[str, object], faults: dict[str, str]) -> None:
+def test_every_fault_of_a_record_is_named_by_its_place(
+    change: dict[str, object], faults: dict[str, str]
+) -> None:
     written: dict[str, object] = {"parts": [{"name": "a"}], **change}
     with pytest.raises(ImportFault) as refused:
         form(Whole).read(written, CardRegistry(""))

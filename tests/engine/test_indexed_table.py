@@ -1,4 +1,5 @@
-"""Tables: rows by place, id and index, the one way in which a row is replaced, and what a search costs."""
+"""Tables: rows by place, id and index, the one way in which a row is replaced, and what a search
+costs."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,5 @@
-"""Scans of a table that changes: many under way at once, each answers as a plain look at all rows would."""
+"""Scans of a table that changes: many under way at once, each answers as a plain look at all rows
+would."""
 
 import gc
 import operator
@@ -45,19 +46,29 @@ def said(row: Stored) -> str:
 
 def values(random: Random) -> dict[str, Any]:
     tags = tuple(sorted({random.choice("xyz") for _ in range(random.randrange(3))}))
-    return {"colour": random.choice(["red", "blue", None]), "price": random.randrange(9), "tags": tags}
+    return {
+        "colour": random.choice(["red", "blue", None]),
+        "price": random.randrange(9),
+        "tags": tags,
+    }
 
 
 def asked(random: Random, rows: int) -> Query[Stored]:
     equal: list[tuple[str, Sequence[Any]]] = []
     if random.random() < 0.5:
-        equal.append(("colour", random.choices(["red", "blue", "none"], k=random.choice([1, 1, 3]))))
+        equal.append(
+            ("colour", random.choices(["red", "blue", "none"], k=random.choice([1, 1, 3])))
+        )
     if random.random() < 0.3:
         equal.append(("price", random.choices(range(10), k=random.choice([1, 5]))))
     if random.random() < 0.3:
         equal.append(("tag", [random.choice("xyz")]))
     bounds = [
-        Holds(price, random.choice((operator.gt, operator.ge, operator.lt, operator.le)), random.randrange(-1, 10))
+        Holds(
+            price,
+            random.choice((operator.gt, operator.ge, operator.lt, operator.le)),
+            random.randrange(-1, 10),
+        )
         for _ in range(random.choice([0, 0, 1, 2]))
     ]
     return Query(
@@ -85,7 +96,11 @@ def asked(random: Random, rows: int) -> Query[Stored]:
 
 
 def plainly(table: Table[Stored], query: Query[Stored]) -> tuple[list[int], int]:
-    read = {"colour": lambda row: {row.colour}, "price": lambda row: {row.price}, "tag": lambda row: {*row.tags}}
+    read = {
+        "colour": lambda row: {row.colour},
+        "price": lambda row: {row.price},
+        "tag": lambda row: {*row.tags},
+    }
     found = [
         row
         for row in table.rows
@@ -183,11 +198,17 @@ class Driven:
 
 
 @pytest.mark.parametrize("seed", range(tries(32, 300)))
-def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_scan_answers_as_a_plain_look_at_all_rows(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random = Random(seed)
     step = random.choice([1, 5, 20])
     look_at_few_rows(monkeypatch, step)
-    for name, some in (("MOST_CHANGES", [3, 30]), ("_MOST_SEARCHES", [1, 4]), ("_MOST_TEXTS", [1, 2])):
+    for name, some in (
+        ("MOST_CHANGES", [3, 30]),
+        ("_MOST_SEARCHES", [1, 4]),
+        ("_MOST_TEXTS", [1, 2]),
+    ):
         monkeypatch.setattr(indexed_table, name, random.choice(some))
     driven = Driven(random)
     acts = [driven.add, driven.replace, driven.change, driven.take_back, driven.look_back, driven.begin, driven.go_on,
@@ -229,7 +250,9 @@ def long_table(monkeypatch: pytest.MonkeyPatch) -> Table[Stored]:
     return table
 
 
-def test_what_was_found_is_kept_for_the_next_search_of_the_same_rows(long_table: Table[Stored]) -> None:
+def test_what_was_found_is_kept_for_the_next_search_of_the_same_rows(
+    long_table: Table[Stored],
+) -> None:
     one, other = Holds(said, operator.contains, "e"), Holds(said, operator.contains, "x")
     _, first = drive(long_table.look_ahead(Query(10, where=[one, is_cheap], sort=price)))
     page: Query[Stored] = Query(
@@ -241,7 +264,9 @@ def test_what_was_found_is_kept_for_the_next_search_of_the_same_rows(long_table:
 
 
 @pytest.mark.parametrize("query", [Query(10), Query(10, equal=[("price", [7])], sort=price)])
-def test_what_an_index_finds_needs_no_look_ahead(long_table: Table[Stored], query: Query[Stored]) -> None:
+def test_what_an_index_finds_needs_no_look_ahead(
+    long_table: Table[Stored], query: Query[Stored]
+) -> None:
     drive(long_table.look_ahead(query))
     assert not long_table.is_long_work(query)
 

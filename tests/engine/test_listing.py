@@ -1,4 +1,5 @@
-"""Lists: every parameter of every query finds rows, and what no list can do is refused with its field."""
+"""Lists: every parameter of every query finds rows, and what no list can do is refused with its
+field."""
 
 from dataclasses import replace
 from typing import Any
@@ -41,7 +42,9 @@ PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order
 
 
 @pytest.mark.parametrize(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
-def test_a_query_and_its_list_have_the_same_parameters(search: Search[Any], query: type[Body]) -> None:
+def test_a_query_and_its_list_have_the_same_parameters(
+    search: Search[Any], query: type[Body]
+) -> None:
     hidden = {"include_removed"} if "include_removed" in query.model_fields else set()
     assert {*search.parameters, *PAGING, *hidden} == set(query.model_fields)
 
@@ -70,7 +73,9 @@ PARAMETERS = [(search, name) for search, _ in LISTS for name in search.parameter
 
 
 @pytest.mark.parametrize(("search", "name"), PARAMETERS)
-def test_every_parameter_has_the_index_that_it_asks(sandbox: Any, search: Search[Any], name: str) -> None:
+def test_every_parameter_has_the_index_that_it_asks(
+    sandbox: Any, search: Search[Any], name: str
+) -> None:
     query: Query[Any] = Query(0)
     search.parameters[name](unnoted(sandbox), "411111", query, Faults())
     assert search.table(sandbox).search(replace(query, where=[])).rows == []
@@ -94,7 +99,9 @@ def test_the_step_is_about_what_an_object_has_become(sandbox: Any) -> None:
 
 
 @given(st.integers(0, 9), st.integers(1, 9), st.integers(0, 9), st.booleans())
-def test_a_page_is_cut_out_of_all_that_was_found(rows: int, limit: int, skip: int, descending: bool) -> None:
+def test_a_page_is_cut_out_of_all_that_was_found(
+    rows: int, limit: int, skip: int, descending: bool
+) -> None:
     query: Query[Any] = Query(limit, skip, descending=descending)
     names: list[Any] = [f"row {number}" for number in range(rows)]
     page = query.page(range(rows), names)

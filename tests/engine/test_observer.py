@@ -68,7 +68,12 @@ def test_all_that_happens_is_told_in_its_order(api: Api) -> None:
     api.get("/charges/of/nobody")
     api.batch(f"{payer},5,AUD,row-1")
     api.advance("1d")
-    api.call("PUT", "/__admin/scenarios", raw=LIMITED.encode(), headers={"content-type": "application/yaml"})
+    api.call(
+        "PUT",
+        "/__admin/scenarios",
+        raw=LIMITED.encode(),
+        headers={"content-type": "application/yaml"},
+    )
     api.post("/__admin/findings/finish")
     heard = [one for one in told.heard if one[0] != "moved"]
     assert heard == [
@@ -81,13 +86,21 @@ def test_all_that_happens_is_told_in_its_order(api: Api) -> None:
         ("limited", [3]),
         ("finished",),
     ]
-    assert [one[1] for one in told.heard if one[0] == "moved"] == ["prepared", "started", "finished"]
+    assert [one[1] for one in told.heard if one[0] == "moved"] == [
+        "prepared",
+        "started",
+        "finished",
+    ]
 
 
 def test_nobody_who_watches_changes_an_answer() -> None:
     def story(api: Api) -> list[bytes]:
         paid = api.charge(reference="order-1")
-        answers = [api.get(f"/charge/{paid['chargeId']}"), api.get("/charge/unknown"), api.delete("/refund/unknown")]
+        answers = [
+            api.get(f"/charge/{paid['chargeId']}"),
+            api.get("/charge/unknown"),
+            api.delete("/refund/unknown"),
+        ]
         return [one.raw for one in answers] + [api.call("GET", "/__admin/state?secrets=true").raw]
 
     observed, alone = Api(), Api(findings="off")

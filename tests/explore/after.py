@@ -6,7 +6,9 @@ from typing import Any
 from mockserver.explore.verdicts import RunEnd, RunMoney
 
 
-def after(findings: Sequence[Mapping[str, Any]], books: Mapping[str, Any] | None = None, **more: Any) -> RunEnd:
+def after(
+    findings: Sequence[Mapping[str, Any]], books: Mapping[str, Any] | None = None, **more: Any
+) -> RunEnd:
     """A run with these findings, that moved the money of these books."""
     answered = books or {"orders": [], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
     return RunEnd(RunMoney.of(answered), findings, **more)

@@ -16,7 +16,9 @@ from tests.explore.after import after
 pytestmark = pytest.mark.slow
 
 
-def run(folder: Path, script: str, timeout: float = 20, *, commands: Commands | None = None) -> Ended:
+def run(
+    folder: Path, script: str, timeout: float = 20, *, commands: Commands | None = None
+) -> Ended:
     made = commands or Commands(os.environ)
     with made.run(["sh", "-c", script], {"told": "so"}, folder / "out", timeout) as ended:
         return ended
@@ -43,9 +45,13 @@ def test_exit_code_output_and_environment(tmp_path: Path) -> None:
 
 def test_what_is_shown_of_the_output_is_its_end_with_nothing_secret(tmp_path: Path) -> None:
     output = tmp_path / "log"
-    secret = '{"cardNumber": "4111111111111111", "ccv": "123"} sk_live_1 cvv=1234 \\"ccv\\": \\"987\\"'
+    secret = (
+        '{"cardNumber": "4111111111111111", "ccv": "123"} sk_live_1 cvv=1234 \\"ccv\\": \\"987\\"'
+    )
     output.write_bytes(b"\xff" * 1_000_000 + b"x" * 19_000 + secret.encode())
-    said = Observed(Ended(1, 0.1), [], after([]), frozenset(), "", output, is_manual=False).printed()
+    said = Observed(
+        Ended(1, 0.1), [], after([]), frozenset(), "", output, is_manual=False
+    ).printed()
     shown = '{"cardNumber": "4111********1111", "ccv": "***"} sk_*** cvv=*** \\"ccv\\": \\"***\\"'
     assert (len(said), said[-len(shown) :]) == (20_000, shown)
 

@@ -1,4 +1,5 @@
-"""What is tried, how long it may take, and what is said of it, with a runner whose command does as it is told."""
+"""What is tried, how long it may take, and what is said of it, with a runner whose command does as
+it is told."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +24,24 @@ from mockserver.explore.verdicts import Verdict
 from tests.explore.after import after
 
 PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
-DOUBLE = {"finding": "double-charge", "severity": "error", "title": "The customer was charged twice"}
+DOUBLE = {
+    "finding": "double-charge",
+    "severity": "error",
+    "title": "The customer was charged twice",
+}
 RETRY = {"finding": "blind-retry", "severity": "warning", "title": "Repeated"}
 NAMES = ("declined_soft", "lost_answer", "too_slow")
-CELLS = ["charge.create-1-declined_soft", *(f"charge.{op}-1-{by}" for op in ("create", "get") for by in NAMES[1:])]
+CELLS = [
+    "charge.create-1-declined_soft",
+    *(f"charge.{op}-1-{by}" for op in ("create", "get") for by in NAMES[1:]),
+]
 Client = Callable[[str], Mapping[str, Any]]
 
 
 @dataclass
 class Shop:
-    """``client`` says what is seen of each run, by its name, where it differs from a run that goes well."""
+    """``client`` says what is seen of each run, by its name, where it differs from a run that goes
+    well."""
 
     folder: Path
     client: Client = lambda name: {}
@@ -49,11 +58,24 @@ class Shop:
     def end_all(self) -> None:
         self.is_ended = True
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, ignored: object = ()) -> Observed:
+    def try_out(
+        self, name: str, scenario: Mapping[str, Any], timeout: float, ignored: object = ()
+    ) -> Observed:
         self.tried[name] = dict(scenario), timeout
-        seen = {"exit": 0, "seconds": 0.5, "findings": (), "calls": ((PAY, 201), (READ, 200)), **self.client(name)}
+        seen = {
+            "exit": 0,
+            "seconds": 0.5,
+            "findings": (),
+            "calls": ((PAY, 201), (READ, 200)),
+            **self.client(name),
+        }
         entries = [
-            {"op": point.op, "call": point.nth, "status": status, "webhooks": ["w"] * point.notifies}
+            {
+                "op": point.op,
+                "call": point.nth,
+                "status": status,
+                "webhooks": ["w"] * point.notifies,
+            }
             for point, status in seen["calls"]
         ]
         # Some request that is no operation, as another tool may send it.
@@ -86,7 +108,12 @@ def explored(
     **asked: Any,
 ) -> Exploration:
     faults = tuple(map(fault, NAMES))
-    plan = {"operations": frozenset({PAY.op, READ.op}), "faults": faults, "client_timeout": 30 * SECOND, "jobs": 1}
+    plan = {
+        "operations": frozenset({PAY.op, READ.op}),
+        "faults": faults,
+        "client_timeout": 30 * SECOND,
+        "jobs": 1,
+    }
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual)
     return explore(Lab(lab, Plan(**{**plan, **asked}), base), known=known, keep=keep)
 
@@ -96,12 +123,19 @@ def verdicts(made: Exploration) -> dict[str, Verdict]:
 
 
 @pytest.mark.parametrize(("timeout", "limit"), [(None, 600.0), (20.0, 20.0)])
-def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: float | None, limit: float) -> None:
-    lab = prepared(tmp_path, lambda name: {"seconds": 2 if name == "baseline-1" else 1, "findings": [RETRY]})
+def test_the_command_is_run_twice_without_any_fault(
+    tmp_path: Path, timeout: float | None, limit: float
+) -> None:
+    lab = prepared(
+        tmp_path, lambda name: {"seconds": 2 if name == "baseline-1" else 1, "findings": [RETRY]}
+    )
     base = plain_baseline(lab, timeout)
     assert (base.calls, base.seconds, base.is_manual) == (((PAY, 201), (READ, 200)), 2, False)
     assert base.points == [PAY, READ]
-    assert {name: limit for name, (_, limit) in lab.tried.items()} == {"baseline-1": limit, "baseline-2": limit}
+    assert {name: limit for name, (_, limit) in lab.tried.items()} == {
+        "baseline-1": limit,
+        "baseline-2": limit,
+    }
     assert [scenario["rules"] for scenario, _ in lab.tried.values()] == [[], []]
 
 
@@ -111,12 +145,22 @@ def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: flo
         ({"exit": None}, "was not done in 0 s (--timeout); it printed:\nthe words of baseline-2"),
         ({"exit": 3}, "ended with exit code 3; it printed:\nthe words of baseline-2"),
         ({"calls": ()}, "no call arrived in the sandbox"),
-        ({"findings": [RETRY, DOUBLE]}, "error:\ndouble-charge: The customer was charged twice\nits timeline"),
-        ({"calls": ((PAY, 201),)}, "two runs without any fault made different calls:\ncharge.get answered 200: once"),
+        (
+            {"findings": [RETRY, DOUBLE]},
+            "error:\ndouble-charge: The customer was charged twice\nits timeline",
+        ),
+        (
+            {"calls": ((PAY, 201),)},
+            "two runs without any fault made different calls:\ncharge.get answered 200: once",
+        ),
     ],
 )
-def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any, words: str) -> None:
-    lab = prepared(tmp_path_factory.mktemp("lab"), lambda name: seen if name == "baseline-2" else {})
+def test_a_command_that_fails_without_any_fault(
+    tmp_path_factory: Any, seen: Any, words: str
+) -> None:
+    lab = prepared(
+        tmp_path_factory.mktemp("lab"), lambda name: seen if name == "baseline-2" else {}
+    )
     with pytest.raises(NoBaseline) as refused:
         plain_baseline(lab, None)
     assert words in str(refused.value)
@@ -126,7 +170,9 @@ def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any
 @pytest.mark.parametrize(
     ("command", "is_named"), [("pytest -q", True), ("python -m pytest", True), ("sh pay.sh", False)]
 )
-def test_tests_that_call_nothing_are_told_of_the_option_of_pytest(command: str, is_named: bool) -> None:
+def test_tests_that_call_nothing_are_told_of_the_option_of_pytest(
+    command: str, is_named: bool
+) -> None:
     assert no_call(command.split()).endswith("explored by: pytest --mockserver-explore") is is_named
 
 
@@ -141,7 +187,9 @@ def test_tests_that_call_nothing_are_told_of_the_option_of_pytest(command: str, 
         ({"struck": frozenset()}, Verdict.NOT_REACHED, "Not reached, exit code 0"),
     ],
 )
-def test_a_run_under_a_fault(tmp_path_factory: Any, seen: Any, verdict: Verdict, story: str | None) -> None:
+def test_a_run_under_a_fault(
+    tmp_path_factory: Any, seen: Any, verdict: Verdict, story: str | None
+) -> None:
     folder = tmp_path_factory.mktemp("lab")
     lab, name = prepared(folder, lambda name: seen), "charge.create-1-lost_answer"
     made = explored(lab, operations=frozenset({PAY.op}), faults=[fault("lost_answer")])
@@ -149,11 +197,16 @@ def test_a_run_under_a_fault(tmp_path_factory: Any, seen: Any, verdict: Verdict,
     assert (cell.file, cell.point, cell.fault) == (name, "charge.create#1", "lost_answer")
     assert (cell.verdict, cell.exit, cell.seconds) == (verdict, seen.get("exit", 0), 0.5)
     assert (list(cell.findings), cell.timeline) == (seen.get("findings", []), "its timeline")
-    assert [call[:3] for call in cell.calls] == [("charge.create", 1, True), ("charge.get", 1, False)]
+    assert [call[:3] for call in cell.calls] == [
+        ("charge.create", 1, True),
+        ("charge.get", 1, False),
+    ]
     assert cell.output == (f"the words of {name}" if story else "")
     assert bool(cell.scenario) is (story is not None)
     if story:
-        assert [rule.id for rule in read_text(cell.scenario, "kept.yaml").rules] == ["lost_answer-charge.create-1"]
+        assert [rule.id for rule in read_text(cell.scenario, "kept.yaml").rules] == [
+            "lost_answer-charge.create-1"
+        ]
         assert yaml.safe_load(cell.scenario)["description"].endswith(f". {story}")
     # What is kept of its output is kept elsewhere.
     assert list(folder.iterdir()) == []
@@ -178,26 +231,38 @@ def test_what_the_fault_itself_takes_is_not_the_guilt_of_a_client_whose_books_ar
     assert cell.verdict is verdict
 
 
-@pytest.mark.parametrize(("story", "verdict"), [("came due: clock.later", "survived"), ("GET /charge", "not reached")])
-def test_a_fault_has_struck_when_what_it_plans_has_come_due(tmp_path: Path, story: str, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("story", "verdict"), [("came due: clock.later", "survived"), ("GET /charge", "not reached")]
+)
+def test_a_fault_has_struck_when_what_it_plans_has_come_due(
+    tmp_path: Path, story: str, verdict: str
+) -> None:
     lab = prepared(tmp_path, lambda name: {"story": story})
     (cell,) = explored(lab, operations=frozenset({PAY.op}), faults=[fault("bounced")]).cells
     assert cell.verdict == verdict
 
 
-def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_table(tmp_path: Path) -> None:
+def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_table(
+    tmp_path: Path,
+) -> None:
     lab = prepared(tmp_path)
     told: list[tuple[int, int]] = []
     kept: list[Cell] = []
     plan = Plan(frozenset({PAY.op, READ.op}), tuple(map(fault, NAMES)), 30 * SECOND, 1)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
-    made = explore(Lab(lab, plan, base), keep=kept.append, progress=lambda done, total: told.append((done, total)))
+    made = explore(
+        Lab(lab, plan, base),
+        keep=kept.append,
+        progress=lambda done, total: told.append((done, total)),
+    )
     assert [cell.file for cell in made.cells] == CELLS
     assert next(iter(lab.tried)) == kept[0].file == "charge.create-1-lost_answer"
     assert len(kept) == 5
     assert told == [(number, 5) for number in range(1, 6)]
     assert made.left_out == []
-    assert list(verdicts(explored(prepared(tmp_path), operations=frozenset({READ.op})))) == CELLS[3:]
+    assert (
+        list(verdicts(explored(prepared(tmp_path), operations=frozenset({READ.op})))) == CELLS[3:]
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,7 +279,9 @@ def test_a_run_may_take_ten_times_as_long_and_the_patience_of_the_client(
 ) -> None:
     lab = prepared(tmp_path_factory.mktemp("lab"))
     explored(lab, **asked)
-    assert {name.rpartition("-")[2]: limit for name, (_, limit) in lab.tried.items() if "get" in name} == limits
+    assert {
+        name.rpartition("-")[2]: limit for name, (_, limit) in lab.tried.items() if "get" in name
+    } == limits
 
 
 @pytest.mark.parametrize("jobs", [2, 9])
@@ -303,24 +370,38 @@ def test_a_second_fault_strikes_where_the_first_did_no_harm(
     calls = ((PAY, 201), (READ, 200), (InjectionPoint(PAY.op, 2), 201))
     lab = prepared(tmp_path_factory.mktemp("lab"), lambda name: {"calls": calls, **seen})
     made = explored(lab, **only)
-    first, pair = "charge.create-1-lost_answer", "charge.create-1-lost_answer--charge.create-2-lost_answer"
+    first, pair = (
+        "charge.create-1-lost_answer",
+        "charge.create-1-lost_answer--charge.create-2-lost_answer",
+    )
     assert list(verdicts(made)) == [first, *([pair] if has_pairs else [])]
     if has_pairs:
-        assert made.cells[1].injections == [("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")]
+        assert made.cells[1].injections == [
+            ("charge.create#1", "lost_answer"),
+            ("charge.create#2", "lost_answer"),
+        ]
         assert len(lab.tried[pair][0]["rules"]) == 2
     assert list(verdicts(explored(lab, **{**only, "pairs": False}))) == [first]
 
 
 def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> None:
     lab = prepared(
-        tmp_path, lambda name: {"struck": frozenset({"lost_answer-charge.create-1"})} if "create" in name else {}
+        tmp_path,
+        lambda name: (
+            {"struck": frozenset({"lost_answer-charge.create-1"})} if "create" in name else {}
+        ),
     )
     told: list[tuple[int, int]] = []
     faults = [fault("too_slow"), fault("lost_answer")]
     plan = Plan(frozenset({PAY.op, READ.op}), faults, 30 * SECOND, 1, pairs=True)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
     made = explore(Lab(lab, plan, base), progress=lambda done, total: told.append((done, total)))
-    pairs = [f"charge.create-1-lost_answer--charge.get-1-{by}" for by in ("lost_answer", "too_slow")]
+    pairs = [
+        f"charge.create-1-lost_answer--charge.get-1-{by}" for by in ("lost_answer", "too_slow")
+    ]
     assert [name for name in lab.tried if name.count("--") and "create-1-lost" in name] == pairs
     assert told[-1] == (len(made.cells), len(made.cells))
-    assert verdicts(made)["charge.create-1-lost_answer--charge.get-1-lost_answer"] is Verdict.NOT_REACHED
+    assert (
+        verdicts(made)["charge.create-1-lost_answer--charge.get-1-lost_answer"]
+        is Verdict.NOT_REACHED
+    )

@@ -29,12 +29,17 @@ MET = [
 
 
 @pytest.mark.parametrize(("op", "text", "names"), MET, ids=[f"{op} {text}" for op, text, _ in MET])
-def test_what_does_the_same_as_a_failure_of_the_table_is_that_failure(op: str, text: str, names: list[str]) -> None:
+def test_what_does_the_same_as_a_failure_of_the_table_is_that_failure(
+    op: str, text: str, names: list[str]
+) -> None:
     assert list(met(op, read_model(OutcomeMap, yaml.safe_load(text)).outcome)) == names
 
 
 def test_only_what_struck_is_covered_and_the_worst_of_it_is_shown() -> None:
-    first = Coverage.of(["charge.get"], [("charge.get", "lost_answer", UNSAFE), ("charge.get", "lost_answer", TRIED)])
+    first = Coverage.of(
+        ["charge.get"],
+        [("charge.get", "lost_answer", UNSAFE), ("charge.get", "lost_answer", TRIED)],
+    )
     both = first + Coverage.of(["charge.void"], [("charge.get", "lost_answer", SURVIVED)])
     struck, there = both.counts
     assert (struck, there) == (1, len(both.rows["charge.get"]) + len(both.rows["charge.void"]))

@@ -1,4 +1,5 @@
-"""The table of faults: each row is a rule of the language that strikes at its call and nowhere else."""
+"""The table of faults: each row is a rule of the language that strikes at its call and nowhere
+else."""
 
 import re
 
@@ -43,7 +44,9 @@ def test_each_fault_is_a_rule_that_a_scenario_file_may_hold_wherever_it_fits(row
 
 def test_a_charge_can_fail_in_every_way_but_that_of_a_batch() -> None:
     elsewhere = {name for name, row in FAULTS.items() if row.at in ("batch", "read", "clock")}
-    assert fitting(CHARGE) == [name for name in FAULTS if name not in elsewhere | {"renewal_failed", "renewal_twice"}]
+    assert fitting(CHARGE) == [
+        name for name in FAULTS if name not in elsewhere | {"renewal_failed", "renewal_twice"}
+    ]
 
 
 def test_a_read_meets_the_faults_of_the_network_only() -> None:
@@ -53,7 +56,9 @@ def test_a_read_meets_the_faults_of_the_network_only() -> None:
 
 def test_a_batch_has_rows_that_fail_and_a_webhook_but_no_provider_of_its_own() -> None:
     assert "row_failed" in fitting(BATCH)
-    assert {FAULTS[name].at for name in fitting(BATCH)} == {*("batch", "receive", "answer", "notify", "crash", "twice")}
+    assert {FAULTS[name].at for name in fitting(BATCH)} == {
+        *("batch", "receive", "answer", "notify", "crash", "twice")
+    }
 
 
 ROWS = [
@@ -66,7 +71,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("name", "rows", "then"), ROWS)
-def test_a_batch_fails_in_the_middle_and_in_the_end_where_it_has_one(name: str, rows: int, then: object) -> None:
+def test_a_batch_fails_in_the_middle_and_in_the_end_where_it_has_one(
+    name: str, rows: int, then: object
+) -> None:
     point = InjectionPoint("batch.create", 1, rows=rows)
     assert FAULTS[name].fits(point) is (then is not None)
     assert then is None or FAULTS[name].rule(point)["then"] == then
@@ -94,14 +101,20 @@ def test_a_lost_card_stays_lost_and_another_one_is_taken() -> None:
         ("webhook_lost", OTHERS[5], OTHERS[4]),
     ],
 )
-def test_what_fails_only_where_it_is_used(name: str, point: InjectionPoint, other: InjectionPoint) -> None:
+def test_what_fails_only_where_it_is_used(
+    name: str, point: InjectionPoint, other: InjectionPoint
+) -> None:
     assert FAULTS[name].fits(point)
     assert not FAULTS[name].fits(other)
 
 
 @pytest.mark.parametrize("point", OTHERS[3:], ids=str)
 def test_what_comes_due_without_a_call_is_counted_by_the_rule(point: InjectionPoint) -> None:
-    name = next(name for name in ("renewal_twice", "pending_failed", "webhook_lost") if FAULTS[name].fits(point))
+    name = next(
+        name
+        for name in ("renewal_twice", "pending_failed", "webhook_lost")
+        if FAULTS[name].fits(point)
+    )
     rule = FAULTS[name].rule(point)
     assert (rule["key"], rule["when"]["nth"]) == (["op"], point.nth)
 
@@ -117,7 +130,9 @@ def test_what_comes_too_late_comes_a_second_after_the_patience_of_the_client() -
 
 
 def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match="got 'lost_anser', which is not a fault - did you mean 'lost_answer'"):
+    with pytest.raises(
+        ValueError, match="got 'lost_anser', which is not a fault - did you mean 'lost_answer'"
+    ):
         fault("lost_anser")
 
 
@@ -132,19 +147,28 @@ def test_the_weightiest_comes_first() -> None:
 def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recovers() -> None:
     first = Trial(((CHARGE, fault("lost_answer")),))
     retry = InjectionPoint("charge.create", 2)
-    found = followed(first, [SEARCH, CHARGE, retry], [fault("lost_answer"), fault("row_failed"), fault("pending")])
+    found = followed(
+        first,
+        [SEARCH, CHARGE, retry],
+        [fault("lost_answer"), fault("row_failed"), fault("pending")],
+    )
     assert [one.file for one in found] == [
         "charge.create-1-lost_answer--charge.create-2-lost_answer",
         "charge.create-1-lost_answer--charge.create-2-pending",
     ]
-    assert (found[0].point, found[0].fault) == ("charge.create#1+charge.create#2", "lost_answer+lost_answer")
+    assert (found[0].point, found[0].fault) == (
+        "charge.create#1+charge.create#2",
+        "lost_answer+lost_answer",
+    )
     assert followed(first, [SEARCH], FAULTS.values()) == []
 
 
 def test_the_webhook_of_a_payment_that_was_refused_may_come_after_the_next_try() -> None:
     late = [fault("webhook_late"), fault("lost_answer")]
     refused = followed(Trial(((CHARGE, fault("declined_soft")),)), [CHARGE], late)
-    assert [one.name for one in refused] == ["charge.create#1/declined_soft+charge.create#1/webhook_late"]
+    assert [one.name for one in refused] == [
+        "charge.create#1/declined_soft+charge.create#1/webhook_late"
+    ]
     assert named(refused[0].name, [CHARGE], FAULTS.values()) == refused[0]
     # Of a call that was lost the webhook tells how it ended; one that none follows has none.
     assert followed(Trial(((CHARGE, fault("lost_answer")),)), [CHARGE], late) == []
@@ -153,7 +177,8 @@ def test_the_webhook_of_a_payment_that_was_refused_may_come_after_the_next_try()
 
 
 @pytest.mark.parametrize(
-    "name", ["charge.create#1/lost_answer", "charge.create#1/lost_request+charge.create#2/declined_hard"]
+    "name",
+    ["charge.create#1/lost_answer", "charge.create#1/lost_request+charge.create#2/declined_hard"],
 )
 def test_a_trial_is_known_by_its_name(name: str) -> None:
     assert named(name, [CHARGE, SEARCH], FAULTS.values()).name == name
@@ -162,10 +187,16 @@ def test_a_trial_is_known_by_its_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("charge.create#2/lost_answer", "the command does not make - did you mean 'charge.create#1'?; its calls:"),
+        (
+            "charge.create#2/lost_answer",
+            "the command does not make - did you mean 'charge.create#1'?; its calls:",
+        ),
         ("charge.create#1/lost_anser", "is not a fault - did you mean 'lost_answer'"),
         ("charge.search#1/declined_hard", "declined_hard makes no sense at charge.search#1"),
-        ("charge.create#1/lost_answer+charge.crate#2/lost_answer", "got 'charge.crate#2', which the command does"),
+        (
+            "charge.create#1/lost_answer+charge.crate#2/lost_answer",
+            "got 'charge.crate#2', which the command does",
+        ),
     ],
 )
 def test_a_name_that_says_nothing_to_try_is_refused(name: str, words: str) -> None:
@@ -173,7 +204,9 @@ def test_a_name_that_says_nothing_to_try_is_refused(name: str, words: str) -> No
         named(name, [CHARGE, SEARCH], FAULTS.values())
 
 
-def entry(op: str, call: int | None, status: int = 200, webhooks: tuple[str, ...] = ()) -> dict[str, object]:
+def entry(
+    op: str, call: int | None, status: int = 200, webhooks: tuple[str, ...] = ()
+) -> dict[str, object]:
     return {"op": op, "call": call, "status": status, "webhooks": list(webhooks)}
 
 
@@ -200,10 +233,15 @@ def test_what_comes_later_has_its_rule_first_as_no_rule_counts_what_another_has_
 
 def test_a_point_knows_what_the_call_needed_and_which_card_paid() -> None:
     card = {"cardNumber": "4111********1111", "cardIin": "411111"}
-    paid = {**entry("charge.create", 1), "request": {"path": "/charge/token", "body": {"token": "t"}}}
+    paid = {
+        **entry("charge.create", 1),
+        "request": {"path": "/charge/token", "body": {"token": "t"}},
+    }
     [point] = points_of([{**paid, "answer": {"paymentInformation": {"card": card}}}])
     assert (point.uses, point.card) == ("token", "4111111111")
-    [read] = points_of([{**entry("vault.get", 1), "request": {"path": "/vault/v1", "body": None}, "answer": None}])
+    [read] = points_of(
+        [{**entry("vault.get", 1), "request": {"path": "/vault/v1", "body": None}, "answer": None}]
+    )
     assert (read.uses, read.card) == ("vault", "")
 
 
@@ -214,7 +252,10 @@ def test_points_are_the_calls_of_a_journal_and_nothing_else() -> None:
         entry("charge.search", None, 429),
         entry("charge.create", 2),
     ]
-    assert points_of(journal) == [InjectionPoint("charge.create", 1, True), InjectionPoint("charge.create", 2)]
+    assert points_of(journal) == [
+        InjectionPoint("charge.create", 1, True),
+        InjectionPoint("charge.create", 2),
+    ]
     assert [str(point) for point in points_of(journal)] == ["charge.create#1", "charge.create#2"]
 
 
@@ -223,7 +264,11 @@ def test_runs_are_the_same_when_the_same_calls_were_answered_alike_in_any_order(
     assert differences(first, first[::-1]) == []
     assert differences(first, [*first, entry("none", None, 404)]) == []
     assert differences(first, [*first, entry("charge.get", 2), entry("charge.get", 3)]) == []
-    refused = [entry("charge.create", 1, 400), entry("charge.get", 1, 404), entry("charge.create", 2, 400)]
+    refused = [
+        entry("charge.create", 1, 400),
+        entry("charge.get", 1, 404),
+        entry("charge.create", 2, 400),
+    ]
     assert differences(first, refused) == [
         "charge.create answered 201: once in the first run, never in the second",
         "charge.get answered 200: once in the first run, never in the second",

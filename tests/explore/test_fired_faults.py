@@ -22,7 +22,11 @@ CHAOS: dict[str, Any] = {
     "draws": "seed",
     "providers": [{"id": "p", "cost": {"percent": Decimal("1.50")}}],
     "rules": [
-        {"id": "always", "when": {"op": "charge.search"}, "then": {"transport": {"at": "answer", "reset": True}}},
+        {
+            "id": "always",
+            "when": {"op": "charge.search"},
+            "then": {"transport": {"at": "answer", "reset": True}},
+        },
         {
             "id": "turns",
             "when": {"op": "charge.refund"},
@@ -34,7 +38,14 @@ CHAOS: dict[str, Any] = {
             "when": {"op": ["charge.create", "batch.row", "subscription.renew"]},
             "chance": [
                 {"weight": 1, "then": {"approve": {}}},
-                {"weight": 1, "then": {"provider_down": {}, "latency": {"min": "1s", "max": "9s"}, "webhook": None}},
+                {
+                    "weight": 1,
+                    "then": {
+                        "provider_down": {},
+                        "latency": {"min": "1s", "max": "9s"},
+                        "webhook": None,
+                    },
+                },
             ],
         },
         {
@@ -47,7 +58,9 @@ CHAOS: dict[str, Any] = {
 }
 
 
-def decided(rule: str | None, choice: int | None = 1, stage: str = "provider", delay: str = "0s") -> dict[str, Any]:
+def decided(
+    rule: str | None, choice: int | None = 1, stage: str = "provider", delay: str = "0s"
+) -> dict[str, Any]:
     return {"stage": stage, "rule": rule, "choice": choice, "delay": delay, "lost": []}
 
 
@@ -89,7 +102,10 @@ def test_renewals_are_counted_by_themselves() -> None:
         ],
         CHAOS,
     )
-    assert {one.place for one in found} == {Place("subscription.renew", 2, 1), Place("subscription.renew", 3, 1)}
+    assert {one.place for one in found} == {
+        Place("subscription.renew", 2, 1),
+        Place("subscription.renew", 3, 1),
+    }
     # The later one is asked first: a rule does not count what a rule before it decides.
     assert [rule["when"] for rule in rules_of(found)] == [
         {"op": "subscription.renew", "nth": 3, "attempt": 1},
@@ -112,13 +128,17 @@ def test_a_row_of_a_batch_is_aimed_at_by_its_number() -> None:
     assert {one.place for one in found} == {Place("batch.row", 3, 1)}
     [rule] = rules_of(found)
     assert rule["when"] == {"op": "batch.row", "batch.row": 3, "attempt": 1}
-    assert read_text(scenario_text({"version": 1, "name": "small", "rules": [rule]}), "small.yaml").rules
+    assert read_text(
+        scenario_text({"version": 1, "name": "small", "rules": [rule]}), "small.yaml"
+    ).rules
 
 
 def test_a_webhook_that_came_due_is_aimed_at_by_what_it_is_about() -> None:
     chaos = {
         "name": "c",
-        "rules": [{"id": "lost", "when": {"op": "webhook.deliver"}, "then": {"webhook": {"drop": True}}}],
+        "rules": [
+            {"id": "lost", "when": {"op": "webhook.deliver"}, "then": {"webhook": {"drop": True}}}
+        ],
     }
     settled = {
         **entry("clock.settlement", None, decided("lost", 1, "arrival")),
@@ -127,17 +147,31 @@ def test_a_webhook_that_came_due_is_aimed_at_by_what_it_is_about() -> None:
     found, beyond = fired_faults([settled], chaos)
     assert beyond == ()
     [rule] = rules_of(found)
-    assert rule["when"] == {"op": "webhook.deliver", "request.id": "c1", "request.data.status": "SUCCESS"}
+    assert rule["when"] == {
+        "op": "webhook.deliver",
+        "request.id": "c1",
+        "request.data.status": "SUCCESS",
+    }
     assert "key" not in rule
-    assert read_text(scenario_text({"version": 1, "name": "small", "rules": [rule]}), "small.yaml").rules
+    assert read_text(
+        scenario_text({"version": 1, "name": "small", "rules": [rule]}), "small.yaml"
+    ).rules
 
 
 def test_an_answer_that_is_given_again_is_aimed_at_together_with_the_first() -> None:
     transport = {"at": "answer", "reset": True}
     turns = [{"replay": True}, {"replay": True, "transport": transport}]
-    known = {"id": "known", "when": {"op": "charge.create"}, "key": ["request.reference"], "sequence": turns}
+    known = {
+        "id": "known",
+        "when": {"op": "charge.create"},
+        "key": ["request.reference"],
+        "sequence": turns,
+    }
     asked = [
-        {**entry("charge.create", nth, decided("known", choice, "arrival")), "answer": {"chargeId": charge}}
+        {
+            **entry("charge.create", nth, decided("known", choice, "arrival")),
+            "answer": {"chargeId": charge},
+        }
         for nth, charge, choice in ((1, "a", 1), (2, "b", 1), (4, "a", 2), (5, "b", 2))
     ]
     found, beyond = fired_faults(asked, {"rules": [known]})
@@ -146,7 +180,9 @@ def test_an_answer_that_is_given_again_is_aimed_at_together_with_the_first() -> 
         *((4, "replay", 1), (4, "transport", 0), (5, "replay", 2), (5, "transport", 0))
     }
     assert all(one.is_fault for one in found)
-    again, alone = rules_of([one for one in found if one.place.nth == 4 or one.level == "transport"])
+    again, alone = rules_of(
+        [one for one in found if one.place.nth == 4 or one.level == "transport"]
+    )
     assert again == {
         "id": "charge.create-1-replay",
         "description": "from known",
@@ -155,7 +191,9 @@ def test_an_answer_that_is_given_again_is_aimed_at_together_with_the_first() -> 
         "sequence": turns,
     }
     assert alone["when"] == {"op": "charge.create", "call": 5}
-    assert read_text(scenario_text({"version": 1, "name": "small", "rules": [again, alone]}), "small.yaml").rules
+    assert read_text(
+        scenario_text({"version": 1, "name": "small", "rules": [again, alone]}), "small.yaml"
+    ).rules
 
 
 AT = Place("charge.create", 1)
@@ -174,7 +212,9 @@ def scenario() -> dict[str, Any]:
     found = (
         FiredFault("odd", Place("charge.create", 3, 1), "provider_down", {}),
         FiredFault("odd", Place("charge.create", 3, 1), "latency", "2s"),
-        FiredFault("always", Place("charge.create", 3), "transport", {"at": "answer", "reset": True}),
+        FiredFault(
+            "always", Place("charge.create", 3), "transport", {"at": "answer", "reset": True}
+        ),
         FiredFault("odd", Place("subscription.renew", 2, 2), "decline", "lost_card"),
     )
     return scenario_of(found, CHAOS, name="storm-small", story="Two faults.")
@@ -210,7 +250,9 @@ def test_whatever_strikes_can_be_aimed(file: Path) -> None:
             for choice, _ in enumerate(rule.plan.outcomes, 1):
                 made = decided(rule.id, choice, rule.stage.value, "5ms")
                 noted = "clock.subscription_renewal" if number is None else op
-                found, beyond = fired_faults([entry(noted, number, made)], {**scenario.source, "name": scenario.name})
+                found, beyond = fired_faults(
+                    [entry(noted, number, made)], {**scenario.source, "name": scenario.name}
+                )
                 assert beyond == ()
                 if not found:
                     assert {"as_usual", "replay"} & set(re.findall(r"\w+", str(scenario.source)))

@@ -1,4 +1,5 @@
-"""A command that is killed at one of its calls, or run a second time beside itself, as its user sees it."""
+"""A command that is killed at one of its calls, or run a second time beside itself, as its user
+sees it."""
 
 import json
 import shlex
@@ -46,17 +47,24 @@ def cells(done: Result, folder: Path) -> dict[str, Any]:
     return {row["fault"]: row for row in rows}
 
 
-@pytest.mark.parametrize("name", ["crash_before", "crash_between", "crash_at_webhook", "twice_at_request"])
+@pytest.mark.parametrize(
+    "name", ["crash_before", "crash_between", "crash_at_webhook", "twice_at_request"]
+)
 def test_what_is_held_strikes_calls_that_move_money(name: str) -> None:
     told = InjectionPoint("charge.create", 1, notifies=True)
     assert FAULTS[name].fits(told)
     assert not FAULTS[name].fits(InjectionPoint("charge.search", 1))
-    assert held_until({"rules": [FAULTS[name].rule(told)]}) == ("released" if "twice" in name else "all")
+    assert held_until({"rules": [FAULTS[name].rule(told)]}) == (
+        "released" if "twice" in name else "all"
+    )
 
 
 def test_an_ordinary_scenario_holds_nothing_until_it_is_released() -> None:
     waits = {"then": {"transport": {"at": "answer", "hold": "300ms"}}}
-    assert held_until({"rules": [waits, {"chance": {"p": 0.5, "then": {"decline": "do_not_honour"}}}]}) is None
+    assert (
+        held_until({"rules": [waits, {"chance": {"p": 0.5, "then": {"decline": "do_not_honour"}}}]})
+        is None
+    )
 
 
 @slow
@@ -76,8 +84,13 @@ def test_a_crash_that_comes_again_is_compared_with_one_restart(
     url: str, tmp_path: Path, given: tuple[str, ...]
 ) -> None:
     runs = tmp_path / "runs"
-    counts = f"import sys; open({str(runs)!r}, 'a').write('x'); sys.path.append({str(CORPUS)!r}); import commits_late"
-    explore(url, tmp_path, *given, "--replay", "charge.create#1/crash_between", command=("-c", counts))
+    counts = (
+        f"import sys; open({str(runs)!r}, 'a').write('x'); sys.path.append({str(CORPUS)!r}); "
+        f"import commits_late"
+    )
+    explore(
+        url, tmp_path, *given, "--replay", "charge.create#1/crash_between", command=("-c", counts)
+    )
     # Twice alike, once with a restart, once killed with a restart.
     assert runs.read_text() == "x" * 6
 
@@ -85,16 +98,26 @@ def test_a_crash_that_comes_again_is_compared_with_one_restart(
 @slow
 def test_the_restart_may_be_another_command(url: str, tmp_path: Path) -> None:
     restart = shlex.join([*warm.python(), str(CORPUS / "commits_late_careful.py")])
-    found = cells(explore(url, tmp_path, "--faults", "lost_request", "--restart", restart), tmp_path)
-    assert [found[fault]["verdict"] for fault in ("crash_before", "crash_between")] == ["survived", "survived"]
+    found = cells(
+        explore(url, tmp_path, "--faults", "lost_request", "--restart", restart), tmp_path
+    )
+    assert [found[fault]["verdict"] for fault in ("crash_before", "crash_between")] == [
+        "survived",
+        "survived",
+    ]
 
 
 @slow
-def test_a_restart_that_pays_again_after_a_good_end_is_no_baseline(url: str, tmp_path: Path) -> None:
+def test_a_restart_that_pays_again_after_a_good_end_is_no_baseline(
+    url: str, tmp_path: Path
+) -> None:
     pays = f"import sys; sys.path.append({str(CORPUS)!r}); from shop import pay; pay('order-1', 20)"
     done = explore(url, tmp_path, "--crash", command=("-c", pays))
     assert done.exit_code == 3
-    assert "takes money again: name what your shop runs after a reboot: --restart\ncustomer paid 40.00" in done.output
+    assert (
+        "takes money again: name what your shop runs after a reboot: --restart\ncustomer paid 40.00"
+        in done.output
+    )
 
 
 @slow
@@ -104,7 +127,9 @@ def test_everything_that_a_killed_command_has_started_is_gone(
 ) -> None:
     monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
     command = ("-c", PARENT, str(CORPUS / "commits_late.py"))
-    done = explore(url, tmp_path, "--faults", "crash_between", command=command, python=[sys.executable])
+    done = explore(
+        url, tmp_path, "--faults", "crash_between", command=command, python=[sys.executable]
+    )
     assert set(cells(done, tmp_path)) == {"crash_between"}
     assert not lives(int((tmp_path / "pids").read_text()))
 
@@ -132,8 +157,12 @@ if not (FOLDER / "heard").exists():
 
 
 @slow
-def test_a_crash_comes_when_a_webhook_was_taken_which_does_not_count(url: str, tmp_path: Path) -> None:
-    done = explore(url, tmp_path, "--replay", "charge.create#1/crash_at_webhook", command=("-c", HEARS))
+def test_a_crash_comes_when_a_webhook_was_taken_which_does_not_count(
+    url: str, tmp_path: Path
+) -> None:
+    done = explore(
+        url, tmp_path, "--replay", "charge.create#1/crash_at_webhook", command=("-c", HEARS)
+    )
     assert "survived: exit code 0 in " in done.output, done.output
     assert "try 1  taken, which does not count: hold" in done.output
     assert "waiting, next try at" in done.output
@@ -143,7 +172,10 @@ def test_a_crash_comes_when_a_webhook_was_taken_which_does_not_count(url: str, t
 def test_a_call_that_never_comes_is_not_reached(url: str, tmp_path: Path) -> None:
     file = tmp_path / "never.yaml"
     then = "{transport: {at: answer, hold: all}}"
-    file.write_text(f"version: 1\nname: never\nrules: [{{id: r, when: {{op: charge.void, call: 1}}, then: {then}}}]\n")
+    file.write_text(
+        f"version: 1\nname: never\nrules: "
+        f"[{{id: r, when: {{op: charge.void, call: 1}}, then: {then}}}]\n"
+    )
     done = explore(url, tmp_path, "--replay", str(file))
     assert (done.exit_code, done.output.partition(":")[0]) == (0, "not reached")
     assert "did not strike: r" in done.output
@@ -161,13 +193,17 @@ def test_a_call_that_never_comes_is_not_reached(url: str, tmp_path: Path) -> Non
         ("held_answer", "double_click_careful.py", "survived"),
     ],
 )
-def test_a_run_comes_again_alike_each_time(url: str, tmp_path: Path, fault: str, shop: str, said: str) -> None:
+def test_a_run_comes_again_alike_each_time(
+    url: str, tmp_path: Path, fault: str, shop: str, said: str
+) -> None:
     command = (str(CORPUS / shop),)
     named = explore(url, tmp_path, "--replay", f"charge.create#1/{fault}", command=command)
     assert f"{said}: exit code 0 in " in named.output, named.output
     row = FAULTS[fault].rule(InjectionPoint("charge.create", 1))
     file = tmp_path / "again.yaml"
-    file.write_text(scenario_text({"version": 1, "name": "again", "rules": [row], "money": ["net(*) <= 20"]}))
+    file.write_text(
+        scenario_text({"version": 1, "name": "again", "rules": [row], "money": ["net(*) <= 20"]})
+    )
     seen = set()
     for _ in range(tries(3, 100)):
         lines = explore(url, tmp_path, "--replay", str(file), command=command).output.splitlines()

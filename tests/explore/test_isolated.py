@@ -1,4 +1,5 @@
-"""Two explorations with one seed on one server leave each other's sandboxes alone; one alone always has the same."""
+"""Two explorations with one seed on one server leave each other's sandboxes alone; one alone always
+has the same."""
 
 import os
 from pathlib import Path
@@ -26,14 +27,18 @@ def test_alone_it_stays_as_it_is_run_after_run(url: str, tmp_path: Path) -> None
             assert got.salt == ""
 
 
-def test_beside_another_of_the_same_seed_it_has_sandboxes_of_its_own(url: str, tmp_path: Path) -> None:
+def test_beside_another_of_the_same_seed_it_has_sandboxes_of_its_own(
+    url: str, tmp_path: Path
+) -> None:
     with (
         isolated(lab(url, tmp_path, "a")) as first,
         isolated(lab(url, tmp_path, "b")) as second,
         isolated(lab(url, tmp_path, "c", seed=2)) as elsewhere,
     ):
         assert (first.salt, second.salt, elsewhere.salt) == ("", "b", "")
-        told = [one.try_out("baseline-1", SCENARIO, 20).printed() for one in (first, second, elsewhere)]
+        told = [
+            one.try_out("baseline-1", SCENARIO, 20).printed() for one in (first, second, elsewhere)
+        ]
     assert all(key.startswith("pk_") for key in told)
     assert len(set(told)) == 3
     with isolated(lab(url, tmp_path, "d")) as later:

@@ -23,14 +23,18 @@ class Asked:
 
 
 @given(st.data(), SIZES)
-def test_the_culprits_of_a_failure_are_left_and_nothing_else(data: st.DataObject, size: int) -> None:
+def test_the_culprits_of_a_failure_are_left_and_nothing_else(
+    data: st.DataObject, size: int
+) -> None:
     culprits = data.draw(st.frozensets(st.integers(0, size - 1), min_size=1, max_size=4))
     asked = Asked(lambda things: culprits <= things)
     assert minimise(range(size), asked) == sorted(culprits)
 
 
 @given(st.data(), st.integers(1, 12))
-def test_none_of_what_is_left_can_be_left_out_whatever_fails(data: st.DataObject, size: int) -> None:
+def test_none_of_what_is_left_can_be_left_out_whatever_fails(
+    data: st.DataObject, size: int
+) -> None:
     whole = frozenset(range(size))
     failing = data.draw(st.sets(st.frozensets(st.integers(0, size - 1), min_size=1))) | {whole}
     left = minimise(range(size), Asked(failing.__contains__))
@@ -48,7 +52,9 @@ def test_one_culprit_among_many_takes_few_runs(culprit: int) -> None:
 
 
 @given(st.data(), SIZES)
-def test_no_subset_is_tried_twice_and_the_same_ones_every_time(data: st.DataObject, size: int) -> None:
+def test_no_subset_is_tried_twice_and_the_same_ones_every_time(
+    data: st.DataObject, size: int
+) -> None:
     culprits = data.draw(st.frozensets(st.integers(0, size - 1), min_size=1, max_size=4))
     first, second = (Asked(lambda things: culprits <= things) for _ in range(2))
     minimise(range(size), first)

@@ -29,8 +29,13 @@ TWICE = {
 }
 
 
-def cell(point: str, fault: str, found: Verdict, code: int | None = 0, *findings: dict[str, str]) -> Cell:
-    name = "--".join(f"{at.replace('#', '-')}-{by}" for at, by in zip(point.split("+"), fault.split("+"), strict=True))
+def cell(
+    point: str, fault: str, found: Verdict, code: int | None = 0, *findings: dict[str, str]
+) -> Cell:
+    name = "--".join(
+        f"{at.replace('#', '-')}-{by}"
+        for at, by in zip(point.split("+"), fault.split("+"), strict=True)
+    )
     kept = found is not Verdict.SURVIVED
     return Cell(
         file=name,
@@ -49,7 +54,10 @@ def cell(point: str, fault: str, found: Verdict, code: int | None = 0, *findings
 
 @pytest.fixture
 def made() -> Exploration:
-    calls = ((InjectionPoint("charge.create", 1, True), 201), (InjectionPoint("charge.get", 1), 200))
+    calls = (
+        (InjectionPoint("charge.create", 1, True), 201),
+        (InjectionPoint("charge.get", 1), 200),
+    )
     return Exploration(
         command=["sh", "pay it.sh"],
         seed=7,
@@ -79,17 +87,26 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
 
 
 def test_where_money_is_less_the_report_names_the_books(made: Exploration) -> None:
-    words = "doubtful: exit code 0, and money is less, elsewhere or held: only the books can say so (--books)"
+    words = (
+        "doubtful: exit code 0, and money is less, elsewhere or held: only the books can say "
+        "so (--books)"
+    )
     assert words not in report.text(made)
     made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL)
     assert words in report.text(made).splitlines()
     assert f"- {words}" in report.markdown(made).splitlines()
 
 
-def test_why_books_could_not_be_read_is_said_where_the_command_was_content(made: Exploration) -> None:
+def test_why_books_could_not_be_read_is_said_where_the_command_was_content(
+    made: Exploration,
+) -> None:
     made.cells[0] = replace(made.cells[0], exit=0, money=["--books: exit code 1"])
     lines = report.text(made).splitlines()
-    (place,) = (place for place, line in enumerate(lines) if line.startswith("failed  charge.create#1/declined_soft "))
+    (place,) = (
+        place
+        for place, line in enumerate(lines)
+        if line.startswith("failed  charge.create#1/declined_soft ")
+    )
     assert lines[place + 1] == "    --books: exit code 1"
 
 
@@ -103,11 +120,13 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "charge.create#1  UNSAFE       .",
         "charge.get#1     survived     hung",
         "",
-        "UNSAFE  charge.create#1/lost_answer                            exit 0            double-charge",
+        "UNSAFE  charge.create#1/lost_answer                            exit 0            "
+        "double-charge",
         "hung    charge.get#1/too_slow                                  not done in time",
         "failed  charge.create#1/lost_request+charge.get#1/lost_answer  exit 1",
         "",
-        "To see one alone: mockserver explore --replay charge.create#1/lost_answer -- sh 'pay it.sh'",
+        "To see one alone: mockserver explore --replay charge.create#1/lost_answer -- sh 'pay "
+        "it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
         "failures covered: 5 of 39, 12 %",
@@ -127,8 +146,14 @@ WARNED = {
 
 def test_warnings_are_said_once_with_the_runs_that_have_them(made: Exploration) -> None:
     made.cells = [replace(one, findings=[WARNED]) for one in made.cells[2:4]]
-    assert "warning   blind-retry in 2 of 2 runs: charge.get#1/lost_answer" in report.text(made).splitlines()
-    assert "- warning: `blind-retry` in 2 of 2 runs: `charge.get#1/lost_answer`" in report.markdown(made).splitlines()
+    assert (
+        "warning   blind-retry in 2 of 2 runs: charge.get#1/lost_answer"
+        in report.text(made).splitlines()
+    )
+    assert (
+        "- warning: `blind-retry` in 2 of 2 runs: `charge.get#1/lost_answer`"
+        in report.markdown(made).splitlines()
+    )
 
 
 def test_what_the_books_excuse_is_noted(made: Exploration) -> None:
@@ -136,21 +161,31 @@ def test_what_the_books_excuse_is_noted(made: Exploration) -> None:
     made.cells = [replace(made.cells[2], money=[said]), made.cells[0]]
     told = f"{said} in 1 of 2 runs: charge.get#1/lost_answer (--invariant)"
     assert f"note      {told}" in report.text(made).splitlines()
-    assert f"- note: {said} in 1 of 2 runs: `charge.get#1/lost_answer` (`--invariant`)" in report.markdown(made)
+    assert (
+        f"- note: {said} in 1 of 2 runs: `charge.get#1/lost_answer` (`--invariant`)"
+        in report.markdown(made)
+    )
 
 
 def test_markdown_lists_what_needs_a_look_and_folds_the_matrix_away(made: Exploration) -> None:
     made.cells[1] = replace(made.cells[1], money=["a | b <i>"])
     lines = report.markdown(made).splitlines()
     assert lines[0] == "## Every failure, tried"
-    assert "| UNSAFE | `charge.create#1/lost_answer` | exit 0 | double-charge<br>a \\| b &lt;i> |" in lines
-    assert lines.index("<details><summary>The matrix</summary>") < lines.index("| charge.get#1 | survived | hung |")
+    assert (
+        "| UNSAFE | `charge.create#1/lost_answer` | exit 0 | double-charge<br>a \\| b &lt;i> |"
+        in lines
+    )
+    assert lines.index("<details><summary>The matrix</summary>") < lines.index(
+        "| charge.get#1 | survived | hung |"
+    )
 
 
 def test_verdicts_that_no_finding_explains_are_findings_for_ci(made: Exploration) -> None:
     lost = {**TWICE, "about": {"charge": "c1"}, "evidence": [], "count": 1}
     made.cells[1] = replace(made.cells[1], findings=[lost])
-    made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL, money=["order-1: paid 0.00 AUD"])
+    made.cells[2] = replace(
+        made.cells[2], verdict=Verdict.DOUBTFUL, money=["order-1: paid 0.00 AUD"]
+    )
     rows = report.rows(made)
     assert [(row["finding"], row["severity"], row["about"]["cell"]) for row in rows] == [
         ("double-charge", "error", "charge.create#1/lost_answer"),
@@ -159,7 +194,9 @@ def test_verdicts_that_no_finding_explains_are_findings_for_ci(made: Exploration
     ]
     run = json.loads(REPORTS["sarif"](rows))["runs"][0]
     ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert [ids[result["ruleIndex"]] for result in run["results"]] == [row["finding"] for row in rows]
+    assert [ids[result["ruleIndex"]] for result in run["results"]] == [
+        row["finding"] for row in rows
+    ]
     told = REPORTS["github"](rows).splitlines()
     assert [line.partition(" ")[0] for line in told] == ["::error", "::error", "::warning"]
     assert "order-1: paid 0.00 AUD" in told[2]
@@ -170,7 +207,10 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
     assert data["command"] == ["sh", "pay it.sh"]
     assert data["seed"] == 7
     assert data["baseline"] == {
-        "calls": [{"point": "charge.create#1", "status": 201}, {"point": "charge.get#1", "status": 200}],
+        "calls": [
+            {"point": "charge.create#1", "status": 201},
+            {"point": "charge.get#1", "status": 200},
+        ],
         "seconds": 0.5,
     }
     assert data["cells"][1] == {
@@ -184,7 +224,10 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
         "seconds": 0.25,
         "scenario": str(files["charge.create#1/lost_answer"]),
     }
-    assert [(one["exit"], one["scenario"] is None) for one in data["cells"][2:4]] == [(0, True), (None, False)]
+    assert [(one["exit"], one["scenario"] is None) for one in data["cells"][2:4]] == [
+        (0, True),
+        (None, False),
+    ]
     assert {row["op"]: row["failures"]["lost_answer"] for row in data["coverage"]["map"]} == {
         "charge.create": "unsafe",
         "charge.get": "survived",
@@ -192,10 +235,16 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
     assert data["left_out"] == [{"point": "charge.get#1", "fault": "rate_limited", "why": "budget"}]
 
 
-def test_junit_fails_what_is_at_or_above_the_level(made: Exploration, files: dict[str, Path]) -> None:
+def test_junit_fails_what_is_at_or_above_the_level(
+    made: Exploration, files: dict[str, Path]
+) -> None:
     for least, failures in ((Verdict.UNSAFE, "1"), (Verdict.HUNG, "2"), (Verdict.FAILED, "4")):
         suite = ElementTree.fromstring(explored(made, files, least))[0]
-        assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", failures, "1")
+        assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
+            "6",
+            failures,
+            "1",
+        )
 
 
 class Page(HTMLParser):
@@ -214,7 +263,9 @@ class Page(HTMLParser):
         assert not given.keys() & {"src", "onclick", "style"}
 
 
-def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_story(made: Exploration) -> None:
+def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_story(
+    made: Exploration,
+) -> None:
     text = report.page(made)
     page = Page(text)
     assert not {"script", "img", "link", "iframe"} & set(page.tags)
@@ -278,7 +329,9 @@ def test_what_is_kept_is_there_again(made: Exploration, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == [CELLS]
 
 
-def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Exploration, tmp_path: Path) -> None:
+def test_what_commands_printed_is_kept_where_they_did_not_survive(
+    made: Exploration, tmp_path: Path
+) -> None:
     kept = ExplorationFolder(tmp_path, ["a"], 1, "30s")
     kept.begin()
     for one in made.cells:
@@ -327,10 +380,17 @@ def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> 
         ("[]\n", "is not a file of an exploration"),
         ("\xff\n", "is not a file of an exploration"),
         ("no json\n", "is not a file of an exploration; remove it or choose another --out"),
-        ('{"command": ["b"], "seed": 1, "client timeout": "30s"}\n', "is of another command: it has ['b'], now ['a']"),
-        ('{"command": ["a"], "seed": 1, "client timeout": "30s"}\n{"name": 5}\n', "is not a file of an exploration"),
         (
-            '{"command": ["a"], "seed": 1, "client timeout": "30s", "server": ["--profile", "sdk"]}\n',
+            '{"command": ["b"], "seed": 1, "client timeout": "30s"}\n',
+            "is of another command: it has ['b'], now ['a']",
+        ),
+        (
+            '{"command": ["a"], "seed": 1, "client timeout": "30s"}\n{"name": 5}\n',
+            "is not a file of an exploration",
+        ),
+        (
+            '{"command": ["a"], "seed": 1, "client timeout": "30s", "server": ["--profile", '
+            '"sdk"]}\n',
             "is of another server: it has ['--profile', 'sdk'], now None",
         ),
     ],

@@ -22,7 +22,10 @@ STORM: dict[str, Any] = {
         {
             "id": "odd",
             "when": {"op": "charge.create"},
-            "chance": [{"weight": 9, "then": {"approve": {}}}, {"weight": 1, "then": {"decline": "lost_card"}}],
+            "chance": [
+                {"weight": 9, "then": {"approve": {}}},
+                {"weight": 1, "then": {"decline": "lost_card"}},
+            ],
         }
     ],
 }
@@ -36,7 +39,8 @@ Client = Callable[[frozenset[int]], tuple[int | None, list[dict[str, str]]]]
 
 @dataclass
 class Shop:
-    """A runner whose command takes twenty charges: ``client`` says how it ends when some are declined."""
+    """A runner whose command takes twenty charges: ``client`` says how it ends when some are
+    declined."""
 
     client: Client
     argv: tuple[str, ...] = ("python", "shop.py")
@@ -48,7 +52,9 @@ class Shop:
     limits: list[float] = field(default_factory=list)
     keys: set[str | None] = field(default_factory=set)
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Observed:
+    def try_out(
+        self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None
+    ) -> Observed:
         declined, decisions = self._declined(scenario)
         self.tried.append(declined)
         self.limits.append(timeout)
@@ -63,16 +69,30 @@ class Shop:
             }
             for number in (range(1, 21) if self.calls else ())
         ]
-        return Observed(Ended(code, 0.1), entries, after(findings), frozenset(), "", Path("/dev/null"), is_manual=False)
+        return Observed(
+            Ended(code, 0.1),
+            entries,
+            after(findings),
+            frozenset(),
+            "",
+            Path("/dev/null"),
+            is_manual=False,
+        )
 
-    def _declined(self, scenario: Mapping[str, Any]) -> tuple[frozenset[int], dict[int, list[dict[str, Any]]]]:
+    def _declined(
+        self, scenario: Mapping[str, Any]
+    ) -> tuple[frozenset[int], dict[int, list[dict[str, Any]]]]:
         rules = {rule["when"].get("call"): rule for rule in scenario["rules"]}
         if None in rules:
             chosen = {number: 2 if number in self.struck else 1 for number in range(1, 21)}
         else:
-            chosen = {number: 2 if "decline" in rule["then"] else 1 for number, rule in rules.items()}
+            chosen = {
+                number: 2 if "decline" in rule["then"] else 1 for number, rule in rules.items()
+            }
         decisions = {
-            number: [{"stage": "provider", "rule": "odd", "choice": choice, "delay": "0s", "lost": []}]
+            number: [
+                {"stage": "provider", "rule": "odd", "choice": choice, "delay": "0s", "lost": []}
+            ]
             for number, choice in chosen.items()
         }
         return frozenset(number for number, choice in chosen.items() if choice == 2), decisions
@@ -104,7 +124,8 @@ def test_the_file_tells_its_story_and_is_a_scenario_like_any() -> None:
     assert made["name"] == "storm-exit-1"
     assert made["seed"] == 7
     assert made["description"] == (
-        "Of the faults of storm with seed 7 at 5 calls, these are enough (charge.create#2, charge.create#13): "
+        "Of the faults of storm with seed 7 at 5 calls, these are enough (charge.create#2, "
+        "charge.create#13): "
         "`python shop.py` ends with exit code 1; confirmed in 3 runs"
     )
     assert len(read_text(scenario_text(made), "small.yaml").rules) == 2
@@ -126,7 +147,9 @@ def test_each_run_is_reported() -> None:
 
 
 @pytest.mark.parametrize(("timeout", "first", "others"), [(None, 600, 11), (5.0, 5, 5)])
-def test_a_run_may_take_ten_times_as_long_as_without_faults(timeout: float | None, first: float, others: float) -> None:
+def test_a_run_may_take_ten_times_as_long_as_without_faults(
+    timeout: float | None, first: float, others: float
+) -> None:
     _, lab = shrink(needs(5), timeout=timeout)
     assert lab.limits[0] == first
     assert set(lab.limits[1:]) == {others}
@@ -165,20 +188,26 @@ def test_what_hangs_is_a_failure_of_its_own() -> None:
 
 
 def test_a_command_that_does_not_fail_is_reported() -> None:
-    with pytest.raises(NoFailure, match="does not fail under storm: exit code 0, no finding of severity error"):
+    with pytest.raises(
+        NoFailure, match="does not fail under storm: exit code 0, no finding of severity error"
+    ):
         shrink(lambda declined: (0, [RETRY]))
     with pytest.raises(NoFailure, match="does not fail under storm: double-charge is not found"):
         shrink(lambda declined: (1 if declined else 0, []), finding="double-charge")
 
 
 def test_a_command_that_fails_anyway_is_reported() -> None:
-    with pytest.raises(NotRepeated, match="without any fault the command ends with exit code 4 too"):
+    with pytest.raises(
+        NotRepeated, match="without any fault the command ends with exit code 4 too"
+    ):
         shrink(lambda declined: (4, []))
 
 
 def test_a_command_that_does_not_use_the_sandbox_is_reported() -> None:
     lab: Any = Shop(needs(5), calls=False)
-    with pytest.raises(NotRepeated, match="no call arrived in the sandbox: the command does not use MOCKSERVER_URL"):
+    with pytest.raises(
+        NotRepeated, match="no call arrived in the sandbox: the command does not use MOCKSERVER_URL"
+    ):
         Shrinking(lab, STORM).shrink()
 
 
@@ -186,12 +215,22 @@ def test_a_command_that_does_not_use_the_sandbox_is_reported() -> None:
     ("seen", "rules", "words"),
     [
         ({"struck": frozenset()}, [], ""),
-        ({"struck": frozenset(), "dropped": 1}, [], "; the journal of the server has dropped its first entries"),
-        ({"is_aimed": False}, STORM["rules"], "; rules that struck where none can be aimed at one call: odd"),
+        (
+            {"struck": frozenset(), "dropped": 1},
+            [],
+            "; the journal of the server has dropped its first entries",
+        ),
+        (
+            {"is_aimed": False},
+            STORM["rules"],
+            "; rules that struck where none can be aimed at one call: odd",
+        ),
     ],
     ids=["nothing", "dropped", "beyond"],
 )
-def test_a_failure_that_struck_nothing_is_reported(seen: dict[str, Any], rules: list[Any], words: str) -> None:
+def test_a_failure_that_struck_nothing_is_reported(
+    seen: dict[str, Any], rules: list[Any], words: str
+) -> None:
     lab: Any = Shop(lambda declined: (len(lab.tried) > 1, []), **seen)
     with pytest.raises(NotRepeated) as refused:
         Shrinking(lab, {**STORM, "rules": rules}).shrink()
@@ -212,7 +251,9 @@ def test_a_result_that_is_not_confirmed_is_reported() -> None:
         turns.append(1)
         return int(5 in declined and (len(declined) > 1 or turns.count(1) % 2 == 0)), []
 
-    with pytest.raises(NotRepeated, match="that were to confirm it: the command does not do the same every time"):
+    with pytest.raises(
+        NotRepeated, match="that were to confirm it: the command does not do the same every time"
+    ):
         shrink(client)
 
 

@@ -1,4 +1,5 @@
-"""``mockserver shrink`` as a person runs it: bugs planted in small clients, found from the shipped chaos."""
+"""``mockserver shrink`` as a person runs it: bugs planted in small clients, found from the shipped
+chaos."""
 
 import os
 import signal
@@ -96,7 +97,9 @@ SEED = ("--seed", "535")
 """With it chaos loses an answer, refuses three orders for a time and one request with 503."""
 
 
-def start(folder: Path, client: str, *options: str, scenario: str = "chaos") -> subprocess.Popen[str]:
+def start(
+    folder: Path, client: str, *options: str, scenario: str = "chaos"
+) -> subprocess.Popen[str]:
     (folder / "shop.py").write_text(SHOP + client)
     command = [*warm.python(), "-m", "mockserver", "shrink", "--scenario", scenario, *options]
     return subprocess.Popen(
@@ -109,7 +112,9 @@ def start(folder: Path, client: str, *options: str, scenario: str = "chaos") -> 
     )
 
 
-def shrunk(folder: Path, client: str, *options: str, scenario: str = "chaos") -> tuple[int, str, str]:
+def shrunk(
+    folder: Path, client: str, *options: str, scenario: str = "chaos"
+) -> tuple[int, str, str]:
     process = start(folder, client, *options, scenario=scenario)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
@@ -117,10 +122,16 @@ def shrunk(folder: Path, client: str, *options: str, scenario: str = "chaos") ->
 
 @pytest.mark.parametrize(
     ("client", "name", "rules"),
-    [(PAYS_AGAIN, "chaos-double-charge", 1), (KNOWS_NO_OUTAGE, "chaos-exit-1", 1), (GIVES_UP, "chaos-exit-7", 3)],
+    [
+        (PAYS_AGAIN, "chaos-double-charge", 1),
+        (KNOWS_NO_OUTAGE, "chaos-exit-1", 1),
+        (GIVES_UP, "chaos-exit-7", 3),
+    ],
     ids=["pays again", "knows no outage", "gives up"],
 )
-def test_a_planted_bug_is_found_in_a_few_rules(tmp_path: Path, url: str, client: str, name: str, rules: int) -> None:
+def test_a_planted_bug_is_found_in_a_few_rules(
+    tmp_path: Path, url: str, client: str, name: str, rules: int
+) -> None:
     code, out, err = shrunk(tmp_path, client, *SEED, "--url", url)
     assert code == 0, err
     made = read_file(tmp_path / "explored" / f"{name}.yaml")
@@ -132,8 +143,12 @@ def test_a_planted_bug_is_found_in_a_few_rules(tmp_path: Path, url: str, client:
     assert [path.name for path in (tmp_path / "explored").iterdir()] == [f"{name}.yaml"]
 
 
-def test_an_answer_that_is_given_again_is_found_with_the_call_that_it_repeats(tmp_path: Path, url: str) -> None:
-    known = "{id: known, when: {op: charge.create}, key: [op], chance: {p: 0.4, then: {replay: true}}}"
+def test_an_answer_that_is_given_again_is_found_with_the_call_that_it_repeats(
+    tmp_path: Path, url: str
+) -> None:
+    known = (
+        "{id: known, when: {op: charge.create}, key: [op], chance: {p: 0.4, then: {replay: true}}}"
+    )
     slow = "{id: slow, when: {op: charge.create}, chance: {p: 0.5, then: {latency: 5ms}}}"
     (tmp_path / "dull.yaml").write_text(f"version: 1\nseed: 3\nrules:\n  - {known}\n  - {slow}\n")
     code, _, err = shrunk(tmp_path, COUNTS_CHARGES, "--url", url, scenario="dull.yaml")
@@ -147,7 +162,9 @@ def test_an_answer_that_is_given_again_is_found_with_the_call_that_it_repeats(tm
 def test_a_client_that_does_not_fail_is_reported_with_a_server_of_its_own(tmp_path: Path) -> None:
     code, out, err = shrunk(tmp_path, "pay('order-2')")
     assert (code, out) == (1, "")
-    assert err.endswith("the command does not fail under chaos: exit code 0, no finding of severity error\n")
+    assert err.endswith(
+        "the command does not fail under chaos: exit code 0, no finding of severity error\n"
+    )
 
 
 def test_a_client_that_fails_now_and_then_is_reported(tmp_path: Path, url: str) -> None:
@@ -188,13 +205,25 @@ def test_a_scenario_for_a_whole_server_is_refused(tmp_path: Path, url: str) -> N
 
 
 def test_a_program_that_does_not_exist_is_named(tmp_path: Path, url: str) -> None:
-    given = ["shrink", "--scenario", "chaos", "--url", url, "--out", str(tmp_path), "--", "no-such-program"]
+    given = [
+        "shrink",
+        "--scenario",
+        "chaos",
+        "--url",
+        url,
+        "--out",
+        str(tmp_path),
+        "--",
+        "no-such-program",
+    ]
     done = CliRunner().invoke(main, given)
     assert done.exit_code == 2
     assert "no-such-program: No such file or directory" in done.output
 
 
-def test_an_interruption_ends_the_command_and_keeps_what_was_found(tmp_path: Path, url: str) -> None:
+def test_an_interruption_ends_the_command_and_keeps_what_was_found(
+    tmp_path: Path, url: str
+) -> None:
     process = start(tmp_path, SLOW, *SEED, "--url", url)
     pids = tmp_path / "pids.txt"
     while not pids.exists() or len(pids.read_text().split()) < 5:

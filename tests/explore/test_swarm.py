@@ -34,7 +34,11 @@ def test_a_seed_draws_the_same_each_time_and_seeds_differ() -> None:
 
 def test_slow_faults_are_drawn_where_the_client_does_not_wait_long() -> None:
     rows = [fault("too_slow"), fault("lost_request")]
-    slow = {row.name for seed in range(50) for _, row in drawn(seed, POINTS, [one.timed() for one in rows]).injections}
+    slow = {
+        row.name
+        for seed in range(50)
+        for _, row in drawn(seed, POINTS, [one.timed() for one in rows]).injections
+    }
     assert slow == {"lost_request"}
     quick = [one.timed(1_000_000) for one in rows]
     assert {row.name for seed in range(50) for _, row in drawn(seed, POINTS, quick).injections} == {
@@ -58,17 +62,31 @@ def swarm(folder: Path, red: str, **asked: Any) -> tuple[list[Cell], int, str]:
 
 def test_the_first_red_run_ends_it_with_as_few_faults_as_do(tmp_path: Path) -> None:
     cells, left, why = swarm(tmp_path, "lost_answer-charge.create-3")
-    assert [cell.verdict for cell in cells] == [Verdict.SURVIVED] * (len(cells) - 1) + [Verdict.UNSAFE]
+    assert [cell.verdict for cell in cells] == [Verdict.SURVIVED] * (len(cells) - 1) + [
+        Verdict.UNSAFE
+    ]
     assert (len(cells) + left, why) == (60, "first red")
     red = cells[-1]
-    assert (red.point, red.fault, red.name) == ("charge.create#3", "lost_answer", f"seed-{red.seed}")
-    assert [rule["id"] for rule in yaml.safe_load(red.scenario)["rules"]] == ["lost_answer-charge.create-3"]
+    assert (red.point, red.fault, red.name) == (
+        "charge.create#3",
+        "lost_answer",
+        f"seed-{red.seed}",
+    )
+    assert [rule["id"] for rule in yaml.safe_load(red.scenario)["rules"]] == [
+        "lost_answer-charge.create-3"
+    ]
     assert yaml.safe_load(red.scenario)["seed"] == red.seed
 
 
 def test_as_many_at_once_find_the_same(tmp_path_factory: object) -> None:
-    made = [swarm(tmp_path_factory.mktemp("lab"), "lost_answer-charge.create-3", jobs=jobs) for jobs in (1, 4)]  # type: ignore[attr-defined]
-    alone, beside = ([(cell.name, cell.point, cell.fault, cell.verdict) for cell in cells] for cells, _, _ in made)
+    made = [
+        swarm(tmp_path_factory.mktemp("lab"), "lost_answer-charge.create-3", jobs=jobs)
+        for jobs in (1, 4)
+    ]  # type: ignore[attr-defined]
+    alone, beside = (
+        [(cell.name, cell.point, cell.fault, cell.verdict) for cell in cells]
+        for cells, _, _ in made
+    )
     assert alone == beside
 
 
@@ -76,22 +94,32 @@ def test_as_many_at_once_find_the_same(tmp_path_factory: object) -> None:
 def test_what_is_kept_does_not_depend_on_the_machine(
     tmp_path_factory: pytest.TempPathFactory, late: tuple[int, ...]
 ) -> None:
-    """Runs of some seeds take longer where several run at once, and those beyond the first red have come before it."""
+    """Runs of some seeds take longer where several run at once, and those beyond the first red have
+    come before it."""
     kept = []
     for jobs in (1, 4):
         folder, others = tmp_path_factory.mktemp("lab"), Event()
         lab = prepared(folder)
 
-        def client(name: str, lab: Any = lab, jobs: int = jobs, others: Event = others) -> dict[str, object]:
+        def client(
+            name: str, lab: Any = lab, jobs: int = jobs, others: Event = others
+        ) -> dict[str, object]:
             if jobs > 1 and int(name.removeprefix("seed-")) in late:
                 others.wait(0.2)
             rules = [rule["id"] for rule in lab.tried[name][0]["rules"]]
-            return {"findings": [DOUBLE] if any("charge.create-3" in rule for rule in rules) else [RETRY], "exit": 1}
+            return {
+                "findings": [DOUBLE]
+                if any("charge.create-3" in rule for rule in rules)
+                else [RETRY],
+                "exit": 1,
+            }
 
         lab.client = client
         there = ExplorationFolder(folder / "explored", lab.argv, lab.seed, "30s")
         there.begin()
-        made = explored(lab, faults=[fault(name) for name in NAMED], seeds=60, jobs=jobs, keep=there.keep)
+        made = explored(
+            lab, faults=[fault(name) for name in NAMED], seeds=60, jobs=jobs, keep=there.keep
+        )
         assert (made.why, made.cells[-1].verdict) == ("first red", Verdict.UNSAFE)
         there.settle(made.dropped)
         kept.append({file.name: file.read_text() for file in sorted(there.folder.iterdir())})

@@ -4,10 +4,27 @@ from typing import Any
 
 import pytest
 
-from mockserver.explore.verdicts import Reference, RunMoney, Verdict, invariants_of, judged, key_of, money_differences
+from mockserver.explore.verdicts import (
+    Reference,
+    RunMoney,
+    Verdict,
+    invariants_of,
+    judged,
+    key_of,
+    money_differences,
+)
 from tests.explore.after import after
 
-NAMES = ("held", "captured", "refunded", "refunding", "pending", "waiting", "returned", "transferred")
+NAMES = (
+    "held",
+    "captured",
+    "refunded",
+    "refunding",
+    "pending",
+    "waiting",
+    "returned",
+    "transferred",
+)
 
 
 def order(
@@ -21,18 +38,34 @@ def order(
 ) -> dict[str, Any]:
     amounts = {**dict.fromkeys(NAMES, 0), **sums}
     key = {"charge": None if reference else charge_id, "subscription": None, "reference": reference}
-    charge = {"chargeId": charge_id, "added": "2031-01-01T00:00:00Z", **amounts, "in_doubt": is_in_doubt}
-    return {**key, "currency": currency, **amounts, "peak": max(peak, amounts["captured"]), "charges": [charge]}
+    charge = {
+        "chargeId": charge_id,
+        "added": "2031-01-01T00:00:00Z",
+        **amounts,
+        "in_doubt": is_in_doubt,
+    }
+    return {
+        **key,
+        "currency": currency,
+        **amounts,
+        "peak": max(peak, amounts["captured"]),
+        "charges": [charge],
+    }
 
 
 def renewed(*days: int) -> dict[str, Any]:
     """A subscription that was paid on some days."""
-    each = [{**dict.fromkeys(NAMES, 0), "captured": 5, "added": f"2031-01-{day:02}T00:00:00Z"} for day in days]
+    each = [
+        {**dict.fromkeys(NAMES, 0), "captured": 5, "added": f"2031-01-{day:02}T00:00:00Z"}
+        for day in days
+    ]
     known = order(None, captured=5 * len(days))
     return {**known, "charge": None, "subscription": f"sub_{len(days)}", "charges": each}
 
 
-def money(*orders: dict[str, Any], doubts: tuple[str, ...] = (), now: str = "2031-01-01T00:00:00Z") -> RunMoney:
+def money(
+    *orders: dict[str, Any], doubts: tuple[str, ...] = (), now: str = "2031-01-01T00:00:00Z"
+) -> RunMoney:
     lines = [{"entry": 1, "line": f"{op} 20 AUD: the connection was reset"} for op in doubts]
     return RunMoney.of({"orders": list(orders), "now": now, "in_doubt": lines})
 
@@ -46,10 +79,26 @@ PAID_AGAIN = RunMoney([{**order(captured=40, refunded=20), "peak": 20}], "2031-0
 @pytest.mark.parametrize(
     ("base", "run", "harm", "words"),
     [
-        pytest.param(PAID, money(order(captured=40)), True, "customer paid 40.00 AUD for order-1 of 20.00", id="twice"),
-        pytest.param(PAID, money(order(captured=20, held=20)), True, "40.00 AUD are taken, held or pending", id="held"),
         pytest.param(
-            REFUNDED, money(order(captured=20, refunded=10)), True, "10.00 AUD of order-1 were given", id="back"
+            PAID,
+            money(order(captured=40)),
+            True,
+            "customer paid 40.00 AUD for order-1 of 20.00",
+            id="twice",
+        ),
+        pytest.param(
+            PAID,
+            money(order(captured=20, held=20)),
+            True,
+            "40.00 AUD are taken, held or pending",
+            id="held",
+        ),
+        pytest.param(
+            REFUNDED,
+            money(order(captured=20, refunded=10)),
+            True,
+            "10.00 AUD of order-1 were given",
+            id="back",
         ),
         pytest.param(
             REFUNDED,
@@ -65,8 +114,16 @@ PAID_AGAIN = RunMoney([{**order(captured=40, refunded=20), "peak": 20}], "2031-0
             "customer paid 40.00 AUD for order-1 of 20.00",
             id="paid-again-and-nothing-given-back",
         ),
-        pytest.param(PAID, money(), False, "order-1: paid 0.00 AUD instead of 20.00 AUD", id="declined"),
-        pytest.param(PAID, money(order(pending=20)), False, "pending 20.00 AUD instead of 0.00 AUD", id="pending"),
+        pytest.param(
+            PAID, money(), False, "order-1: paid 0.00 AUD instead of 20.00 AUD", id="declined"
+        ),
+        pytest.param(
+            PAID,
+            money(order(pending=20)),
+            False,
+            "pending 20.00 AUD instead of 0.00 AUD",
+            id="pending",
+        ),
         pytest.param(
             SENT_ON,
             money(order(captured=20, transferred=30)),
@@ -75,13 +132,27 @@ PAID_AGAIN = RunMoney([{**order(captured=40, refunded=20), "peak": 20}], "2031-0
             id="transferred-again",
         ),
         pytest.param(
-            SENT_ON, money(order(captured=20)), False, "transferred 0.00 AUD instead of 15.00", id="not-transferred"
+            SENT_ON,
+            money(order(captured=20)),
+            False,
+            "transferred 0.00 AUD instead of 15.00",
+            id="not-transferred",
         ),
-        pytest.param(PAID, money(order(currency="NZD", captured=20)), False, "20.00 NZD", id="another-currency"),
-        pytest.param(money(), money(order(captured=9)), True, "customer paid 9.00 AUD", id="money-of-nothing"),
+        pytest.param(
+            PAID,
+            money(order(currency="NZD", captured=20)),
+            False,
+            "20.00 NZD",
+            id="another-currency",
+        ),
+        pytest.param(
+            money(), money(order(captured=9)), True, "customer paid 9.00 AUD", id="money-of-nothing"
+        ),
     ],
 )
-def test_what_differs_is_told_in_money(base: RunMoney, run: RunMoney, harm: bool, words: str) -> None:
+def test_what_differs_is_told_in_money(
+    base: RunMoney, run: RunMoney, harm: bool, words: str
+) -> None:
     found = money_differences(base, run, {"order-1"})
     assert any(one.is_harm is harm and words in one.words for one in found), found
     assert any(one.is_harm for one in found) is harm
@@ -97,9 +168,9 @@ def test_a_reference_of_each_run_counts_in_the_total_alone() -> None:
     first, second = money(order("a-1", captured=20)), money(order("a-2", captured=20))
     assert Reference.of(first, second).money is first
     assert money_differences(first, second, set()) == []
-    assert [one.words for one in money_differences(first, money(order("a-3", captured=40)), set())] == [
-        "customer paid 40.00 AUD for all orders of 20.00 AUD"
-    ]
+    assert [
+        one.words for one in money_differences(first, money(order("a-3", captured=40)), set())
+    ] == ["customer paid 40.00 AUD for all orders of 20.00 AUD"]
 
 
 def test_orders_without_a_reference_are_held_apart() -> None:
@@ -109,10 +180,14 @@ def test_orders_without_a_reference_are_held_apart() -> None:
 
 def test_more_than_was_ever_missed_at_once_is_harm() -> None:
     voided = money(order(captured=20, peak=40))
-    assert [one.is_harm for one in money_differences(voided, money(order(captured=20, held=20)), {"order-1"})] == [
-        False
-    ]
-    assert [one.is_harm for one in money_differences(voided, money(order(captured=20, held=21)), {"order-1"})] == [True]
+    assert [
+        one.is_harm
+        for one in money_differences(voided, money(order(captured=20, held=20)), {"order-1"})
+    ] == [False]
+    assert [
+        one.is_harm
+        for one in money_differences(voided, money(order(captured=20, held=21)), {"order-1"})
+    ] == [True]
 
 
 def test_a_refund_on_its_way_is_as_good_as_made() -> None:
@@ -125,7 +200,9 @@ def test_renewals_count_up_to_the_end_of_the_run_without_a_fault() -> None:
     longer = money(renewed(1, 8, 15, 22), now="2031-01-24T00:00:00Z")
     assert money_differences(base, longer, set()) == []
     assert Reference.of(base, longer).money is base
-    assert [one.is_harm for one in money_differences(base, money(renewed(1, 2, 8)), set())] == [True]
+    assert [one.is_harm for one in money_differences(base, money(renewed(1, 2, 8)), set())] == [
+        True
+    ]
 
 
 def test_money_taken_twice_shows_beside_an_order_that_was_declined() -> None:
@@ -135,7 +212,10 @@ def test_money_taken_twice_shows_beside_an_order_that_was_declined() -> None:
 
 
 def test_a_scenario_says_what_must_hold() -> None:
-    assert invariants_of(REFUNDED, {"order-1"}) == ['net("order-1") <= 15', 'refunded("order-1") <= 5']
+    assert invariants_of(REFUNDED, {"order-1"}) == [
+        'net("order-1") <= 15',
+        'refunded("order-1") <= 5',
+    ]
     assert invariants_of(REFUNDED, set()) == []
     assert invariants_of(REFUNDED, {"order-1"}, has_books=True) == []
     sent = 'transferred("order-1") <= 15 or net("order-1") > 20'
@@ -144,8 +224,16 @@ def test_a_scenario_says_what_must_hold() -> None:
 
 
 def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
-    rows = [{"reference": "order-1"}, {"Reference": "seeded"}, {"charge": "ch_1"}, {"reference": "", "charge": "ch_9"}]
-    assert money(order()).unseen(rows) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
+    rows = [
+        {"reference": "order-1"},
+        {"Reference": "seeded"},
+        {"charge": "ch_1"},
+        {"reference": "", "charge": "ch_9"},
+    ]
+    assert money(order()).unseen(rows) == [
+        {"Reference": "seeded"},
+        {"reference": "", "charge": "ch_9"},
+    ]
     masked = order("4111********1111")
     assert money(masked).unseen([{"reference": "4111111111111111"}]) == []
     assert key_of({"paid": 1}) is None
@@ -157,7 +245,9 @@ def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
         pytest.param([], True, True, id="no-row"),
         pytest.param([], False, False, id="answered"),
         pytest.param([{"reference": "order-1", "state": "unpaid"}], True, False, id="a-row"),
-        pytest.param([{"charge": "ch_1", "state": "unpaid"}], True, False, id="a-row-of-its-charge"),
+        pytest.param(
+            [{"charge": "ch_1", "state": "unpaid"}], True, False, id="a-row-of-its-charge"
+        ),
         pytest.param([{"reference": "order-2", "paid": 20}], True, True, id="a-row-of-another"),
     ],
 )
@@ -165,12 +255,26 @@ def test_an_order_in_doubt_that_the_books_do_not_have_is_unknown(
     rows: list[dict[str, Any]], is_in_doubt: bool, is_told: bool
 ) -> None:
     found = money(order(captured=20, is_in_doubt=is_in_doubt)).untold(rows)
-    assert found == ([{"reference": "order-1", "currency": "AUD", "state": "unknown"}] if is_told else [])
+    assert found == (
+        [{"reference": "order-1", "currency": "AUD", "state": "unknown"}] if is_told else []
+    )
 
 
-TWICE = {"finding": "taken-twice", "severity": "error", "evidence": [{"line": "customer paid 40.00"}]}
-HOLD = {"finding": "hold-left-open", "severity": "warning", "evidence": [{"line": "20.00 AUD stay held"}]}
-DOUBT = {"finding": "doubt-left-open", "severity": "warning", "evidence": [{"line": "charge.create: no answer came"}]}
+TWICE = {
+    "finding": "taken-twice",
+    "severity": "error",
+    "evidence": [{"line": "customer paid 40.00"}],
+}
+HOLD = {
+    "finding": "hold-left-open",
+    "severity": "warning",
+    "evidence": [{"line": "20.00 AUD stay held"}],
+}
+DOUBT = {
+    "finding": "doubt-left-open",
+    "severity": "warning",
+    "evidence": [{"line": "charge.create: no answer came"}],
+}
 BOOKS = {"orders": [order(captured=20)], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
 
 
@@ -184,13 +288,25 @@ BOOKS = {"orders": [order(captured=20)], "now": "2031-01-01T00:00:00Z", "in_doub
         pytest.param(0, after([], BOOKS, differed=[TWICE]), True, Verdict.HEALED, id="healed"),
         pytest.param(0, after([HOLD], BOOKS), True, Verdict.DOUBTFUL, id="a-hold"),
         pytest.param(0, after([DOUBT], BOOKS), False, Verdict.UNSAFE, id="a-doubt"),
-        pytest.param(0, after([DOUBT], BOOKS), True, Verdict.SURVIVED, id="a-doubt-that-the-books-settle"),
+        pytest.param(
+            0, after([DOUBT], BOOKS), True, Verdict.SURVIVED, id="a-doubt-that-the-books-settle"
+        ),
         pytest.param(3, after([DOUBT], BOOKS), False, Verdict.FAILED, id="it-told-a-person"),
         pytest.param(0, after([]), False, Verdict.DOUBTFUL, id="less-money"),
         pytest.param(1, after([]), False, Verdict.FAILED, id="less-money-and-loud"),
-        pytest.param(0, after([], BOOKS, failed="--books: exit code 1"), True, Verdict.FAILED, id="no-books"),
-        pytest.param(1, after([], BOOKS, failed="--books: exit code 1"), True, Verdict.FAILED, id="no-books-and-loud"),
-        pytest.param(1, after([], BOOKS, broken=["net(*) == 0"]), False, Verdict.UNSAFE, id="an-invariant"),
+        pytest.param(
+            0, after([], BOOKS, failed="--books: exit code 1"), True, Verdict.FAILED, id="no-books"
+        ),
+        pytest.param(
+            1,
+            after([], BOOKS, failed="--books: exit code 1"),
+            True,
+            Verdict.FAILED,
+            id="no-books-and-loud",
+        ),
+        pytest.param(
+            1, after([], BOOKS, broken=["net(*) == 0"]), False, Verdict.UNSAFE, id="an-invariant"
+        ),
         pytest.param(None, after([], BOOKS), False, Verdict.HUNG, id="hung"),
     ],
 )
@@ -200,13 +316,19 @@ def test_the_verdict(code: int | None, end: Any, has_books: bool, wanted: Verdic
 
 
 def test_a_fault_that_did_not_strike_says_nothing() -> None:
-    found = judged(0, after([], BOOKS), Reference(PAID, {"order-1"}), has_books=True, has_fired=False)
+    found = judged(
+        0, after([], BOOKS), Reference(PAID, {"order-1"}), has_books=True, has_fired=False
+    )
     assert found.verdict is Verdict.NOT_REACHED
 
 
 def held_beside(*rows: dict[str, Any], base: RunMoney = PAID, **sums: Any) -> Verdict:
     """The verdict with books that agree, on a run that leaves a hold of order-1."""
-    books = {"orders": [order(**{"captured": 20, "held": 20, **sums})], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
+    books = {
+        "orders": [order(**{"captured": 20, "held": 20, **sums})],
+        "now": "2031-01-01T00:00:00Z",
+        "in_doubt": [],
+    }
     end = after([], books, rows=rows, states={"done": "paid"})
     return judged(0, end, Reference(base, {"order-1"}), has_books=True, has_fired=True).verdict
 
@@ -216,11 +338,17 @@ def held_beside(*rows: dict[str, Any], base: RunMoney = PAID, **sums: Any) -> Ve
     [
         pytest.param({"reference": "order-1", "paid": 20, "state": "paid"}, id="paid"),
         pytest.param({"reference": "order-1", "paid": "20"}, id="an-amount-alone"),
-        pytest.param({"charge": "ch_1", "paid": 20, "state": "Done"}, id="a-charge-and-a-state-of-its-own"),
-        pytest.param({"reference": "order-1", "paid": 20, "refunded": 20, "state": "refunded"}, id="refunded"),
+        pytest.param(
+            {"charge": "ch_1", "paid": 20, "state": "Done"}, id="a-charge-and-a-state-of-its-own"
+        ),
+        pytest.param(
+            {"reference": "order-1", "paid": 20, "refunded": 20, "state": "refunded"}, id="refunded"
+        ),
     ],
 )
-def test_a_hold_that_books_do_not_name_is_doubtful_where_no_fault_leaves_none(row: dict[str, Any]) -> None:
+def test_a_hold_that_books_do_not_name_is_doubtful_where_no_fault_leaves_none(
+    row: dict[str, Any],
+) -> None:
     assert held_beside(row) is Verdict.DOUBTFUL
     assert held_beside(row, base=money(order(captured=20, held=20))) is Verdict.SURVIVED
     assert held_beside(row, held=0) is Verdict.SURVIVED
@@ -231,11 +359,18 @@ def test_a_hold_that_books_do_not_name_is_doubtful_where_no_fault_leaves_none(ro
 @pytest.mark.parametrize(
     "rows",
     [
-        pytest.param([{"reference": "order-1", "paid": 20, "held": 20, "state": "paid"}], id="named"),
+        pytest.param(
+            [{"reference": "order-1", "paid": 20, "held": 20, "state": "paid"}], id="named"
+        ),
         pytest.param([{"reference": "order-1", "state": "pending"}], id="pending"),
         pytest.param([{"reference": "order-1", "state": "unknown"}], id="unknown"),
-        pytest.param([{"reference": "order-1", "paid": 20, "state": "void_asked"}], id="a-state-of-its-own"),
-        pytest.param([{"reference": "order-1", "paid": 20}, {"reference": "order-1", "state": "pending"}], id="parts"),
+        pytest.param(
+            [{"reference": "order-1", "paid": 20, "state": "void_asked"}], id="a-state-of-its-own"
+        ),
+        pytest.param(
+            [{"reference": "order-1", "paid": 20}, {"reference": "order-1", "state": "pending"}],
+            id="parts",
+        ),
         pytest.param([{"reference": "order-2", "paid": 20}], id="not-known"),
         pytest.param([{"reference": "order-1"}], id="says-nothing"),
     ],
@@ -254,7 +389,11 @@ def test_of_an_order_that_is_called_held_more_than_it_ever_had_is_doubtful() -> 
 
 def test_what_was_transferred_again_is_unsafe_whatever_the_books_say() -> None:
     def verdict(*, is_ours: bool = False, **sums: Any) -> Verdict:
-        end = after([], {**BOOKS, "orders": [order(**sums)]}, rows=[{"reference": "order-1", "paid": sums["captured"]}])
+        end = after(
+            [],
+            {**BOOKS, "orders": [order(**sums)]},
+            rows=[{"reference": "order-1", "paid": sums["captured"]}],
+        )
         reference = Reference(SENT_ON, {"order-1"})
         return judged(0, end, reference, has_books=True, has_fired=True, is_ours=is_ours).verdict
 
@@ -268,19 +407,34 @@ def test_what_was_transferred_again_is_unsafe_whatever_the_books_say() -> None:
 @pytest.mark.parametrize(
     ("row", "sums", "words"),
     [
-        pytest.param({"paid": 30, "state": "paid"}, {"captured": 30}, "paid 30.00 AUD for order-1 of 20", id="a-fee"),
-        pytest.param({"paid": 40}, {"captured": 40}, "paid 40.00 AUD for order-1 of 20", id="both-payments"),
+        pytest.param(
+            {"paid": 30, "state": "paid"},
+            {"captured": 30},
+            "paid 30.00 AUD for order-1 of 20",
+            id="a-fee",
+        ),
+        pytest.param(
+            {"paid": 40}, {"captured": 40}, "paid 40.00 AUD for order-1 of 20", id="both-payments"
+        ),
         pytest.param({"paid": 20, "state": "paid"}, {"captured": 20}, "", id="the-same"),
-        pytest.param({"paid": 40, "refunded": 20}, {"captured": 40, "refunded": 20}, "", id="one-given-back"),
-        pytest.param({"state": "unknown"}, {"captured": 40}, "", id="it-knows-that-it-does-not-know"),
+        pytest.param(
+            {"paid": 40, "refunded": 20}, {"captured": 40, "refunded": 20}, "", id="one-given-back"
+        ),
+        pytest.param(
+            {"state": "unknown"}, {"captured": 40}, "", id="it-knows-that-it-does-not-know"
+        ),
     ],
 )
-def test_what_books_agree_on_and_no_fault_takes_is_noted(row: dict[str, Any], sums: Any, words: str) -> None:
+def test_what_books_agree_on_and_no_fault_takes_is_noted(
+    row: dict[str, Any], sums: Any, words: str
+) -> None:
     books = {"orders": [order(peak=20, **sums)], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
     end = after([], books, rows=[{"reference": "order-1", **row}])
     found = judged(0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True)
     assert found.verdict is Verdict.SURVIVED
     assert len(found.words) == bool(words)
     assert all(one.startswith("the books agree: ") and words in one for one in found.words)
-    ours = judged(0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, is_ours=True)
+    ours = judged(
+        0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, is_ours=True
+    )
     assert not ours.words

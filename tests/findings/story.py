@@ -32,7 +32,9 @@ class Story:
 
     def payments(self, subscription_id: str) -> list[Charge]:
         """The charges of a subscription."""
-        return [charge for charge in self.charges.values() if charge.subscription_id == subscription_id]
+        return [
+            charge for charge in self.charges.values() if charge.subscription_id == subscription_id
+        ]
 
     def asked(self, op: str, subject: str | None, **facts: object) -> Call:
         """A call that nobody has judged yet."""
@@ -41,17 +43,26 @@ class Story:
         fields = {"entry": self.entry, "at": instant, "real": instant, "op": op, "request": {}}
         return Call(**{**fields, "path": {"charge_id": subject}, "subject": subject, **facts})  # type: ignore[arg-type]
 
-    def call(self, op: str = "charge.capture", subject: str | None = "ch_1", **facts: object) -> Call:
+    def call(
+        self, op: str = "charge.capture", subject: str | None = "ch_1", **facts: object
+    ) -> Call:
         call = self.asked(op, subject, **facts)
         self.watch.called(call)
         return call
 
-    def pay(self, charge_id: str | None, state: ChargeState | None = ChargeState.SUCCESS, **facts: object) -> Call:
+    def pay(
+        self,
+        charge_id: str | None,
+        state: ChargeState | None = ChargeState.SUCCESS,
+        **facts: object,
+    ) -> Call:
         """A charge of one and the same order; without a ``state`` none is made."""
         if charge_id is not None and state is not None:
             self.charges[charge_id] = charge_in(state, charge_id)
         charge = self.charges.get(charge_id or "")
-        return self.call("charge.create", charge_id, **{"request": {"token": "tok"}, "charge": charge, **facts})
+        return self.call(
+            "charge.create", charge_id, **{"request": {"token": "tok"}, "charge": charge, **facts}
+        )
 
     def pay_in_part(self) -> None:
         """A charge of which its provider approves a part only."""
@@ -66,11 +77,20 @@ class Story:
         """Time or a payer moves a charge."""
         before = self.charges[charge_id].status
         self.charges[charge_id] = charge_in(after, charge_id)
-        self.watch.moved(Event(Subject.CHARGE, charge_id, what, before, after, self.entry * SECOND), self.entry)
+        self.watch.moved(
+            Event(Subject.CHARGE, charge_id, what, before, after, self.entry * SECOND), self.entry
+        )
 
     def webhook(self, meanwhile: Callable[[], object] | None = None, **facts: object) -> None:
         """A webhook that is sent and answered; the client acts ``meanwhile``."""
-        told: Any = {"subject": "ch_1", "delivery_id": "wh_1", "event_id": "evt_1", "number": 1, "status": 200, **facts}
+        told: Any = {
+            "subject": "ch_1",
+            "delivery_id": "wh_1",
+            "event_id": "evt_1",
+            "number": 1,
+            "status": 200,
+            **facts,
+        }
         at, entry = self.entry * SECOND, self.entry
         delivery = Delivery(
             told["delivery_id"],

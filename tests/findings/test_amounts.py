@@ -1,4 +1,5 @@
-"""Amounts that are not exact, wherever a client sends one; and those that are only too long or of a finer currency."""
+"""Amounts that are not exact, wherever a client sends one; and those that are only too long or of a
+finer currency."""
 
 from time import process_time
 from typing import Any
@@ -17,7 +18,9 @@ FLOAT = 30.299999999999997
 def told(api: Api) -> list[tuple[str, str]]:
     """The operations that were told of an amount that is not exact, and where it is."""
     rows = api.get("/__admin/findings", finding="amount-not-exact")["findings"]
-    return [(row["about"]["operation"], row["evidence"][-1]["line"].partition(": ")[2]) for row in rows]
+    return [
+        (row["about"]["operation"], row["evidence"][-1]["line"].partition(": ")[2]) for row in rows
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,12 +79,22 @@ def link(api: Api, amount: object) -> Reply:
 
 
 def token(api: Api, amount: object) -> Reply:
-    return api.post("/token/card/least_cost", {"amount": amount, "currency": "AUD", "paymentInformation": card()})
+    return api.post(
+        "/token/card/least_cost",
+        {"amount": amount, "currency": "AUD", "paymentInformation": card()},
+    )
 
 
 def subscription(api: Api, amount: object, **more: object) -> Reply:
     method = api.method()
-    terms = {"paymentMethodId": method, "amount": amount, "currency": "AUD", "interval": "Day", "frequency": 1, **more}
+    terms = {
+        "paymentMethodId": method,
+        "amount": amount,
+        "currency": "AUD",
+        "interval": "Day",
+        "frequency": 1,
+        **more,
+    }
     return api.post("/subscription/payment_method", terms)
 
 
@@ -100,7 +113,10 @@ def transfer(api: Api, amount: object, **more: object) -> Reply:
 
 
 def passed_on(api: Api, amount: object) -> Reply:
-    return api.post("/charge/token", {"token": "none", "amount": 5, "transfer": {"account": "a", "amount": amount}})
+    return api.post(
+        "/charge/token",
+        {"token": "none", "amount": 5, "transfer": {"account": "a", "amount": amount}},
+    )
 
 
 @pytest.mark.parametrize(
@@ -165,13 +181,24 @@ def test_a_row_of_a_batch(api: Api, row: str, status: int, is_told: bool) -> Non
 )
 def test_a_row_that_is_refused_is_told_what_is_wrong_with_its_amount(row: str, words: str) -> None:
     reply = batch(Api(), row)
-    assert (reply.status, reply["code"], reply["details"]) == (400, 102, {"Batch.Line2": f"line 2: Amount: {words}"})
+    assert (reply.status, reply["code"], reply["details"]) == (
+        400,
+        102,
+        {"Batch.Line2": f"line 2: Amount: {words}"},
+    )
 
 
 @pytest.mark.parametrize("unit", ["m,5.00,AUD,r\n", "m", ",", "1.1", "m,1.1", "\n", "m,   ", 'm,"'])
 def test_a_long_batch_is_looked_at_in_time_in_proportion(unit: str) -> None:
     ledger = Ledger(Policy())
-    call = Call(entry=1, at=0, real=0, op="batch.create", request={"batch": unit * (5_000_000 // len(unit))}, path={})
+    call = Call(
+        entry=1,
+        at=0,
+        real=0,
+        op="batch.create",
+        request={"batch": unit * (5_000_000 // len(unit))},
+        path={},
+    )
     before = process_time()
     RequestChecks(ledger).called(call)
     assert process_time() - before < 1

@@ -1,4 +1,5 @@
-"""What is taken for a card number: masked where it may be one, told where it can hardly be anything else."""
+"""What is taken for a card number: masked where it may be one, told where it can hardly be anything
+else."""
 
 import json
 from itertools import count
@@ -19,10 +20,14 @@ from tests.depth import tries
 from tests.driving import DUMMY, Api, card_charge
 
 VISA = "4111111111111111"
-BY_CHANCE = next(number for number in (f"49151{last:08d}" for last in count(1)) if passes_luhn(number))
+BY_CHANCE = next(
+    number for number in (f"49151{last:08d}" for last in count(1)) if passes_luhn(number)
+)
 """A German mobile number whose check digit is right."""
 
-BY_CHANCE_TOO = next(number for number in (f"62812{last:08d}" for last in count(1)) if passes_luhn(number))
+BY_CHANCE_TOO = next(
+    number for number in (f"62812{last:08d}" for last in count(1)) if passes_luhn(number)
+)
 """An Indonesian one."""
 
 
@@ -38,7 +43,10 @@ def shown(api: Api, entry: int = -1) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("phone", "is_told", "is_masked"),
     [
-        *((phone, False, False) for phone in (f"+{BY_CHANCE}", f"00{BY_CHANCE}", f"+{BY_CHANCE_TOO}")),
+        *(
+            (phone, False, False)
+            for phone in (f"+{BY_CHANCE}", f"00{BY_CHANCE}", f"+{BY_CHANCE_TOO}")
+        ),
         (f"+49 151 {BY_CHANCE[5:]}", False, False),
         (f"+49 (151) {BY_CHANCE[5:9]}-{BY_CHANCE[9:]}", False, False),
         (f"00 49 151/{BY_CHANCE[5:]}", False, False),
@@ -70,7 +78,11 @@ def test_a_phone_number(api: Api, phone: str, is_told: bool, is_masked: bool) ->
 def test_a_phone_number_is_read_wherever_its_field_is_known() -> None:
     phone = f"+{BY_CHANCE}"
     api = Api()
-    person = {"providerId": DUMMY, "paymentInformation": {"cardNumber": VISA, "expiryDate": "12/40"}, "phone": phone}
+    person = {
+        "providerId": DUMMY,
+        "paymentInformation": {"cardNumber": VISA, "expiryDate": "12/40"},
+        "phone": phone,
+    }
     person["metadata"] = {"mobileNumber": phone, "Phone": phone}
     customer = api.post("/customer/card", person)["customerId"]
     assert told(api) == []
@@ -100,11 +112,35 @@ def test_names_that_only_look_like_those_of_phones() -> None:
 
 PARTED = [
     *("4111 1111 1111 1111", "4111-1111-1111-1111", "4 111 111 111 111 111", "4111.1111.1111.1111"),
-    *("4111_1111_1111_1111", "4111/1111/1111/1111", "4111\t1111\t1111\t1111", "4111\n1111\n1111\n1111"),
-    *("4111\r\n1111\r\n1111\r\n1111", "4111\u00a01111\u00a01111\u00a01111", "4111\u20131111\u20131111\u20131111"),
-    *("4111\u202f1111\u202f1111\u202f1111", "4111 - 1111 - 1111 - 1111", "3782.822463.10005", "3056.930902.5904"),
-    *("\uff14" + "\uff11" * 15, "\u0664" + "\u0661" * 15, "%34111111111111111", "4111%0A1111%0A1111%0A1111"),
-    *("card 4111.1111.1111.1111, thanks", "(4111111111111111)", "no.4111111111111111", "\u00e9 4111111111111111"),
+    *(
+        "4111_1111_1111_1111",
+        "4111/1111/1111/1111",
+        "4111\t1111\t1111\t1111",
+        "4111\n1111\n1111\n1111",
+    ),
+    *(
+        "4111\r\n1111\r\n1111\r\n1111",
+        "4111\u00a01111\u00a01111\u00a01111",
+        "4111\u20131111\u20131111\u20131111",
+    ),
+    *(
+        "4111\u202f1111\u202f1111\u202f1111",
+        "4111 - 1111 - 1111 - 1111",
+        "3782.822463.10005",
+        "3056.930902.5904",
+    ),
+    *(
+        "\uff14" + "\uff11" * 15,
+        "\u0664" + "\u0661" * 15,
+        "%34111111111111111",
+        "4111%0A1111%0A1111%0A1111",
+    ),
+    *(
+        "card 4111.1111.1111.1111, thanks",
+        "(4111111111111111)",
+        "no.4111111111111111",
+        "\u00e9 4111111111111111",
+    ),
 ]
 
 
@@ -112,7 +148,10 @@ PARTED = [
 def test_a_number_is_told_and_masked_whatever_parts_it(text: str) -> None:
     for is_ascii in (True, False):
         api = Api()
-        for body, fields in (({"note": text}, []), (card_charge(metadata={"note": text}), ["metadata.note"])):
+        for body, fields in (
+            ({"note": text}, []),
+            (card_charge(metadata={"note": text}), ["metadata.note"]),
+        ):
             api.call("POST", "/charge/card", raw=json.dumps(body, ensure_ascii=is_ascii).encode())
             assert told(api) == fields
             assert text not in json.dumps(shown(api), ensure_ascii=False)
@@ -157,7 +196,11 @@ OTHERS_VISA = "4929501277346182"
 
 
 @pytest.mark.parametrize(
-    "text", [f.format(OTHERS_VISA) for f in ("00{}", "000{}", "+00{}", "0{}", "1{}", "{}1", "+{}1", "{}123", "{}12")]
+    "text",
+    [
+        f.format(OTHERS_VISA)
+        for f in ("00{}", "000{}", "+00{}", "0{}", "1{}", "{}1", "+{}1", "{}123", "{}12")
+    ],
 )
 def test_no_digit_of_a_number_with_some_before_or_behind_it_is_shown(text: str) -> None:
     masked = "".join("*" if sign.isdigit() else sign for sign in text)
@@ -191,8 +234,18 @@ def test_what_may_be_a_number_is_masked_and_not_told(api: Api, text: str) -> Non
 
 
 INNOCENT = [
-    *("2031-03-01T10:00:00.000Z", "192.168.100.200", "1732237337123", "4111111111111112", "9999999999999995"),
-    *("a26c371f-94f6-40da-add2-28ec8e9da8ed", "0e4a411111111111111141b7c2d3e4f5", "1.2.3.4.5.6.7.8.9.10.11"),
+    *(
+        "2031-03-01T10:00:00.000Z",
+        "192.168.100.200",
+        "1732237337123",
+        "4111111111111112",
+        "9999999999999995",
+    ),
+    *(
+        "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+        "0e4a411111111111111141b7c2d3e4f5",
+        "1.2.3.4.5.6.7.8.9.10.11",
+    ),
     *("0E4A411111111111111141B7C2D3E4F5", "12345678901234567890", "20310301\n5912ab"),
 ]
 
@@ -210,7 +263,12 @@ def test_ids_and_tokens_are_not_told() -> None:
     letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
     for _ in range(tries(4_000, 200_000)):
         number = random.getrandbits(128)
-        for text in (f"{number:032x}", f"{number:032X}", str(UUID(int=number)), str(UUID(int=number)).upper()):
+        for text in (
+            f"{number:032x}",
+            f"{number:032X}",
+            str(UUID(int=number)),
+            str(UUID(int=number)).upper(),
+        ):
             assert not card_stands_in(text), text
         token = "".join(random.choices(letters, k=43)) + "="
         assert not card_stands_in(token), token
@@ -219,7 +277,10 @@ def test_ids_and_tokens_are_not_told() -> None:
 
 def test_rows_of_a_batch_with_numbers_beside_their_ends_are_shown_as_they_are() -> None:
     random = Random(2)
-    rows = (f"{random.getrandbits(128):032x},5.00,AUD,{random.getrandbits(33)}" for _ in range(tries(2_000, 20_000)))
+    rows = (
+        f"{random.getrandbits(128):032x},5.00,AUD,{random.getrandbits(33)}"
+        for _ in range(tries(2_000, 20_000))
+    )
     for row, following in zip(rows, rows, strict=True):
         assert mask_text(f"{row}\n{following}") == f"{row}\n{following}"
 
@@ -241,7 +302,15 @@ def test_what_is_clean_at_a_glance_has_no_number(seed: int) -> None:
         body = {**place, **body} if random.random() < 0.5 else {**body, **place}
         separators = random.choice([None, (",", ":")])
         raw = json.dumps(body, ensure_ascii=random.random() < 0.5, separators=separators)
-        call = Call(1, 0, 0, "charge.create", body, {}, raw.replace("/", random.choice(["/", "\\/"])).encode())
+        call = Call(
+            1,
+            0,
+            0,
+            "charge.create",
+            body,
+            {},
+            raw.replace("/", random.choice(["/", "\\/"])).encode(),
+        )
         found = list(_places(call))
         is_glanced = is_clean(call.text, "", {})
         assert not (found and is_glanced), raw

@@ -24,7 +24,10 @@ def scripted(*rules: str, **more: Any) -> Api:
 
 def lossy(op: str = "charge.create", at: str = "answer", fault: str = "reset: true") -> Api:
     """A sandbox that loses the first answer, or the first request, of an operation."""
-    return scripted(f"when: {{op: {op}}}, limit: 1, then: {{transport: {{at: {at}, {fault}}}}}", waits="delay" in fault)
+    return scripted(
+        f"when: {{op: {op}}}, limit: 1, then: {{transport: {{at: {at}, {fault}}}}}",
+        waits="delay" in fault,
+    )
 
 
 def send(
@@ -61,7 +64,9 @@ def finished(api: Api) -> dict[str, dict[str, Any]]:
 
 def wallet(api: Api, wallet_name: str = "Google Pay", **fields: object) -> Reply | None:
     """A charge of a wallet as the client script sends it: its token says nothing of the payer."""
-    token = {"paymentMethod": {"displayName": wallet_name, "type": wallet_name.lower().replace(" ", "")}}
+    token = {
+        "paymentMethod": {"displayName": wallet_name, "type": wallet_name.lower().replace(" ", "")}
+    }
     body = {"amount": 20, "providerId": DUMMY, "token": token, **fields}
     return send(api, "POST", "/charge/token/apple", body, headers=PUBLIC)
 
@@ -94,7 +99,9 @@ def looks(**query: object) -> Act:
 
 
 def asks(path: str, **headers: str) -> Act:
-    return lambda api: api.call("GET", path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+    return lambda api: api.call(
+        "GET", path, headers={name.replace("_", "-"): text for name, text in headers.items()}
+    )
 
 
 def waits(by: str) -> Act:
@@ -103,16 +110,25 @@ def waits(by: str) -> Act:
 
 def shares(api: Api) -> object:
     rows = [{"account": "acc_1", "amount": 5, "currency": "AUD", "reference": "t-1"}]
-    return send(api, "POST", "/transfer", {"providerId": DUMMY, "groupReference": "g-1", "transfers": rows})
+    return send(
+        api, "POST", "/transfer", {"providerId": DUMMY, "groupReference": "g-1", "transfers": rows}
+    )
 
 
-TWICE, BLIND, DEAD_AGAIN = ["double-charge", "blind-retry"], ["blind-retry"], ["hard-decline-retried"]
+TWICE, BLIND, DEAD_AGAIN = (
+    ["double-charge", "blind-retry"],
+    ["blind-retry"],
+    ["hard-decline-retried"],
+)
 LOST_ANSWER = "when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}"
 LOST_REQUEST = "when: {op: charge.create}, limit: 1, then: {transport: {at: receive, reset: true}}"
 LOST_LIST = "when: {op: charge.search}, limit: 1, then: {transport: {at: answer, truncate: true}}"
-LOST_TRANSFER = "when: {op: transfer.create}, limit: 1, then: {transport: {at: answer, reset: true}}"
+LOST_TRANSFER = (
+    "when: {op: transfer.create}, limit: 1, then: {transport: {at: answer, reset: true}}"
+)
 LOST_DECLINE = (
-    "when: {op: charge.create}, limit: 1, then: {decline: insufficient_funds, transport: {at: answer, reset: true}}"
+    "when: {op: charge.create}, limit: 1, then: {decline: insufficient_funds, "
+    "transport: {at: answer, reset: true}}"
 )
 LOST_HARD_DECLINE = LOST_DECLINE.replace("insufficient_funds", "lost_card")
 STOLEN = "when: {op: charge.create}, then: {decline: stolen_card}"
@@ -121,48 +137,103 @@ DOWN = "when: {op: charge.create}, then: {provider_down: {}}"
 IN_PART = "when: {op: charge.create, request.amount: {gt: 8}}, then: {partial_approve: 8}"
 TOO_LARGE, NO_CURRENCY, NO_PAYTO, NO_3DS = (
     f"when: {{op: charge.create}}, limit: 1, then: {{decline: {name}}}"
-    for name in ("amount_too_large", "currency_not_supported", "payto_not_active", "three_ds_failed")
+    for name in (
+        "amount_too_large",
+        "currency_not_supported",
+        "payto_not_active",
+        "three_ds_failed",
+    )
 )
 MASTERCARD = "5555555555554444"
 STORIES: dict[str, tuple[Sequence[str], Sequence[Act], Sequence[str]]] = {
     # The rules of the sandbox, what the client does, what is found in the end.
     "looks after a lost answer": ([LOST_ANSWER], [pays(), looks()], []),
     "looks, and pays again all the same": ([LOST_ANSWER], [pays(), looks(), pays()], TWICE[:1]),
-    "pays for another order": ([LOST_ANSWER], [pays(), pays(reference="order-6")], ["doubt-left-open"]),
+    "pays for another order": (
+        [LOST_ANSWER],
+        [pays(), pays(reference="order-6")],
+        ["doubt-left-open"],
+    ),
     "pays another amount": ([LOST_ANSWER], [pays(), pays(amount=21)], ["doubt-left-open"]),
-    "pays in another currency": ([LOST_ANSWER], [pays(), pays(currency="USD")], ["doubt-left-open"]),
-    "pays by another card": ([LOST_ANSWER], [pays(), pays_by_card(MASTERCARD)], ["doubt-left-open"]),
+    "pays in another currency": (
+        [LOST_ANSWER],
+        [pays(), pays(currency="USD")],
+        ["doubt-left-open"],
+    ),
+    "pays by another card": (
+        [LOST_ANSWER],
+        [pays(), pays_by_card(MASTERCARD)],
+        ["doubt-left-open"],
+    ),
     "pays again within a day": ([LOST_ANSWER], [pays(), waits("23h 59m 59s"), pays()], TWICE),
     "pays again after a day": ([LOST_ANSWER], [pays(), waits("24h"), pays()], []),
     "pays again after a lost request": ([LOST_REQUEST], [pays(), pays()], BLIND),
     "looks after a lost request": ([LOST_REQUEST], [pays(), looks(), pays()], []),
     "does not get the list": ([LOST_ANSWER, LOST_LIST], [pays(), looks(), pays()], TWICE),
-    "finds no paid charge where none is": ([LOST_DECLINE], [pays(), looks(Status="SUCCESS"), pays()], []),
+    "finds no paid charge where none is": (
+        [LOST_DECLINE],
+        [pays(), looks(Status="SUCCESS"), pays()],
+        [],
+    ),
     "looks for what has failed": ([LOST_ANSWER], [pays(), looks(Status="FAILED"), pays()], TWICE),
     "two payers have wallets": (
         [LOST_ANSWER],
         [pays_by_wallet("one"), pays_by_wallet("two")],
         ["no-reference", "doubt-left-open"],
     ),
-    "one wallet pays twice": ([LOST_ANSWER], [pays_by_wallet("one", **ORDER), pays_by_wallet("one", **ORDER)], TWICE),
+    "one wallet pays twice": (
+        [LOST_ANSWER],
+        [pays_by_wallet("one", **ORDER), pays_by_wallet("one", **ORDER)],
+        TWICE,
+    ),
     "shares money twice": ([LOST_TRANSFER], [shares, shares], BLIND),
     "a checkout never arrived": ([LOST_REQUEST], [pays_at_checkout(**ORDER)] * 2, BLIND),
-    "looks for a checkout": ([LOST_REQUEST], [pays_at_checkout(**ORDER), looks(), pays_at_checkout(**ORDER)], []),
-    "a checkout without a reference": ([LOST_ANSWER], [pays_at_checkout()] * 2, ["no-reference", "doubt-left-open"]),
+    "looks for a checkout": (
+        [LOST_REQUEST],
+        [pays_at_checkout(**ORDER), looks(), pays_at_checkout(**ORDER)],
+        [],
+    ),
+    "a checkout without a reference": (
+        [LOST_ANSWER],
+        [pays_at_checkout()] * 2,
+        ["no-reference", "doubt-left-open"],
+    ),
     "takes another card after a decline": ([], [pays_by_card(DEAD), pays_by_card()], []),
-    "takes a card that was renewed": ([], [pays_by_card(DEAD), pays_by_card(DEAD, expiryDate="11/41")], []),
-    "takes a declined card for other orders": ([], [pays_by_card(DEAD, f"order-{n}") for n in range(3)], []),
-    "takes it for one of them again": ([], [pays_by_card(DEAD, f"order-{n}") for n in (1, 2, 2)], DEAD_AGAIN),
+    "takes a card that was renewed": (
+        [],
+        [pays_by_card(DEAD), pays_by_card(DEAD, expiryDate="11/41")],
+        [],
+    ),
+    "takes a declined card for other orders": (
+        [],
+        [pays_by_card(DEAD, f"order-{n}") for n in range(3)],
+        [],
+    ),
+    "takes it for one of them again": (
+        [],
+        [pays_by_card(DEAD, f"order-{n}") for n in (1, 2, 2)],
+        DEAD_AGAIN,
+    ),
     "takes a declined wallet again": ([STOLEN], [pays_by_wallet("one", **ORDER)] * 2, DEAD_AGAIN),
-    "takes another wallet": ([STOLEN], [pays_by_wallet("one", **ORDER), pays_by_wallet("two", **ORDER)], []),
+    "takes another wallet": (
+        [STOLEN],
+        [pays_by_wallet("one", **ORDER), pays_by_wallet("two", **ORDER)],
+        [],
+    ),
     "takes the wallet of one mail": (
         [STOLEN],
-        [lambda api, mail=mail: wallet(api, email=mail, **ORDER) for mail in ("ann@example.test", "Ann@example.test")],
+        [
+            lambda api, mail=mail: wallet(api, email=mail, **ORDER)
+            for mail in ("ann@example.test", "Ann@example.test")
+        ],
         DEAD_AGAIN,
     ),
     "takes wallets of twenty mails": (
         [STOLEN],
-        [lambda api, n=n: wallet(api, amount=n, email=f"{n}@example.test", **ORDER) for n in range(20, 40)],
+        [
+            lambda api, n=n: wallet(api, amount=n, email=f"{n}@example.test", **ORDER)
+            for n in range(20, 40)
+        ],
         [],
     ),
     "takes twenty wallets without a mail": (
@@ -187,20 +258,34 @@ STORIES: dict[str, tuple[Sequence[str], Sequence[Act], Sequence[str]]] = {
     "takes a part for the whole": ([IN_PART], [pays()], ["partial-approval-ignored"]),
     "pays the rest in parts": (
         [IN_PART],
-        [pays(amount=rest, reference=f"order-5{number}") for rest, number in ((20, ""), (12, "-2"), (4, "-3"))],
+        [
+            pays(amount=rest, reference=f"order-5{number}")
+            for rest, number in ((20, ""), (12, "-2"), (4, "-3"))
+        ],
         [],
     ),
     "sends a float": ([], [pays(amount=30.299999999999997)], ["amount-not-exact"]),
     "sends more digits than the currency has": ([], [pays(amount="10.005")], ["amount-not-exact"]),
     "sends an exact amount": ([], [pays(amount="30.30")], []),
     "searches by a part of a card number": ([], [asks("/charge?CardNumber=41111111")], []),
-    "searches by a card number": ([], [asks("/charge?CardNumber=4111111111111111")], ["card-number-outside-its-field"]),
+    "searches by a card number": (
+        [],
+        [asks("/charge?CardNumber=4111111111111111")],
+        ["card-number-outside-its-field"],
+    ),
     "is a page of the sandbox": ([], [asks("/charge", origin="http://127.0.0.1")], []),
-    "is a page of the same origin": ([], [asks("/charge", sec_fetch_mode="cors", sec_fetch_site="same-origin")], []),
+    "is a page of the same origin": (
+        [],
+        [asks("/charge", sec_fetch_mode="cors", sec_fetch_site="same-origin")],
+        [],
+    ),
     "is a server in Node": ([], [asks("/charge", sec_fetch_mode="cors", user_agent="node")], []),
     "asks for what browsers ask for": (
         [],
-        [asks(path) for path in ("/favicon.ico", "/apple-touch-icon.png", "/robots.txt", "/.well-known/x")],
+        [
+            asks(path)
+            for path in ("/favicon.ico", "/apple-touch-icon.png", "/robots.txt", "/.well-known/x")
+        ],
         [],
     ),
     "has numbers in references": (
@@ -209,7 +294,12 @@ STORIES: dict[str, tuple[Sequence[str], Sequence[Act], Sequence[str]]] = {
             pays(reference=reference)
             # The check digit of the last is right, and no card that begins like this is so long.
             for reference in (
-                *("1732237337123", "order-41111111111111111", "4111111111111112", "a4111111111111111"),
+                *(
+                    "1732237337123",
+                    "order-41111111111111111",
+                    "4111111111111112",
+                    "a4111111111111111",
+                ),
                 *("20310301-1000", "41111111111114"),
             )
         ],
@@ -319,7 +409,9 @@ def test_what_leaves_a_client_in_doubt(fault: str, is_in_doubt: bool) -> None:
     ],
     ids=["slow", "failed", "another", "refused"],
 )
-def test_a_search_counts_when_its_answer_is_whole_and_about_the_charge(rule: str, sought: str, is_look: bool) -> None:
+def test_a_search_counts_when_its_answer_is_whole_and_about_the_charge(
+    rule: str, sought: str, is_look: bool
+) -> None:
     api = scripted(
         "when: {op: charge.create}, limit: 1, then: {transport: {at: receive, reset: true}}",
         *([f"when: {{op: charge.search}}, then: {{{rule}}}"] if "approve" not in rule else []),
@@ -351,7 +443,9 @@ def test_the_end_of_a_story_is_forgotten_by_the_next() -> None:
 
 
 def test_three_blind_tries_are_one_finding_with_a_count() -> None:
-    api = scripted("when: {op: charge.create}, limit: 2, then: {transport: {at: answer, reset: true}}")
+    api = scripted(
+        "when: {op: charge.create}, limit: 2, then: {transport: {at: answer, reset: true}}"
+    )
     for _ in range(3):
         charge(api)
     rows = found(api)
@@ -407,9 +501,13 @@ def test_an_authorisation_that_expires_was_forgotten(api: Api) -> None:
 
 def test_an_authorisation_that_the_scenario_made_is_not_the_clients() -> None:
     body = (
-        "{amount: 20, providerId: " + DUMMY + ", capture: false, paymentInformation: {cardNumber: '4111111111111111', "
+        "{amount: 20, providerId: "
+        + DUMMY
+        + ", capture: false, paymentInformation: {cardNumber: '4111111111111111', "
     )
-    setup = f"setup:\n  - {{call: POST /charge/card, body: {body}expiryDate: 12/40, ccv: '123'}}}}}}\n"
+    setup = (
+        f"setup:\n  - {{call: POST /charge/card, body: {body}expiryDate: 12/40, ccv: '123'}}}}}}\n"
+    )
     api = Api(scenario=f"version: 1\nname: s\n{setup}")
     assert api.get("/charge")["count"] == 1
     api.advance("8d")
@@ -427,8 +525,12 @@ def test_an_authorisation_that_was_ended_is_not_forgotten(api: Api, end: str) ->
     assert finished(api) == {}
 
 
-@pytest.mark.parametrize(("after", "names"), [("0s", ["authorisation-forgotten"]), ("7d", ["authorisation-forgotten"])])
-def test_an_authorisation_that_the_payer_confirmed_was_forgotten(api: Api, after: str, names: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("after", "names"), [("0s", ["authorisation-forgotten"]), ("7d", ["authorisation-forgotten"])]
+)
+def test_an_authorisation_that_the_payer_confirmed_was_forgotten(
+    api: Api, after: str, names: list[str]
+) -> None:
     reply = charge(api, paymentInformation=card(CHALLENGED), capture=False)
     assert reply is not None
     page = reply["threeDsRedirectUrl"].partition(":4111")[2]
@@ -450,7 +552,9 @@ def test_an_authorisation_that_the_payer_confirmed_was_forgotten(api: Api, after
         ("DELETE", "/charge/{}/void", ["wrong-state"]),
     ],
 )
-def test_a_move_of_a_charge_that_waits_for_its_challenge(api: Api, method: str, path: str, names: list[str]) -> None:
+def test_a_move_of_a_charge_that_waits_for_its_challenge(
+    api: Api, method: str, path: str, names: list[str]
+) -> None:
     reply = charge(api, paymentInformation=card(CHALLENGED))
     assert reply is not None
     api.call(method, path.format(reply["chargeId"]), {} if method == "POST" else None)
@@ -474,7 +578,14 @@ def test_a_capture_of_a_paid_charge_does_not_fit_its_state(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "is_over"), [("refund", True), ("rest", True), ("declined", False), ("in doubt", False), ("another", False)]
+    ("end", "is_over"),
+    [
+        ("refund", True),
+        ("rest", True),
+        ("declined", False),
+        ("in doubt", False),
+        ("another", False),
+    ],
 )
 def test_a_partial_approval_was_undone_or_completed(end: str, is_over: bool) -> None:
     api = scripted(
@@ -496,8 +607,12 @@ def test_a_partial_approval_was_undone_or_completed(end: str, is_over: bool) -> 
     assert list(finished(api)) == ([] if is_over else ["partial-approval-ignored"])
 
 
-@pytest.mark.parametrize(("later", "names"), [("void", []), ("capture", ["partial-approval-ignored"])])
-def test_a_partial_approval_that_the_provider_cancelled_is_over(later: str, names: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("later", "names"), [("void", []), ("capture", ["partial-approval-ignored"])]
+)
+def test_a_partial_approval_that_the_provider_cancelled_is_over(
+    later: str, names: list[str]
+) -> None:
     rule = f"limit: 1, then: {{partial_approve: 5, later: [{{after: 1h, {later}: {{}}}}]}}"
     api = scripted(f"when: {{op: charge.create}}, {rule}")
     charge(api, capture=False)
@@ -526,7 +641,9 @@ def test_evidence_shows_no_object_that_stands_where_a_text_should(api: Api) -> N
         ({"descriptor": "378282246310005"}, "descriptor"),
     ],
 )
-@pytest.mark.parametrize("source", [{"providerId": DUMMY, "paymentInformation": card()}, {"paymentMethodId": "4"}])
+@pytest.mark.parametrize(
+    "source", [{"providerId": DUMMY, "paymentInformation": card()}, {"paymentMethodId": "4"}]
+)
 def test_a_card_number_outside_its_field(
     api: Api, fields: dict[str, object], place: str, source: dict[str, object]
 ) -> None:
@@ -553,9 +670,21 @@ def test_a_card_number_outside_its_field(
             ("GET", "/charge", None, {name: "order=1; 4222222222222"}, [])
             for name in ("cookie", "authorization", "x-admin-token", "x-publickey")
         ),
-        ("GET", "/charge/4222222222222", None, {"cookie": "4222222222222", "x-trace": "1"}, ["path or query"]),
+        (
+            "GET",
+            "/charge/4222222222222",
+            None,
+            {"cookie": "4222222222222", "x-trace": "1"},
+            ["path or query"],
+        ),
         ("POST", "/charge/token", {"token": "4111111111111111", "amount": 5}, {}, ["token"]),
-        ("POST", "/transfer", {"transfers": [{"reference": "4111111111111111"}]}, {}, ["transfers.reference"]),
+        (
+            "POST",
+            "/transfer",
+            {"transfers": [{"reference": "4111111111111111"}]},
+            {},
+            ["transfers.reference"],
+        ),
         ("POST", "/charge/card", {"amount": "4" * 5_000}, {}, []),
     ],
 )
@@ -587,7 +716,9 @@ def test_evidence_is_masked_before_it_is_cut(api: Api) -> None:
     assert b"41111" not in reply.raw
 
 
-@pytest.mark.parametrize("headers", [{"origin": "https://shop.example"}, {"sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize(
+    "headers", [{"origin": "https://shop.example"}, {"sec-fetch-site": "cross-site"}]
+)
 def test_a_browser_with_the_secret_key(api: Api, headers: dict[str, str]) -> None:
     api.call("GET", "/charge", headers=headers)
     (row,) = found(api, finding="secret-key-in-browser").values()
@@ -601,7 +732,9 @@ def test_a_field_that_nobody_reads(api: Api) -> None:
     assert row["about"] == {"operation": "charge.create", "field": "refrence"}
     assert row["evidence"][0]["line"].endswith(": unknown field refrence, nearest reference")
     charge(api, zzz="x")
-    assert "unknown field zzz" in [row["evidence"][0]["line"][-17:] for row in api.get("/__admin/findings")["findings"]]
+    assert "unknown field zzz" in [
+        row["evidence"][0]["line"][-17:] for row in api.get("/__admin/findings")["findings"]
+    ]
 
 
 def test_of_many_fields_that_nobody_reads_the_first_are_reported(api: Api) -> None:
@@ -625,17 +758,27 @@ def test_evidence_of_many_repeats_is_the_oldest_and_the_newest(api: Api) -> None
         api.advance("1s")
         known = api.get("/__admin/findings")["raised"]
         charge(api, reference=None, **({"amout": 1} if number else {}))
-        assert set(found(api, raised=known)) == {"no-reference", *(["unknown-field"] if number else [])}
+        assert set(found(api, raised=known)) == {
+            "no-reference",
+            *(["unknown-field"] if number else []),
+        }
     rows = found(api)
     numbers = {name: [line["entry"] for line in row["evidence"]] for name, row in rows.items()}
     # Of a mere habit the first are enough.
     assert numbers == {"no-reference": [*range(2, 21, 2)], "unknown-field": [*range(4, 21, 2), 24]}
-    assert [(row["id"], row["count"]) for row in rows.values()] == [("finding-1", 12), ("finding-2", 11)]
+    assert [(row["id"], row["count"]) for row in rows.values()] == [
+        ("finding-1", 12),
+        ("finding-2", 11),
+    ]
     assert {row["last"][17:19] for row in rows.values()} == {"12"}
     known = api.get("/__admin/findings")["raised"]
     charge(api, reference=None)
     assert list(found(api, raised=known)) == ["no-reference"]
-    assert list(found(api, finding="unknown-field")) == list(found(api, severity="warning")) == ["unknown-field"]
+    assert (
+        list(found(api, finding="unknown-field"))
+        == list(found(api, severity="warning"))
+        == ["unknown-field"]
+    )
     api.delete("/__admin/findings")
     charge(api, reference=None)
     assert found(api)["no-reference"]["id"] == "finding-3"
@@ -668,9 +811,15 @@ def test_many_objects_may_be_read_in_a_second() -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "near"),
-    [("GET", "/chrge", "/charge"), ("PATCH", "/charge", "GET, HEAD /charge"), ("GET", "/zzz", None)],
+    [
+        ("GET", "/chrge", "/charge"),
+        ("PATCH", "/charge", "GET, HEAD /charge"),
+        ("GET", "/zzz", None),
+    ],
 )
-def test_a_path_or_verb_that_does_not_exist(api: Api, method: str, path: str, near: str | None) -> None:
+def test_a_path_or_verb_that_does_not_exist(
+    api: Api, method: str, path: str, near: str | None
+) -> None:
     api.call(method, path)
     row = found(api)["no-such-operation"]
     assert row["about"] == {"request": f"{method} {path}"}
@@ -684,18 +833,28 @@ def test_a_card_is_in_its_field_in_whatever_order_fields_come() -> None:
     clean: dict[str, Any] = {"amount": 5, "metadata": {"shop": "a"}, "providerId": "p"}
     for fields in permutations([*clean.items(), ("paymentInformation", card)]):
         assert is_clean(json.dumps(dict(fields)).encode(), "/charge/card", {})
-        assert is_clean(json.dumps({**dict(fields), "paymentInformation": turned}).encode(), "/charge/card", {})
+        assert is_clean(
+            json.dumps({**dict(fields), "paymentInformation": turned}).encode(), "/charge/card", {}
+        )
     for name in ("cardNumber", "paymentInformation", "shop"):
         for place in ("metadata", "new"):
-            spoilt = {**clean, "paymentInformation": {"expiryDate": "12/40"}, place: {name: card["cardNumber"]}}
+            spoilt = {
+                **clean,
+                "paymentInformation": {"expiryDate": "12/40"},
+                place: {name: card["cardNumber"]},
+            }
             for fields in permutations(spoilt.items()):
                 if place == "metadata" or name != "cardNumber":
                     assert not is_clean(json.dumps(dict(fields)).encode(), "/charge/card", {})
-                assert not is_clean(json.dumps({**dict(fields), "paymentInformation": card}).encode(), "/", {})
+                assert not is_clean(
+                    json.dumps({**dict(fields), "paymentInformation": card}).encode(), "/", {}
+                )
 
 
 @pytest.mark.parametrize("pay", [wallet, checkout])
-def test_a_payment_without_a_card_is_known_by_its_reference(pay: Callable[..., Reply | None]) -> None:
+def test_a_payment_without_a_card_is_known_by_its_reference(
+    pay: Callable[..., Reply | None],
+) -> None:
     for second, names in (
         (ORDER, ["double-charge", "blind-retry"]),
         ({"reference": "order-6"}, []),
@@ -707,10 +866,14 @@ def test_a_payment_without_a_card_is_known_by_its_reference(pay: Callable[..., R
         assert list(found(api)) == names
 
 
-@pytest.mark.parametrize(("first", "second"), [("receive", "answer"), ("answer", "receive"), ("receive", "receive")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("receive", "answer"), ("answer", "receive"), ("receive", "receive")]
+)
 def test_a_retry_with_a_new_token_of_the_card_is_blind(first: str, second: str) -> None:
     def pay(number: str = VISA) -> None:
-        made = api.call("POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card(number)})
+        made = api.call(
+            "POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card(number)}
+        )
         send(api, "POST", "/charge/token", {"amount": 20, "token": made["tokenId"], **ORDER})
 
     rules = [
@@ -736,7 +899,9 @@ def test_an_error_after_a_payment_does_not_say_that_it_may_be_repeated(status: i
 
 
 @pytest.mark.parametrize("fields", [{"reference": None}, {"reference": "order-1"}])
-def test_a_card_that_is_entered_again_without_another_reference_is_judged(api: Api, fields: dict[str, object]) -> None:
+def test_a_card_that_is_entered_again_without_another_reference_is_judged(
+    api: Api, fields: dict[str, object]
+) -> None:
     for _ in range(2):
         charge(api, paymentInformation=card(DEAD), **fields)
     assert "hard-decline-retried" in found(api)
@@ -748,14 +913,21 @@ def test_a_stored_card_is_judged_whatever_the_reference(kind: str) -> None:
     made = api.post(f"/{kind}/card", {"providerId": DUMMY, "paymentInformation": card()})
     field = "paymentMethodId" if kind == "payment_method" else "customerId"
     for reference in ("order-1", "order-2"):
-        send(api, "POST", f"/charge/{kind}", {"amount": 20, field: made[field], "reference": reference})
+        send(
+            api,
+            "POST",
+            f"/charge/{kind}",
+            {"amount": 20, field: made[field], "reference": reference},
+        )
     assert list(found(api)) == ["hard-decline-retried"]
 
 
 @pytest.mark.parametrize(
     ("makes_anew", "references", "is_judged"),
     [
-        pytest.param(True, ("order-1", "order-2"), False, id="another-payer-may-have-the-same-test-card"),
+        pytest.param(
+            True, ("order-1", "order-2"), False, id="another-payer-may-have-the-same-test-card"
+        ),
         pytest.param(True, ("order-1", "order-1"), True, id="the-same-order"),
         pytest.param(True, (None, "order-2"), True, id="nothing-tells-the-orders-apart"),
         pytest.param(False, ("order-1", "order-2"), True, id="the-same-token"),

@@ -35,7 +35,10 @@ def retried(story: Story) -> int:
         (STORED, {"paymentMethod": "pm_1"}),
         (Instrument(PaymentType.CARD, token_id="tok"), {"source": "CARD"}),
         (Instrument(PaymentType.CARD, token_id="tok", display_type="Visa"), {"source": "Visa"}),
-        (Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("1", "2", "Ann")), {"source": "BANK_ACCOUNT"}),
+        (
+            Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("1", "2", "Ann")),
+            {"source": "BANK_ACCOUNT"},
+        ),
         # What was charged is not known: two calls may be of two payers.
         (Instrument(PaymentType.CARD), None),
     ],
@@ -45,7 +48,9 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
     pay(story, declined(STOLEN, instrument=instrument))
     pay(story, declined(STOLEN, instrument=instrument))
     assert [finding.about for finding in story.watch.ledger] == ([about] if about else [])
-    assert all("declined" not in line or line.endswith("declined, not retryable") for line in story.lines())
+    assert all(
+        "declined" not in line or line.endswith("declined, not retryable") for line in story.lines()
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,12 +61,18 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
         # It was taken, and returned before its answer.
         (charge_in(ChargeState.FAILED, instrument=STORED), {}, False),
         # One provider has declined it, and the next has taken it.
-        (charge_in(ChargeState.SUCCESS, instrument=STORED, failed_attempts=HARD.failed_attempts), {}, False),
+        (
+            charge_in(ChargeState.SUCCESS, instrument=STORED, failed_attempts=HARD.failed_attempts),
+            {},
+            False,
+        ),
         (HARD, {"is_ours": False}, False),
         (HARD, {"doubt": UncertainResult.RESET}, False),
     ],
 )
-def test_what_the_client_was_reported_last(first: object, facts: dict[str, object], is_final: bool) -> None:
+def test_what_the_client_was_reported_last(
+    first: object, facts: dict[str, object], is_final: bool
+) -> None:
     story = Story()
     pay(story, first, **facts)
     pay(story, PAID)
@@ -111,7 +122,9 @@ def test_a_decline_that_is_repeated_by_its_key_is_no_second_try(story: Story) ->
         ([(WRONG_CCV, None), (None, "1")], 0),
     ],
 )
-def test_a_wrong_ccv_may_be_corrected_and_nothing_else(tries: list[tuple[int | None, str | None]], count: int) -> None:
+def test_a_wrong_ccv_may_be_corrected_and_nothing_else(
+    tries: list[tuple[int | None, str | None]], count: int
+) -> None:
     story = Story()
     for code, ccv in tries:
         pay(story, PAID if code is None else declined(code), ccv)
@@ -140,8 +153,12 @@ def test_tries_within_thirty_days_are_counted(instants: list[object], found: lis
     assert all(line.line.endswith(": declined, retryable") for line in evidence)
 
 
-@pytest.mark.parametrize(("tries", "after", "count"), [(15, 0, 0), (16, 30 * DAY, 1), (16, 30 * DAY + 1, 0)])
-def test_fifteen_tries_in_thirty_days_are_allowed(story: Story, tries: int, after: int, count: int) -> None:
+@pytest.mark.parametrize(
+    ("tries", "after", "count"), [(15, 0, 0), (16, 30 * DAY, 1), (16, 30 * DAY + 1, 0)]
+)
+def test_fifteen_tries_in_thirty_days_are_allowed(
+    story: Story, tries: int, after: int, count: int
+) -> None:
     for number in range(tries):
         pay(story, declined(SOFT, may_retry=True), at=after * (number > 0))
     assert story.raised() == ({"too-many-retries": count} if count else {})
@@ -221,18 +238,26 @@ def test_a_webhook_tells_of_a_declined_renewal(told: dict[str, object], count: i
 
 
 @pytest.mark.parametrize(("doubt", "count"), [(None, 1), (UncertainResult.HUNG_UP, 0)])
-def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: UncertainResult | None, count: int) -> None:
+def test_a_batch_whose_answer_the_client_did_not_wait_for(
+    doubt: UncertainResult | None, count: int
+) -> None:
     story = Story()
     story.end(story.call("batch.create", "b_1", is_open=True), doubt)
     row = replace(HARD, charge_id="ch_9", batch_id="b_1")
     story.watch.declines.charged(row, story.entry * SECOND, story.entry)
-    story.watch.moved(Event(Subject.BATCH, "b_1", "finished", "IN_PROGRESS", "SUCCESS", 0), story.entry)
+    story.watch.moved(
+        Event(Subject.BATCH, "b_1", "finished", "IN_PROGRESS", "SUCCESS", 0), story.entry
+    )
     pay(story)
     assert retried(story) == count
 
 
-@pytest.mark.parametrize("declined_by", [pay, lambda story: renewed(story, "ch_9")], ids=["call", "service"])
-def test_a_renewal_that_pays_ends_the_decline(story: Story, declined_by: Callable[[Story], object]) -> None:
+@pytest.mark.parametrize(
+    "declined_by", [pay, lambda story: renewed(story, "ch_9")], ids=["call", "service"]
+)
+def test_a_renewal_that_pays_ends_the_decline(
+    story: Story, declined_by: Callable[[Story], object]
+) -> None:
     declined_by(story)
     renewed(story, "ch_10", PAID)
     story.webhook(subject="ch_9")

@@ -29,7 +29,9 @@ def test_a_client_that_hangs_up_and_asks_again_is_in_doubt(story: Story, hung_up
     story.pay("ch_3")
     assert story.raised() == {"double-charge": 1, "blind-retry": 1}
     double, _ = story.watch.ledger
-    assert double.evidence[0] == Evidence("charge.create AUD ch_1: the client hung up before the answer", 1)
+    assert double.evidence[0] == Evidence(
+        "charge.create AUD ch_1: the client hung up before the answer", 1
+    )
 
 
 def test_an_answer_that_was_broken_off_does_not_become_whole(story: Story) -> None:
@@ -39,15 +41,23 @@ def test_an_answer_that_was_broken_off_does_not_become_whole(story: Story) -> No
 
 
 @pytest.mark.parametrize("ends", [UncertainResult.RESET, UncertainResult.HUNG_UP, None])
-def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: UncertainResult | None) -> None:
+def test_a_call_that_is_held_back_and_sent_again_meanwhile(
+    story: Story, ends: UncertainResult | None
+) -> None:
     # Two are held back, and each is told by its own place when it is acted on.
     held, other = -1, -2
-    story.watch.arrived(story.asked("charge.create", None, waited_as=held, request={"token": "tok"}))
-    story.watch.arrived(story.asked("charge.create", None, waited_as=other, request={"token": "another"}))
+    story.watch.arrived(
+        story.asked("charge.create", None, waited_as=held, request={"token": "tok"})
+    )
+    story.watch.arrived(
+        story.asked("charge.create", None, waited_as=other, request={"token": "another"})
+    )
     story.pay("ch_2")
     story.pay(None, waited_as=other, request={"token": "another"})
     is_reset = ends is UncertainResult.RESET
-    first = story.pay("ch_1", waited_as=held, is_open=not is_reset, doubt=ends if is_reset else None)
+    first = story.pay(
+        "ch_1", waited_as=held, is_open=not is_reset, doubt=ends if is_reset else None
+    )
     if not is_reset:
         assert story.found() == []
         story.end(first, ends)
@@ -57,7 +67,9 @@ def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: U
 
 
 def test_a_call_that_is_held_back_at_the_end_has_no_place_in_the_journal(story: Story) -> None:
-    story.watch.arrived(story.asked("charge.create", None, entry=0, waited_as=-1, request={"token": "tok"}))
+    story.watch.arrived(
+        story.asked("charge.create", None, entry=0, waited_as=-1, request={"token": "tok"})
+    )
     story.pay("ch_2")
     story.finish()
     (finding,) = story.watch.ledger
@@ -94,20 +106,30 @@ def test_two_equal_calls_at_once_that_are_both_answered(story: Story) -> None:
 
 @pytest.mark.parametrize(
     ("second", "found"),
-    [({}, ["paid-at-once-twice"]), ({"email": "ben@example.test"}, []), ({"metadata": {"seat": "2"}}, [])],
+    [
+        ({}, ["paid-at-once-twice"]),
+        ({"email": "ben@example.test"}, []),
+        ({"metadata": {"seat": "2"}}, []),
+    ],
 )
-def test_one_order_that_is_paid_twice_at_once(story: Story, second: dict[str, object], found: list[str]) -> None:
+def test_one_order_that_is_paid_twice_at_once(
+    story: Story, second: dict[str, object], found: list[str]
+) -> None:
     request = {"token": "tok", "reference": "order-5"}
     calls = [story.pay(one, is_open=True, request=request) for one in ("ch_1", "ch_2")]
     story.charges["ch_1"] = replace(story.charges["ch_1"], email="ann@example.test")
-    story.charges["ch_2"] = replace(story.charges["ch_2"], **{"email": "ann@example.test", **second})
+    story.charges["ch_2"] = replace(
+        story.charges["ch_2"], **{"email": "ann@example.test", **second}
+    )
     for call in calls:
         story.end(call)
     assert story.found() == found
 
 
 def test_calls_that_were_answered_are_no_retries_while_another_is_in_doubt(story: Story) -> None:
-    story.pay("ch_1", doubt=UncertainResult.RESET, request={"token": "another", "paymentInformation": {}})
+    story.pay(
+        "ch_1", doubt=UncertainResult.RESET, request={"token": "another", "paymentInformation": {}}
+    )
     story.pay("ch_2")
     story.pay("ch_3")
     assert story.found() == []
@@ -130,12 +152,20 @@ def test_an_idempotent_repeat_is_no_blind_retry_and_ends_the_doubt(story: Story)
         ({"reference": "order-5"}, {"reference": ""}),
         ({"reference": None}, {"reference": "order-5"}),
         ({"amount": "NaN"}, {"amount": "NaN"}),
-        ({"token": None, "card": "4111 1111 1111 1111"}, {"token": None, "card": "4111111111111111"}),
-        ({"token": None, "customerId": "c"}, {"token": None, "customerId": "c", "paymentMethodId": "p"}),
+        (
+            {"token": None, "card": "4111 1111 1111 1111"},
+            {"token": None, "card": "4111111111111111"},
+        ),
+        (
+            {"token": None, "customerId": "c"},
+            {"token": None, "customerId": "c", "paymentMethodId": "p"},
+        ),
         ({"token": None, "networkTokenId": "n"}, {"token": None, "networkTokenId": "n"}),
     ],
 )
-def test_the_same_intent_in_other_words(first: dict[str, object], second: dict[str, object]) -> None:
+def test_the_same_intent_in_other_words(
+    first: dict[str, object], second: dict[str, object]
+) -> None:
     for one, other in ((first, second), (second, first)):
         assert _judged_as_one(one, other)
 
@@ -162,12 +192,18 @@ def _judged_as_one(*requests: dict[str, object]) -> bool:
             request["paymentInformation"] = {"cardNumber": card}
         charge = charge_in(ChargeState.FAILED, currency=currency) if currency is not None else None
         story.call(
-            "charge.create", None, request=request, charge=charge, doubt=None if number else UncertainResult.RESET
+            "charge.create",
+            None,
+            request=request,
+            charge=charge,
+            doubt=None if number else UncertainResult.RESET,
         )
     return story.found() == ["blind-retry"]
 
 
-ACCOUNT = Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("123456", "00012345", "Ann Example"))
+ACCOUNT = Instrument(
+    PaymentType.BANK_ACCOUNT, bank=BankAccount("123456", "00012345", "Ann Example")
+)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +214,9 @@ ACCOUNT = Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("123456", "00012
         ({"paymentMethodId": "pm_1"}, replace(ACCOUNT, payment_method_id="pm_1")),
     ],
 )
-def test_the_same_source_by_another_way(request_: dict[str, object], instrument: Instrument) -> None:
+def test_the_same_source_by_another_way(
+    request_: dict[str, object], instrument: Instrument
+) -> None:
     story = Story()
     story.call("charge.create", None, request=request_, doubt=UncertainResult.RESET)
     charge = charge_in(ChargeState.SUCCESS, instrument=instrument)
@@ -222,7 +260,9 @@ def test_a_void_after_a_capture_in_doubt_is_no_retry(story: Story) -> None:
         ({"is_scripted": True}, False),
     ],
 )
-def test_a_webhook_about_a_charge_in_doubt_is_a_look(facts: dict[str, object], is_look: bool) -> None:
+def test_a_webhook_about_a_charge_in_doubt_is_a_look(
+    facts: dict[str, object], is_look: bool
+) -> None:
     story = Story()
     story.call(doubt=UncertainResult.RESET)
     story.call(subject=None, path={"charge_id": "x"}, doubt=UncertainResult.RESET)
@@ -244,15 +284,21 @@ def test_a_webhook_about_a_charge_in_doubt_is_a_look(facts: dict[str, object], i
         ("charge.search", None, {"request": {"reference": "order-5"}}, False),
     ],
 )
-def test_what_shows_a_charge(op: str, subject: str, facts: dict[str, object], is_look: bool) -> None:
+def test_what_shows_a_charge(
+    op: str, subject: str, facts: dict[str, object], is_look: bool
+) -> None:
     for ends in (None, UncertainResult.HUNG_UP, "at once"):
         story = Story()
-        story.pay("ch_1", request={"token": "tok", "reference": "order-5"}, doubt=UncertainResult.RESET)
+        story.pay(
+            "ch_1", request={"token": "tok", "reference": "order-5"}, doubt=UncertainResult.RESET
+        )
         look = story.call(op, subject, **{"is_open": ends != "at once", **facts})
         if ends != "at once":
             story.end(look, ends)
         story.pay("ch_2")
-        assert story.found() == (TWICE[:1] if is_look and ends is not UncertainResult.HUNG_UP else TWICE)
+        assert story.found() == (
+            TWICE[:1] if is_look and ends is not UncertainResult.HUNG_UP else TWICE
+        )
 
 
 @pytest.mark.parametrize(
@@ -265,7 +311,9 @@ def test_what_shows_a_charge(op: str, subject: str, facts: dict[str, object], is
         ("customer.search", "order-5", None, False),
     ],
 )
-def test_a_search_for_what_was_never_made(op: str, reference: object, sought: object, is_look: bool) -> None:
+def test_a_search_for_what_was_never_made(
+    op: str, reference: object, sought: object, is_look: bool
+) -> None:
     story = Story()
     story.pay(None, request={"token": "tok", "reference": reference}, doubt=UncertainResult.RESET)
     story.call(op, None, request={"reference": sought} if sought else {})
@@ -293,13 +341,19 @@ def test_a_search_of_its_kind_is_a_look(kind: str) -> None:
         ("customer.search", None, None, False),
     ],
 )
-def test_a_retry_after_an_earlier_state_was_shown(op: str, subject: str, reference: object, is_misled: bool) -> None:
+def test_a_retry_after_an_earlier_state_was_shown(
+    op: str, subject: str, reference: object, is_misled: bool
+) -> None:
     for made in ("ch_1", None):
         story = Story()
-        story.pay(made, request={"token": "tok", "reference": "order-5"}, doubt=UncertainResult.RESET)
+        story.pay(
+            made, request={"token": "tok", "reference": "order-5"}, doubt=UncertainResult.RESET
+        )
         story.call(op, subject, request={"reference": reference}, is_late=True, is_ours=False)
         story.pay(None)
-        assert story.found() == ([] if is_misled and (made or op == "charge.search") else ["blind-retry"])
+        assert story.found() == (
+            [] if is_misled and (made or op == "charge.search") else ["blind-retry"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -317,11 +371,15 @@ def test_a_retry_after_an_earlier_state_was_shown(op: str, subject: str, referen
 def test_a_wrong_move_after_an_earlier_state_was_shown(later: object, found: list[str]) -> None:
     for subject, again in (("ch_1", "ch_1"), (None, None)):
         story = Story()
-        story.call("charge.get" if subject else "charge.search", subject, is_late=True, is_ours=False)
+        story.call(
+            "charge.get" if subject else "charge.search", subject, is_late=True, is_ours=False
+        )
         if later == "finish":
             story.finish()
         for op, read, facts in later if isinstance(later, list) else ():
-            story.call(op, again if read == "ch_1" and op == "charge.get" else read, charge=None, **facts)
+            story.call(
+                op, again if read == "ch_1" and op == "charge.get" else read, charge=None, **facts
+            )
         story.call(code=54, charge=story.charges["ch_1"])
         assert story.found() == found
 
@@ -356,13 +414,19 @@ WAITING = ChargeState.PENDING_CHECKOUT
         ((WAITING, PAID), [("ch_1", "declined", FAILED)], 0),
         ((PAID, WAITING), [("ch_2", "pending", PENDING), ("ch_2", "settled", PAID)], 1),
         ((WAITING, WAITING), [("ch_1", "pending", PENDING)], 0),
-        ((WAITING, WAITING), [("ch_1", "pending", PENDING), ("ch_2", "paid", PAID), ("ch_1", "settled", PAID)], 1),
+        (
+            (WAITING, WAITING),
+            [("ch_1", "pending", PENDING), ("ch_2", "paid", PAID), ("ch_1", "settled", PAID)],
+            1,
+        ),
         # The first was given back before the second, and its provider has failed to do so.
         ((ChargeState.REFUND, PAID), [("ch_1", "last_refund_failed", PAID)], 0),
         ((WAITING, PAID), "finish", 0),
     ],
 )
-def test_charges_that_come_to_hold_money_later(states: list[ChargeState], moves: object, count: int) -> None:
+def test_charges_that_come_to_hold_money_later(
+    states: list[ChargeState], moves: object, count: int
+) -> None:
     story = Story()
     story.pay("ch_1", states[0], doubt=UncertainResult.RESET)
     story.pay("ch_2", states[1])
@@ -373,12 +437,16 @@ def test_charges_that_come_to_hold_money_later(states: list[ChargeState], moves:
         story.move(*move)
     assert story.raised() == {"blind-retry": 1, **({"double-charge": count} if count else {})}
     if count:
-        double = next(finding for finding in story.watch.ledger if finding.kind.name == "double-charge")
+        double = next(
+            finding for finding in story.watch.ledger if finding.kind.name == "double-charge"
+        )
         assert double.about == {"charge": "ch_1"}
         assert double.evidence[-1].line.endswith(("the charge is SUCCESS", "the charge is PENDING"))
 
 
-@pytest.mark.parametrize("state", [ChargeState.AUTHORISED, PAID, PENDING, ChargeState.PARTIAL_REFUND])
+@pytest.mark.parametrize(
+    "state", [ChargeState.AUTHORISED, PAID, PENDING, ChargeState.PARTIAL_REFUND]
+)
 def test_states_in_which_both_charges_hold_money(state: ChargeState) -> None:
     story = Story()
     story.pay("ch_1", state, doubt=UncertainResult.RESET)
@@ -410,7 +478,9 @@ def _refund(amount: int, at: int) -> Refund:
         (True, False, [1, 2], False),
     ],
 )
-def test_refunds_that_were_given_twice(first: bool, second: bool, made: list[int], is_double: bool) -> None:
+def test_refunds_that_were_given_twice(
+    first: bool, second: bool, made: list[int], is_double: bool
+) -> None:
     story = Story()
     now = charge_in(ChargeState.PARTIAL_REFUND, refunds=tuple(_refund(5, at) for at in made))
     story.charges["ch_1"] = now
@@ -426,7 +496,9 @@ def test_refunds_that_are_not_shown_yet(story: Story) -> None:
     for at, doubt in ((1, UncertainResult.RESET), (2, None)):
         reserved = (_refund(3, 0), *(_refund(5, one) for one in range(1, at + 1)))
         story.charges["ch_1"] = charge_in(ChargeState.SUCCESS, reserved=reserved)
-        story.call("charge.refund", at=at, request={"amount": 5}, charge=story.charges["ch_1"], doubt=doubt)
+        story.call(
+            "charge.refund", at=at, request={"amount": 5}, charge=story.charges["ch_1"], doubt=doubt
+        )
     assert story.found() == ["double-refund", "blind-retry"]
 
 
@@ -439,12 +511,18 @@ def test_refunds_that_are_not_shown_yet(story: Story) -> None:
         (None, "b_2", ["blind-retry"]),
     ],
 )
-def test_a_batch_that_is_accepted_twice(first: str | None, second: str | None, found: list[str]) -> None:
+def test_a_batch_that_is_accepted_twice(
+    first: str | None, second: str | None, found: list[str]
+) -> None:
     story = Story()
     story.call("batch.create", first, request={"batch": "rows\n"}, doubt=UncertainResult.RESET)
     story.call("batch.create", second, request={"batch": "rows"})
     assert story.found() == found
-    assert [list(finding.about.values()) for finding in story.watch.ledger if "batch-" in finding.kind.name] in (
+    assert [
+        list(finding.about.values())
+        for finding in story.watch.ledger
+        if "batch-" in finding.kind.name
+    ] in (
         [],
         [["b_1"]],
     )
@@ -452,18 +530,32 @@ def test_a_batch_that_is_accepted_twice(first: str | None, second: str | None, f
 
 @pytest.mark.parametrize(
     ("groups", "found"),
-    [(("g", "g"), ["blind-retry"]), (("g", None), ["blind-retry"]), ((None, "g"), ["blind-retry"]), (("g", "h"), [])],
+    [
+        (("g", "g"), ["blind-retry"]),
+        (("g", None), ["blind-retry"]),
+        ((None, "g"), ["blind-retry"]),
+        (("g", "h"), []),
+    ],
 )
 def test_transfers_of_one_group(groups: tuple[str | None, str | None], found: list[str]) -> None:
     story = Story()
     for group, doubt in zip(groups, (UncertainResult.RESET, None), strict=True):
-        story.call("transfer.create", None, request={"transfers": [1], "groupReference": group}, doubt=doubt)
+        story.call(
+            "transfer.create",
+            None,
+            request={"transfers": [1], "groupReference": group},
+            doubt=doubt,
+        )
     assert story.found() == found
     assert story.lines()[1:] == (["transfer.create: answered"] if found else [])
 
 
 def test_a_chain_of_retries_is_about_the_first_charge_that_was_made(story: Story) -> None:
-    for charge_id, doubt in ((None, UncertainResult.RESET), ("ch_1", UncertainResult.RESET), ("ch_2", None)):
+    for charge_id, doubt in (
+        (None, UncertainResult.RESET),
+        ("ch_1", UncertainResult.RESET),
+        ("ch_2", None),
+    ):
         story.pay(charge_id, doubt=doubt)
     found = [(finding.kind.name, finding.about, finding.count) for finding in story.watch.ledger]
     about = {"operation": "charge.create", "charge": "ch_1"}

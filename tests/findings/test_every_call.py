@@ -1,5 +1,5 @@
-"""The web tells the findings of every call of the client, whatever came of it: whether one is worth a look, each judge
-says for itself."""
+"""The web tells the findings of every call of the client, whatever came of it: whether one is worth
+a look, each judge says for itself."""
 
 from mockserver.domain.codes import Code
 from mockserver.domain.facts import Call
@@ -38,7 +38,11 @@ def test_calls_that_go_well_are_told(api: Api) -> None:
         (3, "charge.search", None),
     ]
     paid, read, searched = watch.calls
-    assert (paid.charge is not None, [event.what for event in paid.events], paid.code) == (True, ["paid"], None)
+    assert (paid.charge is not None, [event.what for event in paid.events], paid.code) == (
+        True,
+        ["paid"],
+        None,
+    )
     assert (read.events, read.is_ours, read.is_open) == ((), True, False)
     assert searched.where == "/charge?reference=order-1"
 

@@ -1,18 +1,34 @@
-"""What a client hands over to the service to charge, over HTTP: subscriptions and batches that are sent twice, and
-declined cards in them."""
+"""What a client hands over to the service to charge, over HTTP: subscriptions and batches that are
+sent twice, and declined cards in them."""
 
 from typing import Any
 
 import pytest
 
 from tests.driving import HEADER, Api, card, card_charge
-from tests.findings.test_client_mistakes import CHALLENGED, DEAD, SOFT, charge, finished, found, lossy, scripted, send
+from tests.findings.test_client_mistakes import (
+    CHALLENGED,
+    DEAD,
+    SOFT,
+    charge,
+    finished,
+    found,
+    lossy,
+    scripted,
+    send,
+)
 
 TWICE = ["double-charge", "blind-retry"]
 
 
 def subscribe(api: Api, payer: str, **fields: object) -> Any:
-    plan = {"paymentMethodId": payer, "amount": 10, "currency": "AUD", "interval": "Month", **fields}
+    plan = {
+        "paymentMethodId": payer,
+        "amount": 10,
+        "currency": "AUD",
+        "interval": "Month",
+        **fields,
+    }
     return send(api, "POST", "/subscription/payment_method", plan)
 
 
@@ -35,7 +51,10 @@ def test_a_subscription_sent_again_blindly_charges_twice() -> None:
     assert sorted(rows) == sorted(TWICE)
     first_id = api.get("/subscription")["subscriptions"][1]["subscriptionId"]
     assert rows["double-charge"]["about"] == {"subscription": first_id}
-    assert rows["blind-retry"]["about"] == {"operation": "subscription.create", "subscription": first_id}
+    assert rows["blind-retry"]["about"] == {
+        "operation": "subscription.create",
+        "subscription": first_id,
+    }
     lines = [line["line"] for line in rows["double-charge"]["evidence"]]
     assert lines[0] == f"subscription.create 10 AUD {first_id}: the connection was reset"
     assert lines[1] == f"subscription.create 10 AUD {second['subscriptionId']}: answered"
@@ -75,7 +94,9 @@ def test_another_subscription_of_the_same_customer_is_meant(other: dict[str, obj
         ({}, {"metadata": {"member": "Ann"}}),
     ],
 )
-def test_the_same_subscription_in_other_words(first: dict[str, object], again: dict[str, object]) -> None:
+def test_the_same_subscription_in_other_words(
+    first: dict[str, object], again: dict[str, object]
+) -> None:
     api = lossy("subscription.create")
     payer = api.method()
     subscribe(api, payer, **first)
@@ -212,18 +233,27 @@ def test_a_card_declined_for_good_in_a_batch_is_sent_again(api: Api) -> None:
         ("other", []),
     ],
 )
-def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(api: Api, then: str, names: list[str]) -> None:
+def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(
+    api: Api, then: str, names: list[str]
+) -> None:
     dead = api.method(DEAD)
     hand_in(api, f"{dead},2,AUD,b")
     match then:
         case "charge":
-            send(api, "POST", "/charge/payment_method", {"amount": 20, "paymentMethodId": dead, "reference": "x"})
+            send(
+                api,
+                "POST",
+                "/charge/payment_method",
+                {"amount": 20, "paymentMethodId": dead, "reference": "x"},
+            )
         case "subscribe":
             subscribe(api, dead)
         case "batch":
             hand_in(api, f"{dead},7,AUD,c")
         case "update":
-            assert api.put(f"/payment_method/{dead}", {"card": {"expiryDate": "11/41"}}).status == 200
+            assert (
+                api.put(f"/payment_method/{dead}", {"card": {"expiryDate": "11/41"}}).status == 200
+            )
             hand_in(api, f"{dead},2,AUD,b")
         case _:
             hand_in(api, f"{api.method()},2,AUD,b")
@@ -257,14 +287,21 @@ def test_a_card_that_was_declined_by_a_charge_is_put_into_a_batch(api: Api) -> N
     charge(api, paymentInformation=card(DEAD))
     hand_in(api, f"{api.method(DEAD)},1,AUD,a")
     row = found(api)["hard-decline-retried"]
-    assert [line["line"].partition(" ")[0] for line in row["evidence"]] == ["charge.create", "batch.row"]
+    assert [line["line"].partition(" ")[0] for line in row["evidence"]] == [
+        "charge.create",
+        "batch.row",
+    ]
 
 
 def test_a_batch_cannot_pass_a_challenge_and_its_payer_can(api: Api) -> None:
     payer = api.method(CHALLENGED)
     hand_in(api, f"{payer},1,AUD,a")
-    assert api.get("/charge", Status="FAILED")["charges"][0]["failedAttempts"][0]["errorCode"] == "113"
-    asked = api.post("/charge/payment_method", {"amount": 20, "paymentMethodId": payer, "reference": "x"})
+    assert (
+        api.get("/charge", Status="FAILED")["charges"][0]["failedAttempts"][0]["errorCode"] == "113"
+    )
+    asked = api.post(
+        "/charge/payment_method", {"amount": 20, "paymentMethodId": payer, "reference": "x"}
+    )
     assert asked["status"] == "PENDING_CHECKOUT"
     assert found(api) == {}
 
@@ -295,7 +332,12 @@ def test_a_subscription_that_still_goes_on_tells_of_nothing_final(api: Api) -> N
     api.advance("90m")
     assert api.get(f"/subscription/{made}")["status"] == "Active"
     assert api.get("/subscription")["count"] == 1
-    send(api, "POST", "/charge/payment_method", {"amount": 20, "paymentMethodId": dead, "reference": "x"})
+    send(
+        api,
+        "POST",
+        "/charge/payment_method",
+        {"amount": 20, "paymentMethodId": dead, "reference": "x"},
+    )
     assert found(api) == {}
 
 
@@ -337,7 +379,12 @@ def test_a_subscription_declined_for_good_goes_on_with_the_same_card(
             assert api.get("/charge", Status="FAILED")["count"] == 1
         case "charge":
             entries = api.get("/__admin/journal")["entries"]
-            moved = next(event for entry in entries for event in entry["events"] if event["after"] == "FAILED")
+            moved = next(
+                event
+                for entry in entries
+                for event in entry["events"]
+                if event["after"] == "FAILED"
+            )
             api.get(f"/charge/{moved['id']}")
         case "other":
             api.get(f"/subscription/{other}")
@@ -347,13 +394,20 @@ def test_a_subscription_declined_for_good_goes_on_with_the_same_card(
         api.put(f"/subscription/{made}/status", {"status": "Active"})
         api.advance("70d")
     else:
-        send(api, "POST", "/charge/payment_method", {"amount": 20, "paymentMethodId": dead, "reference": "x"})
+        send(
+            api,
+            "POST",
+            "/charge/payment_method",
+            {"amount": 20, "paymentMethodId": dead, "reference": "x"},
+        )
     rows = found(api)
     assert list(rows) == names
     assert all(row["count"] == 1 for row in rows.values())
 
 
-def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decision(api: Api) -> None:
+def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decision(
+    api: Api,
+) -> None:
     charge(api, paymentInformation=card(DEAD))
     subscribe(api, api.method(DEAD), **RETRIES)
     api.advance("40h")

@@ -27,11 +27,19 @@ HELD_BACK = SLOW.replace("{latency: 500ms}", "{transport: {at: receive, delay: 5
 def prepare(server: Process, key: str, scenario: str = SLOW) -> socket.socket:
     """A client that waits for the answer to a charge."""
     admin = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-    admin.request("PUT", "/__admin/scenarios", scenario, {"x-secretkey": key, "content-type": "application/yaml"})
+    admin.request(
+        "PUT",
+        "/__admin/scenarios",
+        scenario,
+        {"x-secretkey": key, "content-type": "application/yaml"},
+    )
     assert admin.getresponse().status == 200
     admin.close()
     body = json.dumps(CHARGE)
-    head = f"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: {key}\r\ncontent-type: application/json\r\n"
+    head = (
+        f"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: {key}\r\ncontent-type: "
+        f"application/json\r\n"
+    )
     client = socket.create_connection(("127.0.0.1", server.port), 20)
     client.sendall(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
     eventually(lambda: server.call("GET", "/__admin/rules", key=key)[1]["rules"][0]["hits"] == 1)
@@ -73,7 +81,9 @@ def close(client: socket.socket, *, is_reset: bool) -> None:
 
 
 @pytest.mark.parametrize("is_reset", [False, True])
-def test_a_charge_that_is_held_back_and_sent_again_is_made_twice(server: Process, is_reset: bool) -> None:
+def test_a_charge_that_is_held_back_and_sent_again_is_made_twice(
+    server: Process, is_reset: bool
+) -> None:
     key = f"sk_held_{is_reset}"
     client = prepare(server, key, HELD_BACK)
     close(client, is_reset=is_reset)

@@ -1,5 +1,5 @@
-"""What the client did not ask for is not held against it: what the control page or ``repeat`` sends again, and what the
-client script charges."""
+"""What the client did not ask for is not held against it: what the control page or ``repeat`` sends
+again, and what the client script charges."""
 
 import pytest
 
@@ -10,7 +10,9 @@ OWN = {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"}
 
 
 @pytest.mark.parametrize(("headers", "by"), [(OWN, "control page"), ({}, "repeat")])
-def test_what_is_sent_again_accuses_nobody_and_is_marked(api: Api, headers: dict[str, str], by: str) -> None:
+def test_what_is_sent_again_accuses_nobody_and_is_marked(
+    api: Api, headers: dict[str, str], by: str
+) -> None:
     charge(api, paymentInformation=card(DEAD))
     charge(api, reference="order-6", capture=False)
     for entry in (1, 2):
@@ -31,7 +33,8 @@ def test_what_the_client_sends_again_is_judged(api: Api) -> None:
 
 def test_a_capture_from_the_page_ends_the_authorisation_of_the_client() -> None:
     api = Api(
-        scenario="version: 1\nrules: [{id: r, when: {op: charge.capture}, limit: 1, then: {decline: do_not_honour}}]"
+        scenario="version: 1\nrules: [{id: r, when: {op: charge.capture}, limit: 1, then: "
+        "{decline: do_not_honour}}]"
     )
     reply = charge(api, capture=False)
     assert reply is not None

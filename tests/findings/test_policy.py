@@ -12,7 +12,9 @@ def found(api: Api, **query: object) -> list[str]:
 
 
 def put(api: Api, text: str) -> int:
-    return api.send("PUT", "/__admin/scenarios", text.encode(), {"content-type": "application/yaml"}).status
+    return api.send(
+        "PUT", "/__admin/scenarios", text.encode(), {"content-type": "application/yaml"}
+    ).status
 
 
 def test_a_scenario_allows_what_it_is_about() -> None:
@@ -41,7 +43,9 @@ def test_a_scenario_sets_a_limit_of_a_used_sandbox() -> None:
     ],
 )
 def test_a_bad_policy_is_refused_with_its_place(api: Api, text: str, words: str) -> None:
-    reply = api.send("PUT", "/__admin/scenarios", (HEAD + text).encode(), {"content-type": "application/yaml"})
+    reply = api.send(
+        "PUT", "/__admin/scenarios", (HEAD + text).encode(), {"content-type": "application/yaml"}
+    )
     assert problem_of(reply)[0] == 400
     assert words in reply.raw.decode()
 
@@ -66,7 +70,10 @@ def test_a_mark_parts_one_story_from_the_next(api: Api) -> None:
     assert api.get("/__admin/timeline", since="checkout")["lines"][0][0] == 2
     assert api.get("/__admin/journal", since="checkout")["count"] == 1
     verified = api.call(
-        "POST", "/__admin/verify", {"requests": [{"op": "charge.create", "count": 1}]}, {"since": "checkout"}
+        "POST",
+        "/__admin/verify",
+        {"requests": [{"op": "charge.create", "count": 1}]},
+        {"since": "checkout"},
     )
     assert verified.status == 200
 
@@ -79,7 +86,9 @@ def test_a_mark_parts_one_story_from_the_next(api: Api) -> None:
         ({"finding": "blind-retrie"}, "Finding", "did you mean 'blind-retry'?"),
     ],
 )
-def test_unknown_names_are_refused_with_the_nearest(api: Api, query: dict[str, str], field: str, words: str) -> None:
+def test_unknown_names_are_refused_with_the_nearest(
+    api: Api, query: dict[str, str], field: str, words: str
+) -> None:
     api.post("/__admin/marks", {"name": "checkout"})
     reply = api.get("/__admin/findings", **query)
     assert problem_of(reply) == (400, 90)
@@ -96,7 +105,9 @@ def test_verification_takes_findings(api: Api, least: str, status: int) -> None:
     api.charge()
     reply = api.post("/__admin/verify", {"findings": least})
     assert reply.status == status
-    assert [row["finding"] for row in reply["findings"]] == (["no-reference"] if status == 409 else [])
+    assert [row["finding"] for row in reply["findings"]] == (
+        ["no-reference"] if status == 409 else []
+    )
 
 
 def test_findings_are_forgotten_and_judged_anew(api: Api) -> None:

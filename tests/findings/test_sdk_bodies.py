@@ -1,8 +1,8 @@
-"""A client that uses a published library is not told of fields that the library sends by itself, and ``--strict`` takes
-them.
+"""A client that uses a published library is not told of fields that the library sends by itself,
+and ``--strict`` takes them.
 
-The bodies have the fields that published facts, 1.2, list for any of the libraries, PHP's in the Pascal case that it
-sends.
+The bodies have the fields that published facts, 1.2, list for any of the libraries, PHP's in the
+Pascal case that it sends.
 """
 
 from typing import Any
@@ -13,9 +13,12 @@ from mockserver.wire.fields import _sent_by_libraries
 from tests.driving import Api
 
 COMMON = (
-    "amount currency reference capture ip address.line1 order.orderNumber order.freightAmount order.dutyAmount "
-    "order.country order.postalCode order.state order.items.productCode order.items.taxAmount customerCode "
-    "invoiceNumber email phone firstName lastName initiator webhook.url webhook.authorization metadata descriptor "
+    "amount currency reference capture ip address.line1 order.orderNumber order.freightAmount "
+    "order.dutyAmount "
+    "order.country order.postalCode order.state order.items.productCode order.items.taxAmount "
+    "customerCode "
+    "invoiceNumber email phone firstName lastName initiator webhook.url webhook.authorization "
+    "metadata descriptor "
     "threeDSNotificationUrl geolocation.longitude geolocation.latitude recurring"
 )
 CARD = "paymentInformation.cardNumber paymentInformation.cardHolder"
@@ -31,9 +34,12 @@ BODIES = {
     "POST /charge/payment_method": f"{COMMON} paymentMethodId",
     "POST /charge/token": f"{COMMON} token checkoutTransfer.account",
     "POST /charge/bank_account": f"{COMMON} {BANK} providerId",
-    "POST /charge/network_token": "networkTokenId amount currency providerId capture order.orderNumber customerCode "
-    "invoiceNumber initiator webhook.url metadata descriptor threeDSNotificationUrl email phone ip address.line1",
-    "POST /charge/token/apple": "token.paymentMethod.type amount currency descriptor userAgent order.orderNumber email "
+    "POST /charge/network_token": "networkTokenId amount currency providerId capture "
+    "order.orderNumber customerCode "
+    "invoiceNumber initiator webhook.url metadata descriptor threeDSNotificationUrl email phone "
+    "ip address.line1",
+    "POST /charge/token/apple": "token.paymentMethod.type amount currency descriptor userAgent "
+    "order.orderNumber email "
     "phone reference firstName lastName ip address.line1",
     "POST /charge/c": "amount",
     "POST /charge/c/capture": "amount",
@@ -43,33 +49,44 @@ BODIES = {
     "POST /customer/provider_single_use_token": f"{PERSON} {TOKEN}",
     "POST /customer/payto": f"{PERSON} payToAgreement.payerName payToAgreement.setDefault",
     "POST /customer/bank_account": f"{PERSON} {BANK} providerId metadata",
-    "PUT /customer/c": "reference firstName lastName email phone defaultPaymentMethodId address.line1",
-    "POST /customer/c/payment_method/card": f"{CARD} {VAULT} providerId ip setDefault skipExpiryDateValidation",
+    "PUT /customer/c": "reference firstName lastName email phone defaultPaymentMethodId "
+    "address.line1",
+    "POST /customer/c/payment_method/card": f"{CARD} {VAULT} providerId ip setDefault "
+    f"skipExpiryDateValidation",
     "POST /customer/c/payment_method/token": "token ip setDefault metadata",
     "POST /customer/c/payment_method/payto": PAYTO,
     "POST /customer/c/bank_account": f"{PERSON} {BANK} providerId setDefault metadata",
-    "POST /payment_method/card": f"{CARD} {VAULT} providerId ip setDefault metadata skipExpiryDateValidation",
+    "POST /payment_method/card": f"{CARD} {VAULT} providerId ip setDefault metadata "
+    f"skipExpiryDateValidation",
     "POST /payment_method/vault": "providerId paymentMethodId ccv",
     "POST /payment_method/payto": PAYTO,
     "POST /payment_method/token": "token ip setDefault metadata",
     "POST /payment_method/provider_token": f"{TOKEN} email verify",
     "POST /payment_method/provider_single_use_token": TOKEN,
-    "POST /payment_method/bank_account": f"{BANK} providerId firstName lastName setDefault metadata",
+    "POST /payment_method/bank_account": f"{BANK} providerId firstName lastName setDefault "
+    f"metadata",
     "PUT /payment_method/p": "card.expiryDate card.cardholder paymentMethodId providerId",
     "POST /vault": "cardNumber ccv expireDate expireSeconds",
     "POST /token/card": f"{CARD} {VAULT} ip",
     "POST /token/card/least_cost": f"{CARD} {VAULT} amount currency ip",
-    "POST /token/payto": "payerName description maximumAmount providerId ip payerPayIdDetails.payId",
-    "POST /provider": "type name environment currency authenticationParameters providerCountry threeDsProviderId "
+    "POST /token/payto": "payerName description maximumAmount providerId ip "
+    "payerPayIdDetails.payId",
+    "POST /provider": "type name environment currency authenticationParameters providerCountry "
+    "threeDsProviderId "
     "additionalParameters",
-    "PUT /provider/p": "name currency authenticationParameters providerCountry threeDsProviderId additionalParameters",
-    "POST /transfer": "groupReference providerId chargeId transfers.account transfers.message transfers.reference",
+    "PUT /provider/p": "name currency authenticationParameters providerCountry threeDsProviderId "
+    "additionalParameters",
+    "POST /transfer": "groupReference providerId chargeId transfers.account transfers.message "
+    "transfers.reference",
     "POST /batch/transaction/payment_method": "count description batch metadata webhookConfig.url",
-    "POST /payment_link": "title amount currency allowedPaymentTypes description image confirmationMessage redirectUrl "
+    "POST /payment_link": "title amount currency allowedPaymentTypes description image "
+    "confirmationMessage redirectUrl "
     "callToAction limitPayments metadata invoiceId",
-    "POST /subscription/payment_method": "paymentMethodId amount currency interval frequency startDate endAfter.count "
+    "POST /subscription/payment_method": "paymentMethodId amount currency interval frequency "
+    "startDate endAfter.count "
     "retry.maximum webhook.url metadata",
-    "PUT /subscription/s": "amount currency interval frequency endAfter.count retry.maximum webhook.url metadata",
+    "PUT /subscription/s": "amount currency interval frequency endAfter.count retry.maximum "
+    "webhook.url metadata",
     "PUT /subscription/s/status": "status",
     "POST /webhook/subscription": "url authorization types",
 }
@@ -112,7 +129,9 @@ def clean(request: pytest.FixtureRequest) -> Api:
 
 
 @pytest.mark.parametrize(("route", "fields"), BODIES.items())
-def test_what_a_library_sends_is_no_finding_and_not_refused(clean: Api, route: str, fields: str) -> None:
+def test_what_a_library_sends_is_no_finding_and_not_refused(
+    clean: Api, route: str, fields: str
+) -> None:
     body = body_of(fields)
     assert unknown(clean, route, body) == unknown(clean, route, pascal(body)) == []
     assert clean.get("/__admin/findings", finding="undocumented-form")["findings"] == []
@@ -120,7 +139,9 @@ def test_what_a_library_sends_is_no_finding_and_not_refused(clean: Api, route: s
 
 @pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8"])
 @pytest.mark.parametrize("profile", ["documented", "sdk"])
-def test_the_type_and_the_slash_that_libraries_send_are_no_finding(profile: str, content_type: str) -> None:
+def test_the_type_and_the_slash_that_libraries_send_are_no_finding(
+    profile: str, content_type: str
+) -> None:
     api = Api(profile=profile, strict=True, assumptions={"provider.latency": "0"})
     headers = {"content-type": content_type}
     body = b'{"url": "https://shop.example/hook", "types": ["Transaction"]}'
@@ -152,4 +173,6 @@ def test_every_row_is_a_field_that_is_not_read() -> None:
     for route, fields in BODIES.items():
         unknown(api, route, body_of(fields))
     entries = api.get("/__admin/journal", limit=100)["entries"]
-    assert {(entry["op"], name.lower()) for entry in entries for name in entry["ignored"]} == _sent_by_libraries()
+    assert {
+        (entry["op"], name.lower()) for entry in entries for name in entry["ignored"]
+    } == _sent_by_libraries()

@@ -26,7 +26,12 @@ def pay(
     charge = charge_in(state, charge_id, amount=amount, reference=reference, currency=currency)
     story.charges[charge_id] = charge
     events = [Event(Subject.CHARGE, charge_id, "paid", None, state, 0)]
-    fields = {"request": {"amount": asked}, "is_partial": approved is not None, "events": events, **facts}
+    fields = {
+        "request": {"amount": asked},
+        "is_partial": approved is not None,
+        "events": events,
+        **facts,
+    }
     story.call("charge.create", charge_id, charge=charge, **fields)
 
 
@@ -46,7 +51,9 @@ def pay(
         ([(15, None, "order-5", "AUD", ChargeState.FAILED)], False),
     ],
 )
-def test_a_partial_approval_is_completed_by_what_it_lacks(later: list[tuple[object, ...]], is_complete: bool) -> None:
+def test_a_partial_approval_is_completed_by_what_it_lacks(
+    later: list[tuple[object, ...]], is_complete: bool
+) -> None:
     story = Story()
     pay(story, 20, 5)
     for one in later:
@@ -97,7 +104,8 @@ def test_a_partial_approval_that_was_undone(what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "found"), [(op, ["wrong-state"]) for op in ("charge.capture", "charge.void", "charge.refund")]
+    ("op", "found"),
+    [(op, ["wrong-state"]) for op in ("charge.capture", "charge.void", "charge.refund")],
 )
 def test_moves_that_do_not_fit_the_state(op: str, found: list[str]) -> None:
     story = Story()
@@ -110,7 +118,9 @@ def test_moves_that_do_not_fit_the_state(op: str, found: list[str]) -> None:
 def test_a_capture_does_not_complete_a_partial_approval(story: Story) -> None:
     pay(story, 20, 5, state=ChargeState.AUTHORISED)
     captured = Event(Subject.CHARGE, "ch_1", "captured", "AUTHORISE", "SUCCESS", 0)
-    story.call("charge.capture", request={"amount": 15}, charge=story.charges["ch_1"], events=[captured])
+    story.call(
+        "charge.capture", request={"amount": 15}, charge=story.charges["ch_1"], events=[captured]
+    )
     story.finish()
     assert story.found() == [IGNORED]
 

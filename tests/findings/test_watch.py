@@ -1,4 +1,5 @@
-"""Findings of webhooks, pauses and real time, from the facts themselves: the mistake, and the near miss."""
+"""Findings of webhooks, pauses and real time, from the facts themselves: the mistake, and the near
+miss."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,12 +28,15 @@ def test_a_missing_signature_is_told_from_a_wrong_one(story: Story) -> None:
     story.webhook(is_genuine=False, is_signed=False)
     assert story.found() == ["forged-webhook-accepted"]
     assert story.lines() == [
-        "transaction.status.changed ch_1 try 1: 200, though its header X-Payfurl-Signature was missing"
+        "transaction.status.changed ch_1 try 1: 200, though its header X-Payfurl-Signature was "
+        "missing"
     ]
 
 
 @pytest.mark.parametrize("facts", [{"status": 401}, {"is_scripted": True}])
-def test_a_forged_webhook_is_refused_or_nobody_got_it(story: Story, facts: dict[str, object]) -> None:
+def test_a_forged_webhook_is_refused_or_nobody_got_it(
+    story: Story, facts: dict[str, object]
+) -> None:
     story.webhook(is_genuine=False, **facts)
     assert story.found() == []
 
@@ -61,17 +65,25 @@ def webhook(*meanwhile: Act, **facts: object) -> Act:
 
 
 COPY, OTHER = {"delivery_id": "wh_1-2"}, {"event_id": "evt_2", "delivery_id": "wh_2"}
-STORE = call("payment_method.create", subject=None, request={"paymentInformation": {"cardNumber": VISA}})
+STORE = call(
+    "payment_method.create", subject=None, request={"paymentInformation": {"cardNumber": VISA}}
+)
 REPEATED: dict[str, tuple[Sequence[Act], bool]] = {
     "it captures again": ([webhook(), call(), webhook(**COPY), call()], True),
     "it captures again before it answers": ([webhook(call()), webhook(call(), **COPY)], True),
     "a minute later": ([webhook(), call(), webhook(**COPY), call(at=SECOND + MINUTE)], True),
-    "longer than a minute later": ([webhook(), call(), webhook(**COPY), call(at=SECOND + MINUTE + 1)], False),
+    "longer than a minute later": (
+        [webhook(), call(), webhook(**COPY), call(at=SECOND + MINUTE + 1)],
+        False,
+    ),
     "nothing that moves money is done again": ([webhook(), STORE, webhook(**COPY), STORE], False),
     "something else is done": ([webhook(), call(), webhook(**COPY), call("charge.refund")], False),
     "nothing is done after the copy": ([webhook(), call(), webhook(**COPY)], False),
     "it was done twice before the copy": ([webhook(), call(), call(), webhook(**COPY)], False),
-    "it was done before the webhook": ([webhook(**OTHER), call(), webhook(), webhook(**COPY), call()], False),
+    "it was done before the webhook": (
+        [webhook(**OTHER), call(), webhook(), webhook(**COPY), call()],
+        False,
+    ),
     "it is another event": ([webhook(), call(), webhook(**OTHER), call()], False),
 }
 
@@ -91,16 +103,31 @@ BELIEVED: dict[str, tuple[Sequence[Act], bool]] = {
     "it reads and captures before it answers": ([webhook(READ, CAPTURE)], False),
     "it captures and reads before it answers": ([webhook(CAPTURE, READ)], True),
     "it reads first": ([webhook(), READ, CAPTURE], False),
-    "the answer to its read is lost": ([webhook(), call("charge.get", doubt=UncertainResult.RESET), CAPTURE], True),
+    "the answer to its read is lost": (
+        [webhook(), call("charge.get", doubt=UncertainResult.RESET), CAPTURE],
+        True,
+    ),
     "another read": ([webhook(), call("charge.get", is_ours=False), CAPTURE], True),
     "it searches": ([webhook(), call("charge.search", subject=None), CAPTURE], True),
-    "it hears the truth": ([webhook(), webhook(**OTHER, reported="AUTHORISE_CANCELLED"), CAPTURE], False),
+    "it hears the truth": (
+        [webhook(), webhook(**OTHER, reported="AUTHORISE_CANCELLED"), CAPTURE],
+        False,
+    ),
     "it hears of something else": ([webhook(), webhook(**OTHER, reported=None), CAPTURE], True),
     "it was refused before": ([CAPTURE, webhook()], False),
     "the sandbox took the webhook itself": ([webhook(is_scripted=True), CAPTURE], False),
-    "it voids what was authorised": ([webhook(reported="AUTHORISE"), call("charge.void", code=54)], True),
-    "it refunds what was paid": ([webhook(reported="SUCCESS"), call("charge.refund", code=54)], True),
-    "it refunds what was authorised": ([webhook(reported="AUTHORISE"), call("charge.refund", code=54)], False),
+    "it voids what was authorised": (
+        [webhook(reported="AUTHORISE"), call("charge.void", code=54)],
+        True,
+    ),
+    "it refunds what was paid": (
+        [webhook(reported="SUCCESS"), call("charge.refund", code=54)],
+        True,
+    ),
+    "it refunds what was authorised": (
+        [webhook(reported="AUTHORISE"), call("charge.refund", code=54)],
+        False,
+    ),
     "the webhook is true": ([webhook(reported="AUTHORISE_CANCELLED"), CAPTURE], False),
 }
 
@@ -140,7 +167,10 @@ def test_each_repeat_is_counted_once_for_each_event(story: Story) -> None:
     story.call()
     story.webhook(delivery_id="evt_1-2")
     story.webhook(story.call, event_id="evt_2", delivery_id="evt_2-2")
-    assert {finding.about["event"]: finding.count for finding in story.watch.ledger} == {"evt_1": 1, "evt_2": 1}
+    assert {finding.about["event"]: finding.count for finding in story.watch.ledger} == {
+        "evt_1": 1,
+        "evt_2": 1,
+    }
 
 
 def test_calls_of_the_next_story_are_no_reactions_to_webhooks_of_this(story: Story) -> None:
@@ -157,9 +187,18 @@ def test_calls_of_the_next_story_are_no_reactions_to_webhooks_of_this(story: Sto
 
 
 @pytest.mark.parametrize(
-    "facts", [{"code": 34}, {"doubt": UncertainResult.RESET}, {"charge": declined(928)}, {"is_ours": False}, {}]
+    "facts",
+    [
+        {"code": 34},
+        {"doubt": UncertainResult.RESET},
+        {"charge": declined(928)},
+        {"is_ours": False},
+        {},
+    ],
 )
-def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, facts: dict[str, object]) -> None:
+def test_an_operation_that_failed_is_repeated_for_that_reason(
+    story: Story, facts: dict[str, object]
+) -> None:
     story.webhook()
     story.pay("ch_3", **facts)
     story.webhook(delivery_id="wh_1-2")
@@ -180,8 +219,12 @@ def test_a_webhook_is_given_up(story: Story) -> None:
     assert story.found() == ["webhook-lost"]
 
 
-@pytest.mark.parametrize("facts", [{"is_genuine": False}, {"is_scripted": True}, {"gave_up": False}])
-def test_a_webhook_that_was_meant_to_fail_is_not_lost(story: Story, facts: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "facts", [{"is_genuine": False}, {"is_scripted": True}, {"gave_up": False}]
+)
+def test_a_webhook_that_was_meant_to_fail_is_not_lost(
+    story: Story, facts: dict[str, object]
+) -> None:
     story.webhook(**{"gave_up": True, "status": 500, **facts})
     assert story.found() == []
 
@@ -192,27 +235,38 @@ def test_a_receiver_may_take_five_seconds(story: Story, took: int, found: list[s
     story.webhook(took=took, is_scripted=True, delivery_id="wh_2", event_id="evt_2")
     assert story.found() == found
     assert [finding.about for finding in story.watch.ledger] == [{"webhook": "wh_1"} for _ in found]
-    assert story.lines() == ["transaction.status.changed ch_1 try 1: 200 after 5.0 s" for _ in found]
+    assert story.lines() == [
+        "transaction.status.changed ch_1 try 1: 200 after 5.0 s" for _ in found
+    ]
 
 
-@pytest.mark.parametrize(("after", "found"), [(5 * SECOND, []), (5 * SECOND - 1, ["retry-after-ignored"])])
+@pytest.mark.parametrize(
+    ("after", "found"), [(5 * SECOND, []), (5 * SECOND - 1, ["retry-after-ignored"])]
+)
 def test_a_pause_that_was_asked_for(story: Story, after: int, found: list[str]) -> None:
     first = story.call(op="charge.search", subject=None, retry_after=5 * SECOND)
     story.call(op="charge.search", subject=None, real=first.real + after)
     assert story.found() == found
-    told = ["charge.search: answered with Retry-After: 5", "charge.search: sent 0.0 s before Retry-After had passed"]
+    told = [
+        "charge.search: answered with Retry-After: 5",
+        "charge.search: sent 0.0 s before Retry-After had passed",
+    ]
     assert story.lines() == (told if found else [])
 
 
 def test_another_call_needs_no_pause(story: Story) -> None:
     story.call(op="charge.create", subject=None, text=b"1", retry_after=5 * SECOND)
     story.call(op="charge.create", subject=None, text=b"2")
-    story.call(op="charge.search", subject=None, where="/charge?Reference=a", retry_after=5 * SECOND)
+    story.call(
+        op="charge.search", subject=None, where="/charge?Reference=a", retry_after=5 * SECOND
+    )
     story.call(op="charge.search", subject=None, where="/charge?Reference=b")
     assert story.found() == []
 
 
-@pytest.mark.parametrize(("waited", "found"), [(30 * SECOND, []), (30 * SECOND + 1, ["no-timeout"])])
+@pytest.mark.parametrize(
+    ("waited", "found"), [(30 * SECOND, []), (30 * SECOND + 1, ["no-timeout"])]
+)
 def test_a_client_that_waits(story: Story, waited: int, found: list[str]) -> None:
     call = story.call(op="charge.get", is_open=True, doubt=UncertainResult.TIMED_OUT)
     story.watch.ended(call.entry, UncertainResult.HUNG_UP, call.at, call.real + waited)
@@ -248,7 +302,9 @@ def test_a_client_that_has_its_answer_waits_no_longer(story: Story) -> None:
         ("customer.update", [0] * 11, 0),
     ],
 )
-def test_reads_within_a_second(story: Story, op: str, instants: list[int | None], count: int) -> None:
+def test_reads_within_a_second(
+    story: Story, op: str, instants: list[int | None], count: int
+) -> None:
     for pace in instants:
         story.call(op, pace=pace, real=pace or 0)
     assert story.raised() == ({"polled-hard": count} if count else {})
@@ -269,13 +325,19 @@ def test_the_limits_can_be_set() -> None:
 def test_memory_is_bounded() -> None:
     story = Story()
     for number in range(1_100):
-        story.call("charge.create", None, request={"token": f"tok-{number}"}, doubt=UncertainResult.RESET)
+        story.call(
+            "charge.create", None, request={"token": f"tok-{number}"}, doubt=UncertainResult.RESET
+        )
         story.webhook(event_id=f"evt-{number}", delivery_id=f"wh-{number}", is_genuine=False)
         if number >= 800:
             story.pay(None, is_open=True)
     assert len(story.watch.ledger) == 1_000
     assert story.watch.ledger.dropped == 100
-    kept = [getattr(judge, name) for judge in story.watch.judges.values() for name in type(judge).__slots__]
+    kept = [
+        getattr(judge, name)
+        for judge in story.watch.judges.values()
+        for name in type(judge).__slots__
+    ]
     assert all(len(memory) <= memory.most for memory in kept if isinstance(memory, Recent))
     story = Story()
     story.pay(None, is_open=True)

@@ -1,4 +1,5 @@
-"""Any body, query, header and path to every route: never a 5xx, an error always in the one shape."""
+"""Any body, query, header and path to every route: never a 5xx, an error always in the one
+shape."""
 
 import json
 from functools import cache
@@ -18,7 +19,9 @@ from mockserver.wire.schemas import Schemas
 from tests.depth import tries
 from tests.driving import DUMMY, Api, Reply, problem_of
 
-FUZZ = settings(max_examples=tries(6, 100), derandomize=True, suppress_health_check=list(HealthCheck))
+FUZZ = settings(
+    max_examples=tries(6, 100), derandomize=True, suppress_health_check=list(HealthCheck)
+)
 API = Api(key="sk_fuzz")
 CHARGE, AUTHORISED = API.charge()["chargeId"], API.charge(capture=False)["chargeId"]
 NAMES = [f"{row.method} {row.path}" for row in ROUTES]
@@ -31,10 +34,16 @@ EDGES: list[object] = [
     False, None, [], {}, [[]], [None], {"": ""}, {"a": {"b": []}},
 ]  # fmt: skip
 VALUES = (
-    st.sampled_from(EDGES) | st.text(max_size=30) | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.sampled_from(EDGES)
+    | st.text(max_size=30)
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
 )
 ANYTHING = st.recursive(
-    VALUES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    VALUES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
 )
 
 
@@ -68,7 +77,10 @@ def sane(reply: Reply) -> None:
 
 
 def path_of(row: Route, value: str) -> str:
-    return "/".join(quote(value or "x", safe="") if part.startswith("{") else part for part in row.path.split("/"))
+    return "/".join(
+        quote(value or "x", safe="") if part.startswith("{") else part
+        for part in row.path.split("/")
+    )
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=NAMES)
@@ -85,11 +97,15 @@ def described() -> dict[str, Any]:
     return document(Assumed(Profile.DOCUMENTED), "http://127.0.0.1:4111")
 
 
-@pytest.mark.parametrize("row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path)
+@pytest.mark.parametrize(
+    "row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path
+)
 @FUZZ
 @given(data=st.data())
 def test_a_right_body_with_one_thing_wrong(row: Route, data: st.DataObject) -> None:
-    content = described()["paths"][row.path][row.method.lower()]["requestBody"]["content"]["application/json"]
+    content = described()["paths"][row.path][row.method.lower()]["requestBody"]["content"][
+        "application/json"
+    ]
     body = json.loads(json.dumps(content["example"]))
     for _ in range(data.draw(st.integers(1, 2))):
         place = body
@@ -102,22 +118,34 @@ def test_a_right_body_with_one_thing_wrong(row: Route, data: st.DataObject) -> N
     sane(API.send(row.method, target, json.dumps(body).encode()))
 
 
-@pytest.mark.parametrize("row", [row for row in ROUTES if row.query is not None], ids=lambda row: row.path)
+@pytest.mark.parametrize(
+    "row", [row for row in ROUTES if row.query is not None], ids=lambda row: row.path
+)
 @FUZZ
 @given(data=st.data())
 def test_any_query(row: Route, data: st.DataObject) -> None:
     names = st.sampled_from(names_of(row.query)) | st.text(max_size=8)
     pairs = data.draw(
-        st.lists(st.tuples(names, st.sampled_from([str(edge) for edge in EDGES]) | st.text()), max_size=6)
+        st.lists(
+            st.tuples(names, st.sampled_from([str(edge) for edge in EDGES]) | st.text()), max_size=6
+        )
     )
-    query = "&".join(f"{quote(name)}={quote(value, errors='surrogatepass')}" for name, value in pairs)
+    query = "&".join(
+        f"{quote(name)}={quote(value, errors='surrogatepass')}" for name, value in pairs
+    )
     sane(API.send(row.method, f"{path_of(row, 'x')}?{query}"))
 
 
 @FUZZ
 @given(row=st.sampled_from(ROUTES), raw=st.binary(max_size=200), query=st.binary(max_size=40))
 def test_any_bytes(row: Route, raw: bytes, query: bytes) -> None:
-    sane(API.send(row.method, f"{path_of(row, 'x')}?{query.decode('latin-1').encode('ascii', 'ignore').decode()}", raw))
+    sane(
+        API.send(
+            row.method,
+            f"{path_of(row, 'x')}?{query.decode('latin-1').encode('ascii', 'ignore').decode()}",
+            raw,
+        )
+    )
 
 
 @FUZZ
@@ -130,7 +158,15 @@ def test_any_id(row: Route, value: str) -> None:
 @given(
     row=st.sampled_from(ROUTES),
     name=st.sampled_from(
-        ["x-secretkey", "x-publickey", "providerid", "content-type", "content-length", "host", "accept"]
+        [
+            "x-secretkey",
+            "x-publickey",
+            "providerid",
+            "content-type",
+            "content-length",
+            "host",
+            "accept",
+        ]
     ),
     value=st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=80),
 )
@@ -139,7 +175,10 @@ def test_any_header(row: Route, name: str, value: str) -> None:
 
 
 @FUZZ
-@given(method=st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ-", min_size=1, max_size=10), path=st.text(max_size=60))
+@given(
+    method=st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ-", min_size=1, max_size=10),
+    path=st.text(max_size=60),
+)
 def test_any_method_and_path(method: str, path: str) -> None:
     if path.startswith("__") or "__" in path:
         return

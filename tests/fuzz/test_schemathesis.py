@@ -1,4 +1,5 @@
-"""The OpenAPI document against the application: requests made from it, answers held to it (schemathesis)."""
+"""The OpenAPI document against the application: requests made from it, answers held to it
+(schemathesis)."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,12 +17,14 @@ from tests.driving import DUMMY, Api
 from tests.tables.test_document import Book
 
 MODES = tries(("coverage", "examples"), ("coverage", "examples", "fuzzing"))
-"""Requests at and beyond each bound of the document, and its examples; deep also by chance, as in every run those of
-``test_any_request`` are."""
+"""Requests at and beyond each bound of the document, and its examples; deep also by chance, as in
+every run those of ``test_any_request`` are."""
 STRIDE = tries(15, 1)
 """Of the kinds that fill an operation's fields in hundreds of ways, one in so many is sent."""
 MANY = {"incorrect_type", "valid_object", "object_required_and_optional", "unspecified_http_method"}
-FUZZ = settings(max_examples=20, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+FUZZ = settings(
+    max_examples=20, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+)
 
 
 class Document:
@@ -59,7 +62,11 @@ class Document:
 
     def ask(self, row: Route) -> None:
         """Send the requests that the document suggests for an operation."""
-        from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
+        from schemathesis.generation.hypothesis.builder import (
+            HypothesisTestConfig,
+            HypothesisTestMode,
+            create_test,
+        )
 
         def send(case: Any) -> None:
             for name, value in (case.path_parameters or {}).items():
@@ -68,7 +75,10 @@ class Document:
                     case.path_parameters[name] = known[len(str(value)) // 2 % len(known)]
             headers = {"x-secretkey": "sk_fuzz"}
             case.call_and_validate(
-                base_url="http://127.0.0.1", session=self.session, headers=headers, checks=self.checks
+                base_url="http://127.0.0.1",
+                session=self.session,
+                headers=headers,
+                checks=self.checks,
             )
 
         modes = [HypothesisTestMode(mode) for mode in MODES]
@@ -89,7 +99,8 @@ def thinned() -> Callable[[object, Any], bool]:
 
 
 def in_process(api: Api) -> Any:
-    """Brings requests to the application without the thread and the event loop of their own that each would start."""
+    """Brings requests to the application without the thread and the event loop of their own that
+    each would start."""
     from requests import PreparedRequest, Response
     from requests.adapters import HTTPAdapter
     from urllib3 import HTTPResponse
@@ -98,7 +109,9 @@ def in_process(api: Api) -> Any:
         def send(self, request: PreparedRequest, *_: Any, **__: Any) -> Response:
             raw = request.body.encode() if isinstance(request.body, str) else request.body or b""
             reply = api.send(str(request.method), request.path_url, raw, request.headers)
-            received = HTTPResponse(BytesIO(reply.raw), reply.headers, reply.status, preload_content=False)
+            received = HTTPResponse(
+                BytesIO(reply.raw), reply.headers, reply.status, preload_content=False
+            )
             return self.build_response(request, received)
 
     return InProcess()

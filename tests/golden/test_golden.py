@@ -1,6 +1,8 @@
-"""Byte-exact answers: seed 42 and a clock that stands still give the same bytes on every server, today and tomorrow.
+"""Byte-exact answers: seed 42 and a clock that stands still give the same bytes on every server,
+today and tomorrow.
 
-After a change that is meant, write them anew with ``pytest tests/golden --update-golden`` and read the difference.
+After a change that is meant, write them anew with ``pytest tests/golden --update-golden`` and read
+the difference.
 """
 
 import json
@@ -26,20 +28,49 @@ Send = Callable[[str, str, bytes], tuple[int, bytes]]
 STORY: list[tuple[str, str, object]] = [
     ("POST", "/vault", {"CardNumber": "4111111111111111", "Ccv": "123", "ExpireSeconds": 3600}),
     ("GET", "/vault/{0.vaultId}", None),
-    ("POST", "/provider", {"type": "dummy", "name": "Backup", "currency": "AUD", "costData": [{"transactionCost": 9}]}),
+    (
+        "POST",
+        "/provider",
+        {
+            "type": "dummy",
+            "name": "Backup",
+            "currency": "AUD",
+            "costData": [{"transactionCost": 9}],
+        },
+    ),
     ("PUT", "/provider/" + DUMMY, {"fallbackProviderId": "{2.providerId}"}),
-    ("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(), "vaultCard": True}),
-    ("POST", "/payment_method/vault", {"ProviderId": "{2.providerId}", "PaymentMethodId": "{4.paymentMethodId}"}),
+    (
+        "POST",
+        "/payment_method/card",
+        {"providerId": DUMMY, "paymentInformation": card(), "vaultCard": True},
+    ),
+    (
+        "POST",
+        "/payment_method/vault",
+        {"ProviderId": "{2.providerId}", "PaymentMethodId": "{4.paymentMethodId}"},
+    ),
     ("GET", "/payment_method/{5.paymentMethodId}", None),
-    ("POST", "/charge/card", card_charge(reference="one", ip="203.0.113.7", metadata={"Shop": "A"}, firstName="Ann")),
+    (
+        "POST",
+        "/charge/card",
+        card_charge(reference="one", ip="203.0.113.7", metadata={"Shop": "A"}, firstName="Ann"),
+    ),
     ("POST", "/charge/card", card_charge(amount="12.34", capture=False, initiator="MERCHANT")),
     ("POST", "/charge/{8.chargeId}", {"amount": 10.1}),
     ("DELETE", "/refund/{8.chargeId}?amount=0.10&comment=first", None),
     ("DELETE", "/charge/{8.chargeId}?Amount=10", None),
     ("DELETE", "/refund/{8.chargeId}", None),
-    ("POST", "/charge/card/least_cost", {"amount": 1000, "paymentInformation": card("5555555555554444")}),
+    (
+        "POST",
+        "/charge/card/least_cost",
+        {"amount": 1000, "paymentInformation": card("5555555555554444")},
+    ),
     ("POST", "/charge/payment_method", {"amount": "7", "paymentMethodId": "{4.paymentMethodId}"}),
-    ("POST", "/charge/bank_account", {"providerId": DUMMY, "amount": 50, "bankPaymentInformation": BANK}),
+    (
+        "POST",
+        "/charge/bank_account",
+        {"providerId": DUMMY, "amount": 50, "bankPaymentInformation": BANK},
+    ),
     ("POST", "/charge/card", card_charge(paymentInformation=card("4000000000000002"))),
     ("POST", "/charge/card", card_charge(paymentInformation=card("4000000000003220"))),
     ("POST", "/charge/card", card_charge(paymentInformation=card("4000000000000000"))),

@@ -68,5 +68,7 @@ def in_process(api: Api) -> Any:
     from mockserver.mcp.protocol import protocol_server
 
     return protocol_server(
-        server_tools(Line("http://127.0.0.1:4111", None, api.app)), "http://127.0.0.1:4111", explores=False
+        server_tools(Line("http://127.0.0.1:4111", None, api.app)),
+        "http://127.0.0.1:4111",
+        explores=False,
     )

@@ -1,4 +1,5 @@
-"""What is written for coding agents: the section of AGENTS.md, the configuration of the page, and the site's texts."""
+"""What is written for coding agents: the section of AGENTS.md, the configuration of the page, and
+the site's texts."""
 
 import json
 import re
@@ -53,11 +54,16 @@ def test_the_section_is_short_and_written_once() -> None:
     assert len(SECTION.splitlines()) <= 40
     assert init().output == "wrote the section of mockserver in AGENTS.md\n"
     assert Path("AGENTS.md").read_text("utf-8") == SECTION
-    assert (init().output, Path("AGENTS.md").read_text("utf-8")) == ("AGENTS.md has it already\n", SECTION)
+    assert (init().output, Path("AGENTS.md").read_text("utf-8")) == (
+        "AGENTS.md has it already\n",
+        SECTION,
+    )
     assert [path.name for path in Path().iterdir()] == ["AGENTS.md"]
 
 
-@pytest.mark.parametrize("own", [b"# Ours\n", b"# Ours", b"# Ours\r\n\r\nb\r\n", b"", "é\n".encode()])
+@pytest.mark.parametrize(
+    "own", [b"# Ours\n", b"# Ours", b"# Ours\r\n\r\nb\r\n", b"", "é\n".encode()]
+)
 def test_other_text_stays_byte_for_byte(own: bytes) -> None:
     file = Path("AGENTS.md")
     file.write_bytes(own)
@@ -72,7 +78,8 @@ def test_other_text_stays_byte_for_byte(own: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "words"), [(SECTION.splitlines()[0].encode() + b"\nmine\n", "wanted"), (b"\xff\xfe", "not UTF-8")]
+    ("own", "words"),
+    [(SECTION.splitlines()[0].encode() + b"\nmine\n", "wanted"), (b"\xff\xfe", "not UTF-8")],
 )
 def test_a_file_that_cannot_be_understood_stays(own: bytes, words: str) -> None:
     Path("AGENTS.md").write_bytes(own)
@@ -96,7 +103,11 @@ def test_what_the_section_says_to_run_runs(tmp_path: Path) -> None:
     for line in lines:
         words = line.replace("COMMAND", shlex.join([*warm.python(), "pay.py"])).partition(" > ")
         process = subprocess.run(
-            [*warm.python(), "-m", *shlex.split(words[0])], cwd=tmp_path, capture_output=True, text=True, check=False
+            [*warm.python(), "-m", *shlex.split(words[0])],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert process.returncode == 0, (line, process.stdout, process.stderr)
         if words[2]:
@@ -138,11 +149,16 @@ def test_the_site_has_its_pages_as_texts_for_agents() -> None:
 
     config = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Reader)
     docs = ROOT / "docs"
-    texts = {path.relative_to(docs).as_posix(): path.read_text("utf-8") for path in docs.rglob("*.md")}
+    texts = {
+        path.relative_to(docs).as_posix(): path.read_text("utf-8") for path in docs.rglob("*.md")
+    }
     texts |= {page: (ROOT / name).read_text("utf-8") for name, page in TOP.items()}
     made = agents_files(config["nav"], texts, config["site_description"])
     assert made["llms.txt"].startswith("# mockserver\n\n> A local, stateful sandbox")
     listed = re.findall(r"^- \[[^\]]+\]\((.+?)\.html\)", made["llms.txt"], re.MULTILINE)
     assert sorted(f"{name}.md" for name in listed) == sorted(texts)
-    assert "- [Run any command](run.html): `mockserver run -- COMMAND` starts a server" in made["llms.txt"]
+    assert (
+        "- [Run any command](run.html): `mockserver run -- COMMAND` starts a server"
+        in made["llms.txt"]
+    )
     assert [name for name, text in texts.items() if text.strip() not in made["llms-full.txt"]] == []

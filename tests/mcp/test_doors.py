@@ -1,4 +1,5 @@
-"""The two doors for coding agents: /mcp of a server, with its guards, and the command over standard input."""
+"""The two doors for coding agents: /mcp of a server, with its guards, and the command over standard
+input."""
 
 import json
 import os
@@ -47,7 +48,9 @@ def ping(mounted: bool = True, headers: dict[str, str] | None = None, **settings
 def test_the_path_answers_agents() -> None:
     assert ping().body == {"jsonrpc": "2.0", "id": 1, "result": {}}
     for origin in ("http://127.0.0.1", "http://127.0.0.1:80"):
-        assert ping(headers={"host": origin.removeprefix("http://"), "origin": origin}).status == 200
+        assert (
+            ping(headers={"host": origin.removeprefix("http://"), "origin": origin}).status == 200
+        )
 
 
 def test_it_is_off_without_the_option() -> None:
@@ -55,7 +58,9 @@ def test_it_is_off_without_the_option() -> None:
     assert (refused.status, refused["details"]) == (404, {"Path": "no such route"})
 
 
-@pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize(
+    "headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}]
+)
 def test_a_page_of_another_site_is_turned_away(headers: dict[str, str]) -> None:
     refused = ping(headers=headers)
     assert (refused.status, list(refused["details"])) == (403, ["Origin"])
@@ -71,7 +76,10 @@ def test_another_type_of_body_is_turned_away() -> None:
 
 
 def test_the_admin_token_is_wanted_and_passed_on() -> None:
-    assert (ping(admin_token=TOKEN).status, ping(admin_token=TOKEN, headers={"x-admin-token": "x"}).status) == (
+    assert (
+        ping(admin_token=TOKEN).status,
+        ping(admin_token=TOKEN, headers={"x-admin-token": "x"}).status,
+    ) == (
         401,
         401,
     )
@@ -115,9 +123,12 @@ def test_the_package_is_loaded_for_agents_alone() -> None:
         "import sys\nfrom mockserver.cli import main\n"
         "main(['--help'], standalone_mode=False)\n"
         "import mockserver.web.app, mockserver.pytest_plugin\n"
-        "print(sorted({'mcp', 'mcp_types', 'httpx2', 'sse_starlette', 'jsonschema'} & set(sys.modules)))"
+        "print(sorted({'mcp', 'mcp_types', 'httpx2', 'sse_starlette', 'jsonschema'} & "
+        "set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.endswith("\n[]\n")
 
 
@@ -134,7 +145,9 @@ def test_an_agent_talks_over_http(mode: str, server: Process) -> None:
     async def story(agent: Agent) -> None:
         opened = json.loads(await agent.does("open_sandbox", key=f"sk_{mode}"))
         assert opened["environment"]["MOCKSERVER_URL"] == server.url
-        assert (await agent.does("call_operation", key=f"sk_{mode}", method="GET", path="/charge"))[:3] == "200"
+        assert (await agent.does("call_operation", key=f"sk_{mode}", method="GET", path="/charge"))[
+            :3
+        ] == "200"
         assert server.call("GET", "/charge", key=f"sk_{mode}")[0] == 200
         assert json.loads(await agent.does("journal", key=f"sk_{mode}"))["count"] == 2
         names = [tool.name for tool in (await agent.client.list_tools()).tools]
@@ -150,7 +163,9 @@ def agent_of(*args: str, folder: Path, **environ: str) -> Any:
 
     program, *words = [*warm.python(), "-m", "mockserver", "mcp", *args]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": warm.path(), **environ}
-    return stdio_client(StdioServerParameters(command=program, args=words, cwd=folder, env=environment))
+    return stdio_client(
+        StdioServerParameters(command=program, args=words, cwd=folder, env=environment)
+    )
 
 
 BUY = """
@@ -186,7 +201,9 @@ def test_from_the_source_of_a_naive_shop_to_a_red_cell_to_a_green_one(tmp_path: 
         assert "UNSAFE" in await agent.does("documentation", name="explore")
         (shop / "buy.py").write_text(BUY)
         told = await agent.is_refused("explore", **run, scenario=["../secret.yaml"])
-        assert told.startswith("scenario: got '../secret.yaml', wanted what is there and inside of --allow: ")
+        assert told.startswith(
+            "scenario: got '../secret.yaml', wanted what is there and inside of --allow: "
+        )
         assert "secret-line" not in told
         # One of the product by its name, and one of the shop.
         under: dict[str, Any] = {**run, "scenario": ["webhook-twice", "mild.yaml"]}
@@ -201,7 +218,9 @@ def test_from_the_source_of_a_naive_shop_to_a_red_cell_to_a_green_one(tmp_path: 
         assert BLIND in source
         (shop / "shop.py").write_text(source.replace(BLIND, CAREFUL))
         assert (await agent.does("check_fix", cell=CELL)).partition(f"\nfixed: {CELL}\n")[1]
-        assert f"UNSAFE  {CELL}" not in await agent.does("explore", **run, ops="charge.create", faults="lost_answer")
+        assert f"UNSAFE  {CELL}" not in await agent.does(
+            "explore", **run, ops="charge.create", faults="lost_answer"
+        )
         assert "which was survived in" in await agent.is_refused("check_fix", **run, cell=CELL)
 
     for answer in talk(agent_of("--allow", str(shop), folder=tmp_path), story):
@@ -210,7 +229,9 @@ def test_from_the_source_of_a_naive_shop_to_a_red_cell_to_a_green_one(tmp_path: 
 
 
 @pytest.mark.slow
-def test_an_agent_joins_a_server_and_runs_nothing_unless_it_may(server: Process, tmp_path: Path) -> None:
+def test_an_agent_joins_a_server_and_runs_nothing_unless_it_may(
+    server: Process, tmp_path: Path
+) -> None:
     async def story(agent: Agent) -> None:
         await agent.does("call_operation", key="sk_joined", method="GET", path="/charge")
         assert json.loads(await agent.does("journal", key="sk_joined"))["count"] == 1
@@ -240,11 +261,17 @@ with open("alive", "w") as alive:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["end of input", "cancelled", "SIGTERM"])
-def test_what_an_agent_runs_ends_with_its_call_and_with_the_command(way: str, tmp_path: Path) -> None:
+def test_what_an_agent_runs_ends_with_its_call_and_with_the_command(
+    way: str, tmp_path: Path
+) -> None:
     (tmp_path / "hang.py").write_text(HANG)
     os.mkfifo(tmp_path / "alive")
     asked: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {"protocolVersion": "2025-06-18", "capabilities": {}},
+        },
         {"method": "notifications/initialized"},
         {
             "id": 2,
@@ -271,7 +298,11 @@ def test_what_an_agent_runs_ends_with_its_call_and_with_the_command(way: str, tm
         if way == "SIGTERM":
             process.terminate()
         elif way == "cancelled":
-            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+            cancelled = {
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": 2},
+            }
             process.stdin.write(json.dumps(cancelled) + "\n")
             process.stdin.flush()
         else:

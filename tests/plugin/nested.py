@@ -16,7 +16,8 @@ from tests import warm
 ROOT = Path(mockserver.__file__).resolve().parents[1]
 
 NEEDS_INSTALLATION = pytest.mark.skipif(
-    not any(point.name == "mockserver" for point in entry_points(group="pytest11")), reason="needs an installation"
+    not any(point.name == "mockserver" for point in entry_points(group="pytest11")),
+    reason="needs an installation",
 )
 
 CHARGE = """
@@ -41,19 +42,32 @@ def run_pytest(
 def pytest_in(
     folder: Path, *args: str, installed: bool = False, plugins: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder, with this plugin and no other but ``plugins``; ``installed`` as an installation loads
-    it."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_KEYS": "sk_only_this", "COLUMNS": "100"}
-    # What these tests themselves were started with is not meant for the small project; where CI is set, pytest
-    # prints more.
+    """Run pytest in a folder, with this plugin and no other but ``plugins``; ``installed`` as an
+    installation loads it."""
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "MOCKSERVER_KEYS": "sk_only_this",
+        "COLUMNS": "100",
+    }
+    # What these tests themselves were started with is not meant for the small project; where CI is
+    # set, pytest prints more.
     for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER"):
         environ.pop(name, None)
     if not installed:
         environ.update(
-            PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS=",".join(("mockserver.pytest_plugin", *plugins))
+            PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+            PYTEST_PLUGINS=",".join(("mockserver.pytest_plugin", *plugins)),
         )
     return subprocess.run(
-        [*([sys.executable] if installed else warm.python()), "-m", "pytest", "-p", "no:cacheprovider", *args],
+        [
+            *([sys.executable] if installed else warm.python()),
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            *args,
+        ],
         cwd=folder,
         env=environ,
         capture_output=True,

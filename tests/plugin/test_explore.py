@@ -1,4 +1,5 @@
-"""``--mockserver-explore``: every fault at every call of every test, as another project's tests use it."""
+"""``--mockserver-explore``: every fault at every call of every test, as another project's tests use
+it."""
 
 import json
 import re
@@ -132,7 +133,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def explored(folder: Path) -> subprocess.CompletedProcess[str]:
     """The small project, explored; every test here reads what was printed."""
-    return run_pytest(folder, "-v", "-rs", FAULTS, "--mockserver-explore-timeout=1s", plugins=PLUGINS, test_shop=SHOP)
+    return run_pytest(
+        folder,
+        "-v",
+        "-rs",
+        FAULTS,
+        "--mockserver-explore-timeout=1s",
+        plugins=PLUGINS,
+        test_shop=SHOP,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +153,16 @@ def outcomes(explored: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 def tries(outcomes: dict[str, str], test: str) -> dict[str, str]:
     """The outcomes of what was tried in a test, by what stands in brackets."""
-    return {name[len(test) + 1 : -1]: outcome for name, outcome in outcomes.items() if name.startswith(f"{test}[")}
+    return {
+        name[len(test) + 1 : -1]: outcome
+        for name, outcome in outcomes.items()
+        if name.startswith(f"{test}[")
+    }
 
 
-def test_each_test_runs_as_it_is_and_once_for_each_fault_at_each_call(outcomes: dict[str, str], folder: Path) -> None:
+def test_each_test_runs_as_it_is_and_once_for_each_fault_at_each_call(
+    outcomes: dict[str, str], folder: Path
+) -> None:
     assert tries(outcomes, "test_pay") == {
         "one": "PASSED",
         "one-charge.create#1-declined_hard": "PASSED",
@@ -196,18 +211,29 @@ def test_fixtures_that_fail_under_a_fault_are_no_error(
         "charge.create#1-declined_hard": "SKIPPED",
         "charge.create#1-lost_answer": "FAILED",
     }
-    assert "failed: declined_hard at charge.create#1: refused for good, as a lost card is" in explored.stdout
+    assert (
+        "failed: declined_hard at charge.create#1: refused for good, as a lost card is"
+        in explored.stdout
+    )
     assert "until another is given, in its fixtures" in explored.stdout
     assert "ERROR" not in explored.stdout
 
 
 def test_the_calls_of_an_application_count_from_the_test_on(outcomes: dict[str, str]) -> None:
     for turn in ("first", "second"):
-        assert tries(outcomes, "test_an_application")[f"{turn}-charge.create#1-declined_hard"] == "PASSED"
-        assert tries(outcomes, "test_an_application")[f"{turn}-charge.create#1-lost_answer"] == "FAILED"
+        assert (
+            tries(outcomes, "test_an_application")[f"{turn}-charge.create#1-declined_hard"]
+            == "PASSED"
+        )
+        assert (
+            tries(outcomes, "test_an_application")[f"{turn}-charge.create#1-lost_answer"]
+            == "FAILED"
+        )
 
 
-def test_what_hangs_is_ended(outcomes: dict[str, str], explored: subprocess.CompletedProcess[str]) -> None:
+def test_what_hangs_is_ended(
+    outcomes: dict[str, str], explored: subprocess.CompletedProcess[str]
+) -> None:
     assert tries(outcomes, "test_patience") == {"charge.search#1-lost_answer": "FAILED"}
     assert "Failed: hung: not done in 1 s" in explored.stdout
 
@@ -217,7 +243,9 @@ def test_calls_that_differ_from_run_to_run_are_reported(
 ) -> None:
     assert tries(outcomes, "test_that_is_moody")["vault.create#2-lost_answer"] == "SKIPPED"
     told = "vault.create answered 201: twice in the first run, once in the second"
-    assert f"test_shop.py::test_that_is_moody: calls differ from run to run: {told}" in explored.stdout
+    assert (
+        f"test_shop.py::test_that_is_moody: calls differ from run to run: {told}" in explored.stdout
+    )
 
 
 def test_a_coroutine_is_explored_like_any_test(outcomes: dict[str, str]) -> None:
@@ -227,13 +255,23 @@ def test_a_coroutine_is_explored_like_any_test(outcomes: dict[str, str]) -> None
 def test_what_fails_as_it_is_or_asks_nothing_has_nothing_to_try(
     outcomes: dict[str, str], explored: subprocess.CompletedProcess[str]
 ) -> None:
-    assert not any(tries(outcomes, f"test_{name}") for name in ("that_fails", "that_asks_nothing", "without_a_sandbox"))
-    assert "not explored: test_shop.py::test_that_fails: it does not pass without any fault" in explored.stdout
+    assert not any(
+        tries(outcomes, f"test_{name}")
+        for name in ("that_fails", "that_asks_nothing", "without_a_sandbox")
+    )
+    assert (
+        "not explored: test_shop.py::test_that_fails: it does not pass without any fault"
+        in explored.stdout
+    )
 
 
 def test_the_summary_shows_the_matrix(explored: subprocess.CompletedProcess[str]) -> None:
     _, _, shown = explored.stdout.partition("- mockserver explore -")
-    table = dict(re.findall(r"^test_shop.py::(test_pay\S* \S+|TestReads::\S* \S+) +(\S+)$", shown, re.MULTILINE))
+    table = dict(
+        re.findall(
+            r"^test_shop.py::(test_pay\S* \S+|TestReads::\S* \S+) +(\S+)$", shown, re.MULTILINE
+        )
+    )
     assert table == {
         "test_pay[one] charge.create#1": "UNSAFE",
         "test_pay[two] charge.create#1": "UNSAFE",
@@ -242,7 +280,8 @@ def test_the_summary_shows_the_matrix(explored: subprocess.CompletedProcess[str]
         "TestReads::test_read charge.search#2": "survived",
     }
     assert "\n3 survived, 1 not reached, 12 failed, 1 hung, 7 unsafe\n" in shown
-    # A fault that did not strike is in the matrix; what it keeps a scenario of the test from is no news.
+    # A fault that did not strike is in the matrix; what it keeps a scenario of the test from is no
+    # news.
     assert "no rule of" not in shown
 
 
@@ -252,9 +291,13 @@ def test_the_report_shows_finding_timeline_and_a_scenario_that_repeats_it(
     _, _, report = explored.stdout.partition("_ test_pay[one-charge.create#1-lost_answer] _")
     assert "unsafe: lost_answer at charge.create#1: it has happened, connection reset" in report
     assert "error double-charge: The customer was charged twice" in report
-    assert "POST /charge/card  201  fault reset at answer  rule lost_answer-charge.create-1" in report
+    assert (
+        "POST /charge/card  201  fault reset at answer  rule lost_answer-charge.create-1" in report
+    )
     [text] = re.findall(r"- mockserver scenario -+\n(.*?)\n___", report, re.DOTALL)[:1]
-    assert [rule.id for rule in read_text(text, "explored.yaml").rules] == ["lost_answer-charge.create-1"]
+    assert [rule.id for rule in read_text(text, "explored.yaml").rules] == [
+        "lost_answer-charge.create-1"
+    ]
 
 
 ONE = """
@@ -269,7 +312,9 @@ def test_pay(mockserver):
 @pytest.mark.slow
 def test_a_try_is_chosen_by_its_id_and_workers_of_xdist_know_it_too(tmp_path: Path) -> None:
     name = "test_one.py::test_pay[charge.create#1-lost_answer]"
-    done = run_pytest(tmp_path, *warm.workers(1), FAULTS, "-v", name, plugins=["xdist.plugin"], test_one=ONE)
+    done = run_pytest(
+        tmp_path, *warm.workers(1), FAULTS, "-v", name, plugins=["xdist.plugin"], test_one=ONE
+    )
     assert "PASSED test_one.py::test_pay[charge.create#1-lost_answer]" in done.stdout
     assert "test_one.py::test_pay charge.create#1  failed\n\n1 failed\n" in done.stdout
     assert "1 passed" in done.stdout, done.stdout
@@ -298,7 +343,9 @@ def test_tests_may_stand_in_a_folder_beside_a_conftest_of_another(tmp_path: Path
     for name in ("tests", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "conftest.py").write_text("")
-    done = run_pytest(tmp_path, "--mockserver-explore=lost_answer", "tests", **{"tests/test_one": ONE})
+    done = run_pytest(
+        tmp_path, "--mockserver-explore=lost_answer", "tests", **{"tests/test_one": ONE}
+    )
     assert "INTERNALERROR" not in done.stdout + done.stderr
     assert "4 passed" in done.stdout
 
@@ -306,17 +353,30 @@ def test_tests_may_stand_in_a_folder_beside_a_conftest_of_another(tmp_path: Path
 @pytest.mark.slow
 def test_a_budget_begins_with_the_most_telling_and_says_what_it_left_out(tmp_path: Path) -> None:
     # The path behind an option without a value is a path.
-    chosen = ["--mockserver-explore", "test_one.py", "--mockserver-explore-budget=1us", "-k", "lost_answer", "-v"]
+    chosen = [
+        "--mockserver-explore",
+        "test_one.py",
+        "--mockserver-explore-budget=1us",
+        "-k",
+        "lost_answer",
+        "-v",
+    ]
     done = run_pytest(tmp_path, *chosen, test_one=ONE)
     order = re.findall(r"^test_one.py::(\S+) SKIPPED", done.stdout, re.MULTILINE)
-    assert order == ["test_pay[charge.create#1-lost_answer]", "test_read[charge.search#1-lost_answer]"]
+    assert order == [
+        "test_pay[charge.create#1-lost_answer]",
+        "test_read[charge.search#1-lost_answer]",
+    ]
     assert "2 left out" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("--mockserver-explore=lost_anser", "got 'lost_anser', which is not a fault - did you mean 'lost_answer'"),
+        (
+            "--mockserver-explore=lost_anser",
+            "got 'lost_anser', which is not a fault - did you mean 'lost_answer'",
+        ),
         ("--mockserver-explore-budget=10", "--mockserver-explore-budget: got '10', wanted"),
     ],
 )
@@ -326,7 +386,9 @@ def test_an_option_that_makes_no_sense_is_refused(tmp_path: Path, option: str, w
     assert words in done.stderr
 
 
-def test_tests_that_cannot_be_run_as_they_are_end_the_session_with_the_reason(tmp_path: Path) -> None:
+def test_tests_that_cannot_be_run_as_they_are_end_the_session_with_the_reason(
+    tmp_path: Path,
+) -> None:
     done = run_pytest(tmp_path, "--mockserver-explore", "no_such_file.py", test_one=ONE)
     assert done.returncode == 4
     assert "no_such_file.py" in done.stderr
@@ -347,11 +409,20 @@ def test_read(mockserver):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
-def test_what_ordinary_tests_have_met_is_counted_and_written_down(tmp_path: Path, workers: int) -> None:
+def test_what_ordinary_tests_have_met_is_counted_and_written_down(
+    tmp_path: Path, workers: int
+) -> None:
     spread = [*warm.workers(workers)] if workers else []
     plugins = ["xdist.plugin"] if workers else []
-    done = run_pytest(tmp_path, *spread, "--mockserver-coverage=met.json", plugins=plugins, test_met=MET)
+    done = run_pytest(
+        tmp_path, *spread, "--mockserver-coverage=met.json", plugins=plugins, test_met=MET
+    )
     found = json.loads((tmp_path / "met.json").read_text("utf-8"))["coverage"]
-    assert f"failures covered: 1 of {found['failures']}, {found['percent']} %" in done.stdout, done.stdout
+    assert f"failures covered: 1 of {found['failures']}, {found['percent']} %" in done.stdout, (
+        done.stdout
+    )
     states = {row["op"]: row["failures"] for row in found["map"]}
-    assert (states["charge.create"]["declined_soft"], states["charge.search"]["lost_answer"]) == ("tried", None)
+    assert (states["charge.create"]["declined_soft"], states["charge.search"]["lost_answer"]) == (
+        "tried",
+        None,
+    )

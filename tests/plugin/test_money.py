@@ -1,4 +1,5 @@
-"""Money in pytest: the shop's books, invariants, and assertions about money, as another project's tests use them."""
+"""Money in pytest: the shop's books, invariants, and assertions about money, as another project's
+tests use them."""
 
 import subprocess
 from collections.abc import Callable
@@ -163,6 +164,12 @@ def test_money_decides_as_it_does_for_a_command(run: Run) -> None:
         "one_reference_for_all_tests_of_an_application[2]": ["doubtful", "survived"],
         "other_money_each_time": ["survived", "failed"],
     }, done.stdout
-    assert "    order-1: paid 0.00 AUD instead of 12.50 AUD, pending 12.50 AUD instead of 0.00 AUD" in shown
+    assert (
+        "    order-1: paid 0.00 AUD instead of 12.50 AUD, pending 12.50 AUD instead of 0.00 AUD"
+        in shown
+    )
     assert shown.count("customer paid 25.00 AUD for all orders of 12.50 AUD") == 1
-    assert "test_other_money_each_time: two runs without any fault moved different money: only findings" in shown
+    assert (
+        "test_other_money_each_time: two runs without any fault moved different money: only "
+        "findings" in shown
+    )

@@ -1,4 +1,5 @@
-"""The pytest plugin, as another project's tests use it: each test here runs pytest on a small project of its own."""
+"""The pytest plugin, as another project's tests use it: each test here runs pytest on a small
+project of its own."""
 
 import os
 import re
@@ -18,7 +19,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run pytest on files given by name, with this plugin and no other; ``installed`` as an installation loads it."""
+    """Run pytest on files given by name, with this plugin and no other; ``installed`` as an
+    installation loads it."""
     return partial(run_pytest, tmp_path)
 
 
@@ -334,7 +336,9 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("name", TOGETHER)
 def test_a_file_of_tests_passes(together: str, name: str) -> None:
     count, _ = TOGETHER[name]
-    assert re.findall(rf"^(\w+) {name}\.py::", together, re.MULTILINE) == ["PASSED"] * count, together
+    assert re.findall(rf"^(\w+) {name}\.py::", together, re.MULTILINE) == ["PASSED"] * count, (
+        together
+    )
 
 
 @NEEDS_INSTALLATION
@@ -400,14 +404,17 @@ def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
         r"2031-03-08 00:00:00\.000  came due: \S+",
         r"                         charge \w{32} expired: Authorised -> AUTHORISE_CANCELLED",
         r"2031-03-08 00:00:00\.000  POST /__admin/clock/advance  by 7d  200",
-        r"2031-03-08 00:00:00\.000  POST /charge/card  400  [^(]+ \(code 905\)  rule card-do-not-honour",
+        r"2031-03-08 00:00:00\.000  POST /charge/card  400  [^(]+ \(code 905\)  rule "
+        r"card-do-not-honour",
         r"                         charge \w{32} declined: \(new\) -> FAILED",
     ]
     assert re.search("\n".join(expected), done.stdout), done.stdout
     assert "\nno request reached this sandbox\n" in done.stdout
     assert "GET /charge  200" in done.stdout
     assert re.search(
-        r"GET /charges  404  Not Found \(code 1\)\n {25}Path: no such route - did you mean '/charge'\?\n", done.stdout
+        r"GET /charges  404  Not Found \(code 1\)\n {25}Path: no such route - did you mean "
+        r"'/charge'\?\n",
+        done.stdout,
     )
     assert "/vault/nothing" not in done.stdout
 
@@ -445,12 +452,16 @@ def test_the_timeline_tells_the_receiver_and_every_try_of_a_webhook(run: Run) ->
     assert f"{indent}{told}9/shop  try 1  500" in lines, done.stdout
     assert f"{indent}{told}9/shop  try 2 at 2031-03-01 00:00:10.000  503" in lines
     assert f"{indent}{told}9/shop  try 3 at 2031-03-01 00:01:10.000  200" in lines
-    assert re.search(rf"\n {{25}}{told}\d+/__inbox/books\?publicKey=pk_test_\w+  try 1  200\n", done.stdout)
+    assert re.search(
+        rf"\n {{25}}{told}\d+/__inbox/books\?publicKey=pk_test_\w+  try 1  200\n", done.stdout
+    )
     assert f"{indent}{told}9/shop  waiting, next try at 2031-03-01 00:00:10.000" in lines
 
 
 def test_a_rule_that_was_expected_and_never_fired_fails_the_test(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "never.yaml").write_text(OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1))
+    (tmp_path / "never.yaml").write_text(
+        OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1)
+    )
     done = run(
         test_expected="""
         import httpx
@@ -490,7 +501,8 @@ def test_a_rule_that_was_expected_and_never_fired_fails_the_test(run: Run, tmp_p
     assert "FAILED test_expected.py::test_unmet - Failed: rule 'never'" in done.stdout
     assert done.stdout.count("expected at least 1, fired 0 times") == 1
     assert (
-        "mockserver timeline" in done.stdout.partition("_ test_unmet _")[2].partition("_ test_failing_otherwise _")[0]
+        "mockserver timeline"
+        in done.stdout.partition("_ test_unmet _")[2].partition("_ test_failing_otherwise _")[0]
     )
 
 
@@ -560,12 +572,14 @@ def test_a_server_that_cannot_start_says_why(run: Run) -> None:
 
 def test_wrong_markers_are_refused(run: Run) -> None:
     markers = {
-        "scenaro='x'": "allowed: scenario, profile, clock, allow, survives, books; nearest: scenario",
+        "scenaro='x'": "allowed: scenario, profile, clock, allow, survives, books; nearest: "
+        "scenario",
         "profile='sdkk'": "profile: got 'sdkk', allowed: documented, sdk; nearest: sdk",
         "'declines'": "give its arguments by name",
         "scenario='no-such-file.yaml'": "no scenario file no-such-file.yaml in ",
         "scenario='test-valuez'": "did you mean 'test-values'?",
-        "survives=['lost_anser']": "survives: got 'lost_anser', which is not a fault - did you mean 'lost_answer'",
+        "survives=['lost_anser']": "survives: got 'lost_anser', which is not a fault - did you "
+        "mean 'lost_answer'",
         "survives='lost_answer'": "survives: got 'lost_answer', wanted a list of faults",
     }
     tests = [
@@ -580,7 +594,10 @@ def test_wrong_markers_are_refused(run: Run) -> None:
 def test_an_unknown_level_of_findings_is_refused(run: Run) -> None:
     done = run("-o", "mockserver_findings=none", test_never="def test_never():\n    pass\n")
     assert done.returncode == 4
-    assert "mockserver_findings: got 'none', allowed: off, note, warning, error; nearest: note" in done.stderr
+    assert (
+        "mockserver_findings: got 'none', allowed: off, note, warning, error; nearest: note"
+        in done.stderr
+    )
 
 
 def test_workers_of_xdist_have_a_server_each(run: Run, tmp_path: Path) -> None:
@@ -612,8 +629,14 @@ def test_loading_the_plugin_imports_nothing_but_pytest() -> None:
         import mockserver.pytest_plugin
         print(*set(sys.modules) - before)
     """
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert {name for name in done.stdout.split() if name.partition(".")[0] not in sys.stdlib_module_names} == {
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {
+        name
+        for name in done.stdout.split()
+        if name.partition(".")[0] not in sys.stdlib_module_names
+    } == {
         "mockserver",
         "mockserver.domain",
         "mockserver.domain.record",
@@ -694,7 +717,9 @@ def test_findings_fail_the_test_that_has_them(run: Run) -> None:
     assert "ERROR" not in done.stdout
 
 
-@pytest.mark.parametrize(("level", "outcome"), [("off", "1 passed"), ("error", "1 passed"), ("warning", "1 failed")])
+@pytest.mark.parametrize(
+    ("level", "outcome"), [("off", "1 passed"), ("error", "1 passed"), ("warning", "1 failed")]
+)
 def test_the_level_of_findings_is_chosen(run: Run, level: str, outcome: str) -> None:
     done = run(
         f"--mockserver-findings={level}",
@@ -717,7 +742,10 @@ def test_a_finding_that_nobody_knows_cannot_be_allowed(run: Run) -> None:
             pass
         """
     )
-    assert "allow: got 'double-charg', wanted the name of a finding - did you mean 'double-charge'?" in done.stdout
+    assert (
+        "allow: got 'double-charg', wanted the name of a finding - did you mean 'double-charge'?"
+        in done.stdout
+    )
 
 
 def test_an_application_that_is_started_once_is_judged_test_by_test(run: Run) -> None:
@@ -758,4 +786,6 @@ def test_the_summary_names_each_test_whose_scenario_did_nothing(run: Run) -> Non
     )
     assert done.returncode == 0, done.stdout
     told = [line for line in done.stdout.splitlines() if "no rule" in line]
-    assert told == ["test_one.py::test_pays[99]: no rule of three-ds-passed fired: it waits for amount >= 100"]
+    assert told == [
+        "test_one.py::test_pays[99]: no rule of three-ds-passed fired: it waits for amount >= 100"
+    ]

@@ -1,4 +1,5 @@
-"""Any change of a few places of an exported state: refused, or a sandbox that works. Never a 5xx, now or later."""
+"""Any change of a few places of an exported state: refused, or a sandbox that works. Never a 5xx,
+now or later."""
 
 import copy
 import json
@@ -21,7 +22,21 @@ Path = tuple[str | int, ...]
 API, DOCUMENT = rich()
 LISTS = [row.path for row in ROUTES if row.method == "GET" and "{" not in row.path]
 READS = [row.path for row in ROUTES if row.method == "GET" and row.path.count("{") == 1]
-TEXTS = ["", "x", "-1", "0", "0.001", "1e30", "9" * 26, "NaN", "removed", "FAILED", "SUCCESS", "REFUND", "AUTHORISE"]
+TEXTS = [
+    "",
+    "x",
+    "-1",
+    "0",
+    "0.001",
+    "1e30",
+    "9" * 26,
+    "NaN",
+    "removed",
+    "FAILED",
+    "SUCCESS",
+    "REFUND",
+    "AUTHORISE",
+]
 ALIEN = [
     "\ud800",
     "\x00",
@@ -46,7 +61,13 @@ def places(found: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every place below the top of a document, with what stands there."""
     if path:
         yield path, found
-    items = found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ()
+    items = (
+        found.items()
+        if isinstance(found, dict)
+        else enumerate(found)
+        if isinstance(found, list)
+        else ()
+    )
     for name, item in items:
         yield from places(item, (*path, name))
 
@@ -62,7 +83,8 @@ for _path, _value in places(DOCUMENT):
 
 @st.composite
 def changed(draw: st.DrawFn, most: int = 1) -> dict[str, Any]:
-    """The document with places dropped, doubled, or holding something else, mostly of the same type."""
+    """The document with places dropped, doubled, or holding something else, mostly of the same
+    type."""
     document = copy.deepcopy(DOCUMENT)
     for _ in range(draw(st.integers(1, most))):
         path, value = draw(st.sampled_from(PLACES[draw(st.sampled_from(sorted(PLACES, key=str)))]))
@@ -71,7 +93,9 @@ def changed(draw: st.DrawFn, most: int = 1) -> dict[str, Any]:
         with suppress(LookupError, TypeError):
             for part in path[:-1]:
                 above = above[part]
-            match draw(st.sampled_from(["drop", "double", "alien", "replace", "replace", "replace"])):
+            match draw(
+                st.sampled_from(["drop", "double", "alien", "replace", "replace", "replace"])
+            ):
                 case "drop":
                     del above[path[-1]]
                 case "double" if isinstance(above, list):
@@ -139,7 +163,9 @@ class Walk:
             self.call("POST", "/charge/customer", {"amount": 7, "customerId": customer})
         for token in ids("tokens", "token_id"):
             self.call("POST", "/charge/token", {"amount": 7, "token": token})
-        self.call("POST", "/charge/card", {"amount": 3, "providerId": DUMMY, "paymentInformation": CARD})
+        self.call(
+            "POST", "/charge/card", {"amount": 3, "providerId": DUMMY, "paymentInformation": CARD}
+        )
         self.call("POST", "/__admin/fork", {"to": "sk_copy"})
         for by in ("1ms", "1h", "3d", "400d"):
             self.call("POST", "/__admin/clock/advance", {"by": by})

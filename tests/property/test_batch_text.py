@@ -1,4 +1,5 @@
-"""Any transactions survive the way into a batch and back out as results, however their text is written."""
+"""Any transactions survive the way into a batch and back out as results, however their text is
+written."""
 
 import csv
 from decimal import Decimal
@@ -29,11 +30,17 @@ AMOUNTS = st.decimals(0, 10**9, places=2)
 def read_rows(text: str) -> tuple[list[BatchRow], dict[str, str]]:
     """The rows and faults of a text."""
     read = list(read_lines(text))
-    faults = {f"Batch.Line{line}": f"line {line}: {words}" for line, words in read if isinstance(words, str)}
+    faults = {
+        f"Batch.Line{line}": f"line {line}: {words}"
+        for line, words in read
+        if isinstance(words, str)
+    }
     return [row for _, row in read if isinstance(row, BatchRow)], faults
 
 
-ROWS = st.lists(st.tuples(IDS, AMOUNTS, st.sampled_from(["AUD", "usd", ""]), TEXTS), min_size=1, max_size=8)
+ROWS = st.lists(
+    st.tuples(IDS, AMOUNTS, st.sampled_from(["AUD", "usd", ""]), TEXTS), min_size=1, max_size=8
+)
 
 
 @settings(max_examples=tries(40, 400))
@@ -45,7 +52,11 @@ ROWS = st.lists(st.tuples(IDS, AMOUNTS, st.sampled_from(["AUD", "usd", ""]), TEX
     st.integers(0, 3),
 )
 def test_transactions_come_in_and_go_out_as_they_are(
-    rows: list[tuple[str, Decimal, str, str]], line_end: str, quoting: int, marked: bool, blanks: int
+    rows: list[tuple[str, Decimal, str, str]],
+    line_end: str,
+    quoting: int,
+    marked: bool,
+    blanks: int,
 ) -> None:
     out = StringIO()
     returns = any("\r" in text for *_, text in rows)
@@ -55,8 +66,12 @@ def test_transactions_come_in_and_go_out_as_they_are(
     text = ("\ufeff" if marked else "") + out.getvalue() + line_end * blanks
     read, faults = read_rows(text)
     assert faults == {}
-    assert [(row.payment_method_id, row.amount, row.currency, row.reference) for row in read] == rows
-    batch = Batch("b", "", 0, BatchPace((PacePoint(0, 0), PacePoint(len(read), 1)), len(read)), read)
+    assert [
+        (row.payment_method_id, row.amount, row.currency, row.reference) for row in read
+    ] == rows
+    batch = Batch(
+        "b", "", 0, BatchPace((PacePoint(0, 0), PacePoint(len(read), 1)), len(read)), read
+    )
     shown = list(csv.reader(StringIO(results_text(batch), newline="")))
     assert shown[0] == list(RESULT_COLUMNS)
     assert [(row[0], Decimal(row[1]), row[2], row[3]) for row in shown[1:]] == rows
@@ -74,10 +89,14 @@ def test_any_text_is_read_or_refused_by_line(text: str) -> None:
 
 def test_a_line_that_is_too_long_is_not_parted() -> None:
     for text, line in (("," * 20_000, 1), (",".join(COLUMNS) + "\na,1,AUD,b\n" + "," * 20_000, 3)):
-        assert read_rows(text)[1] == {f"Batch.Line{line}": f"line {line}: longer than 10000 characters"}
+        assert read_rows(text)[1] == {
+            f"Batch.Line{line}": f"line {line}: longer than 10000 characters"
+        }
 
 
-@given(st.integers(1, 500), st.lists(st.tuples(st.integers(0, 500), st.integers(0, 10**6)), max_size=4))
+@given(
+    st.integers(1, 500), st.lists(st.tuples(st.integers(0, 500), st.integers(0, 10**6)), max_size=4)
+)
 def test_a_pace_never_goes_back(count: int, points: list[tuple[int, int]]) -> None:
     steps, after = [PacePoint(0, 10)], 10
     for reach, wait in sorted(points):
@@ -94,5 +113,7 @@ def test_a_pace_never_goes_back(count: int, points: list[tuple[int, int]]) -> No
 def test_a_row_over_many_lines_is_no_longer_than_one_of_one_line() -> None:
     head, row = ",".join(COLUMNS) + "\n", "m,1,AUD,r\n"
     for text in ('"\n",' * 5_000, '"' + "\n" * 10_000 + '",1,AUD,r'):
-        assert read_rows(head + row + text)[1] == {"Batch.Line3": "line 3: longer than 10000 characters"}
+        assert read_rows(head + row + text)[1] == {
+            "Batch.Line3": "line 3: longer than 10000 characters"
+        }
     assert read_rows(head + row * 5_000)[1] == {}

@@ -1,11 +1,12 @@
-"""A careful client that knows nothing of the scenario is never blamed: random operations under every shipped scenario
-raise nothing above a note (findings document, The catalogue), and its books never differ from the sandbox's.
+"""A careful client that knows nothing of the scenario is never blamed: random operations under
+every shipped scenario raise nothing above a note (findings document, The catalogue), and its books
+never differ from the sandbox's.
 
-Careful means: it gives each charge a reference of its own, looks after an answer that it did not get whole, reads
-before it moves money of a charge, reads the results of batches, stops at a final decline, counts the others, sends
-payers to their challenge, charges or gives back what a partial approval leaves, ends every authorisation and acts on no
-webhook unread. It writes down each charge as an answer shows it, and before its books are read it looks again at those
-that may have moved.
+Careful means: it gives each charge a reference of its own, looks after an answer that it did not
+get whole, reads before it moves money of a charge, reads the results of batches, stops at a final
+decline, counts the others, sends payers to their challenge, charges or gives back what a partial
+approval leaves, ends every authorisation and acts on no webhook unread. It writes down each charge
+as an answer shows it, and before its books are read it looks again at those that may have moved.
 """
 
 import csv
@@ -25,15 +26,33 @@ from tests.depth import tries
 from tests.driving import DUMMY, SHIPPED, Api, Reply, card
 
 LIVED_UNDER = [path for path in SHIPPED if path.stem != "sample-shop"]
-"""The scenarios but for one whose set-up takes payments of its own, which stand in no book of the client."""
+"""The scenarios but for one whose set-up takes payments of its own, which stand in no book of the
+client."""
 OPERATIONS = tries(40, -(-100_000 // len(LIVED_UNDER)))
 """Of each client."""
 CLOSINGS = 3
 """How often the books of a client are read before the end."""
-TEST_CARDS = ("4000000000000002", "4000000000009995", "4000000000000127", "4000000000003220", "4000000000000341")
+TEST_CARDS = (
+    "4000000000000002",
+    "4000000000009995",
+    "4000000000000127",
+    "4000000000003220",
+    "4000000000000341",
+)
 # References that some scenarios wait for. The client uses them under all.
 WORDS = (
-    *("no-money", "no-reason", "stolen", "expired", "wrong-code", "fraud", "own-words", "half", "ten-bytes", "broken"),
+    *(
+        "no-money",
+        "no-reason",
+        "stolen",
+        "expired",
+        "wrong-code",
+        "fraud",
+        "own-words",
+        "half",
+        "ten-bytes",
+        "broken",
+    ),
     *("drops", "before", "after", "silence", "late"),
 )
 STATUSES = ("SUCCESS", "FAILED", "Authorised", "PENDING", "PENDING_CHECKOUT")
@@ -53,7 +72,8 @@ WAITS = ("30s", "5m", "1h")
 
 
 class Lost(Exception):
-    """The answer did not come whole, or says what the client does not understand: nobody knows what has happened."""
+    """The answer did not come whole, or says what the client does not understand: nobody knows what
+    has happened."""
 
 
 @dataclass
@@ -87,9 +107,12 @@ class Payer:
         return not self.is_dead and self.declines < MOST_DECLINES
 
     def declined(self, charges: Sequence[Mapping[str, Any]], before: int) -> None:
-        """Count the declined charges of an order that were found by looking; ``before`` were of other orders."""
+        """Count the declined charges of an order that were found by looking; ``before`` were of
+        other orders."""
         self.declines = max(self.declines, before + len(charges))
-        if not all(attempt["isRetryable"] for charge in charges for attempt in charge["failedAttempts"]):
+        if not all(
+            attempt["isRetryable"] for charge in charges for attempt in charge["failedAttempts"]
+        ):
             self.is_dead = True
 
 
@@ -117,13 +140,17 @@ class Client:
             answer = Answer(reply.status, json.loads(reply.raw))
         except (Cut, ValueError):
             raise Lost from None
-        if "content-encoding" in reply.headers or (answer.status >= 500 and "code" not in answer.body):
+        if "content-encoding" in reply.headers or (
+            answer.status >= 500 and "code" not in answer.body
+        ):
             raise Lost
         if method == "POST" and "chargeId" in answer.body and not is_understood(answer.body):
             raise Lost
         if answer.is_done:
             self.book |= {
-                one["chargeId"]: one for one in answer.body.get("charges", [answer.body]) if "chargeId" in one
+                one["chargeId"]: one
+                for one in answer.body.get("charges", [answer.body])
+                if "chargeId" in one
             }
         return answer
 
@@ -158,7 +185,9 @@ class Client:
         if known and self.chance.random() < 0.7:
             return self.chance.choice(known)
         taken = {payer.number for payer in self.payers}
-        if self.chance.random() < 0.1 and (left := [number for number in TEST_CARDS if number not in taken]):
+        if self.chance.random() < 0.1 and (
+            left := [number for number in TEST_CARDS if number not in taken]
+        ):
             payer = Payer(self.chance.choice(left))
         else:
             payer = Payer(self.card_number())
@@ -170,9 +199,17 @@ class Client:
         head = f"45{self.chance.randrange(10**13):013}"
         return next(head + str(digit) for digit in range(10) if passes_luhn(head + str(digit)))
 
-    def charge(self, payer: Payer, amount: str, *, capture: bool = True, **more: object) -> dict[str, Any] | None:
+    def charge(
+        self, payer: Payer, amount: str, *, capture: bool = True, **more: object
+    ) -> dict[str, Any] | None:
         """The charge, or None when the payer did not pay."""
-        order = {"amount": amount, "currency": "AUD", "reference": self.reference(), "capture": capture, **more}
+        order = {
+            "amount": amount,
+            "currency": "AUD",
+            "reference": self.reference(),
+            "capture": capture,
+            **more,
+        }
         path, body = self.way(payer)
         before = payer.declines
         for _ in range(TRIES):
@@ -216,14 +253,17 @@ class Client:
         return path
 
     def seen(self, charge: dict[str, Any], payer: Payer, amount: str) -> dict[str, Any] | None:
-        """Take note of a charge: where it stands, and whether all of it was approved. None when it was given back."""
+        """Take note of a charge: where it stands, and whether all of it was approved. None when it
+        was given back."""
         if charge["status"] == "PENDING_CHECKOUT":
             path = self.visit(charge)
             if self.chance.random() < 0.7:
                 result = self.chance.choice(("pass", "fail", "cancel"))
                 self.made += 1
                 form = {"content-type": "application/x-www-form-urlencoded"}
-                answer = browsed(lambda: self.api.send("POST", path, f"result={result}".encode(), form))
+                answer = browsed(
+                    lambda: self.api.send("POST", path, f"result={result}".encode(), form)
+                )
                 assert answer.status == 303
             charge = self.look(f"/charge/{charge['chargeId']}").body
         if charge["status"] == "PENDING_CHECKOUT":
@@ -234,13 +274,21 @@ class Client:
             self.paid.append(charge["chargeId"])
         missing = round(float(amount) * 100) - round(charge["amount"] * 100)
         if missing > 0 and charge["status"] in ("SUCCESS", "Authorised"):
-            rest = self.charge(payer, f"{missing / 100:.2f}") if self.chance.random() < 0.5 else None
+            rest = (
+                self.charge(payer, f"{missing / 100:.2f}") if self.chance.random() < 0.5 else None
+            )
             if rest is None:
                 self.undo(charge["chargeId"])
                 return None
         return charge
 
-    def move(self, charge_id: str, wanted: Callable[[Mapping[str, Any]], bool], *call: object, **query: object) -> None:
+    def move(
+        self,
+        charge_id: str,
+        wanted: Callable[[Mapping[str, Any]], bool],
+        *call: object,
+        **query: object,
+    ) -> None:
         """Move money of a charge, as long as what is read of it says that this is wanted."""
         for _ in range(TRIES):
             if not wanted(self.look(f"/charge/{charge_id}").body):
@@ -333,7 +381,9 @@ class Client:
         }
         body = {"providerId": DUMMY, "amount": self.amount(), "reference": self.reference()}
         try:
-            made = self.ask("POST", "/charge/bank_account", {**body, "bankPaymentInformation": account})
+            made = self.ask(
+                "POST", "/charge/bank_account", {**body, "bankPaymentInformation": account}
+            )
         except Lost:
             self.look("/charge", Reference=body["reference"])
             return
@@ -347,12 +397,20 @@ class Client:
         """Charge a token once; after a lost answer it stays with a look."""
         payer = self.payer()
         try:
-            stored = self.ask("POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card(payer.number)})
+            stored = self.ask(
+                "POST",
+                "/token/card",
+                {"providerId": DUMMY, "paymentInformation": card(payer.number)},
+            )
         except Lost:
             return
         if not stored.is_done:
             return
-        order = {"amount": self.amount(), "reference": self.reference(), "token": stored.body["tokenId"]}
+        order = {
+            "amount": self.amount(),
+            "reference": self.reference(),
+            "token": stored.body["tokenId"],
+        }
         try:
             answer = self.ask("POST", "/charge/token", order)
         except Lost:
@@ -374,7 +432,10 @@ class Client:
         if not payers:
             return
         name = self.reference()
-        lines = [f"{payer.method},{self.amount()},AUD,{name} {place}" for place, payer in enumerate(payers)]
+        lines = [
+            f"{payer.method},{self.amount()},AUD,{name} {place}"
+            for place, payer in enumerate(payers)
+        ]
         rows = "\n".join(["PaymentMethodId,Amount,Currency,Reference", *lines, ""])
         for _ in range(TRIES):
             try:
@@ -393,7 +454,8 @@ class Client:
                 return
 
     def results(self, batch_id: str, name: str, payers: Sequence[Payer]) -> None:
-        """Read what became of the rows of a batch; who stands in it no more is not charged again."""
+        """Read what became of the rows of a batch; who stands in it no more is not charged
+        again."""
         self.wait("1m")
         self.look(f"/batch/{batch_id}/status")
         text = self.look(f"/batch/{batch_id}").body["results"]
@@ -429,7 +491,11 @@ class Client:
 
     def live(self, operations: int) -> None:
         """Act at random until so many calls were made, then end what is open."""
-        acts = [self.pay] * 8 + [self.authorise, self.end_authorisation, self.refund] * 4 + [self.read] * 3
+        acts = (
+            [self.pay] * 8
+            + [self.authorise, self.end_authorisation, self.refund] * 4
+            + [self.read] * 3
+        )
         acts += [self.pay_and_hear, self.use_token, self.debit, self.batch, self.let_time_pass]
         closing = operations / CLOSINGS
         while self.made < operations:
@@ -480,7 +546,9 @@ def blamed(scenario: Path, operations: int) -> list[str]:
     client.live(operations)
     rows = api.post("/__admin/findings/finish")["findings"]
     return client.wrong + [
-        f"{row['finding']} {row['about']} {row['evidence']}" for row in rows if row["severity"] != "note"
+        f"{row['finding']} {row['about']} {row['evidence']}"
+        for row in rows
+        if row["severity"] != "note"
     ]
 
 

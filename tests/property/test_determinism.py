@@ -1,4 +1,5 @@
-"""The same seed, clock, scenario and requests give the same bytes, whoever else is served at the same time."""
+"""The same seed, clock, scenario and requests give the same bytes, whoever else is served at the
+same time."""
 
 import asyncio
 import json
@@ -33,7 +34,13 @@ def steps(key: str) -> list[tuple[str, str, Any]]:
         calls.append(("GET", f"/charge?reference={key}-{place}", None))
         if place % 4 == number % 4:
             calls.append(("POST", "/__admin/clock/advance", {"by": f"{number + 1}h"}))
-        calls.append(("POST", "/vault", {"cardNumber": CARD["cardNumber"], "ccv": "123", "expireSeconds": 3600}))
+        calls.append(
+            (
+                "POST",
+                "/vault",
+                {"cardNumber": CARD["cardNumber"], "ccv": "123", "expireSeconds": 3600},
+            )
+        )
     calls.append(("POST", "/__admin/clock/advance", {"by": "8d"}))
     return calls
 
@@ -76,7 +83,9 @@ def test_sixteen_clients_at_once_leave_what_each_would_have_left_alone() -> None
         await asyncio.gather(*map(client, KEYS))
 
     asyncio.run(all_at_once())
-    assert len({tuple(order[place : place + 16]) for place in range(0, len(order), 16)}) > 1, "they took turns"
+    assert len({tuple(order[place : place + 16]) for place in range(0, len(order), 16)}) > 1, (
+        "they took turns"
+    )
     for key in KEYS:
         assert left_behind(api, key) == alone(key), key
 

@@ -1,5 +1,6 @@
-"""What long tables are searched, copied and written with changes no answer: one server uses all of it from a few rows
-on, the other looks at every row each time. Looks of the first are under way while both are told the same."""
+"""What long tables are searched, copied and written with changes no answer: one server uses all of
+it from a few rows on, the other looks at every row each time. Looks of the first are under way
+while both are told the same."""
 
 from collections.abc import Callable, Coroutine
 from random import Random
@@ -39,10 +40,29 @@ FILTERS: dict[str, dict[str, tuple[object, ...]]] = {
         "cardNumber": ("4111", "555555", NUMBERS[0]),
         "sortBy": ("amount", "status", "refundedAmount"),
     },
-    "customer": {"search": (*WORDS, "a", "x.c"), "includeRemoved": ("true",), "sortBy": ("firstName", "reference")},
-    "payment_method": {"search": (*WORDS, "41"), "includeRemoved": ("true",), "sortBy": ("dateRemoved",)},
+    "customer": {
+        "search": (*WORDS, "a", "x.c"),
+        "includeRemoved": ("true",),
+        "sortBy": ("firstName", "reference"),
+    },
+    "payment_method": {
+        "search": (*WORDS, "41"),
+        "includeRemoved": ("true",),
+        "sortBy": ("dateRemoved",),
+    },
 }
-SEARCHES = ("", "a", "-ann", "state:SUCCESS", "amount:2.5", "-currency:aud", "ref:ann", '"x y"', "id:a 41", "*")
+SEARCHES = (
+    "",
+    "a",
+    "-ann",
+    "state:SUCCESS",
+    "amount:2.5",
+    "-currency:aud",
+    "ref:ann",
+    '"x y"',
+    "id:a 41",
+    "*",
+)
 
 
 def look_at_all(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
@@ -50,24 +70,31 @@ def look_at_all(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
     found = [
         row
         for row in table.rows
-        if all(read[name].check(values)(row) for name, values in query.equal) and all(test(row) for test in query.where)
+        if all(read[name].check(values)(row) for name, values in query.equal)
+        and all(test(row) for test in query.where)
     ]
     if query.descending:
         found.reverse()
     if query.sort is not None:
         found.sort(key=query.sort, reverse=query.descending)
-    return ListPage(found[query.skip : query.skip + query.limit], len(found), query.limit, query.skip)
+    return ListPage(
+        found[query.skip : query.skip + query.limit], len(found), query.limit, query.skip
+    )
 
 
 class Pair:
-    """Two servers, and the looks of the first that are under way: each with what it must answer, None where that is
-    what the second says when it ends."""
+    """Two servers, and the looks of the first that are under way: each with what it must answer,
+    None where that is what the second says when it ends."""
 
     def __init__(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.draw = Random(seed)
         self.long, self.short = Api(), Api()
         self.key = KEYS[0]
-        self.ids: dict[str, list[str]] = {"charge": ["x"], "customer": ["x"], "payment_method": ["x"]}
+        self.ids: dict[str, list[str]] = {
+            "charge": ["x"],
+            "customer": ["x"],
+            "payment_method": ["x"],
+        }
         self.under_way: list[tuple[Coroutine[Any, Any, Reply], str, str, Reply | None]] = []
         self._patch = monkeypatch
 
@@ -94,7 +121,11 @@ class Pair:
         draw = self.draw
         kind = draw.choice(list(self.ids))
         card = {**CARD, "cardNumber": draw.choice(NUMBERS), "cardholder": draw.choice(WORDS)}
-        body: dict[str, object] = {"providerId": DUMMY, "paymentInformation": card, "reference": draw.choice(WORDS)}
+        body: dict[str, object] = {
+            "providerId": DUMMY,
+            "paymentInformation": card,
+            "reference": draw.choice(WORDS),
+        }
         body |= {"firstName": draw.choice(WORDS), "email": draw.choice(["a@x.com", "A@x.com"])}
         body |= {"amount": draw.choice([1, 2.5, 20]), "currency": draw.choice(["AUD", "NZD"])}
         body |= {"capture": draw.random() < 0.8} if kind == "charge" else {}
@@ -107,7 +138,11 @@ class Pair:
         told: list[tuple[str, str, object]] = [
             ("DELETE", f"/refund/{charge}?amount=0.5", None),
             ("POST", f"/charge/{charge}", {}),
-            ("PUT", f"/customer/{customer}", {"firstName": draw.choice(WORDS), "reference": draw.choice(WORDS)}),
+            (
+                "PUT",
+                f"/customer/{customer}",
+                {"firstName": draw.choice(WORDS), "reference": draw.choice(WORDS)},
+            ),
             ("DELETE", f"/customer/{customer}", None),
             ("DELETE", f"/payment_method/{method}", None),
             ("POST", "/__admin/clock/advance", {"by": draw.choice(["1ms", "3s", "8d"])}),
@@ -119,7 +154,11 @@ class Pair:
         kind = draw.choice(list(FILTERS))
         if draw.random() < 0.3:
             return f"/__admin/objects?{urlencode({'kind': kind, 'q': draw.choice(SEARCHES), 'limit': 5})}"
-        asked = {name: draw.choice(values) for name, values in FILTERS[kind].items() if draw.random() < 0.3}
+        asked = {
+            name: draw.choice(values)
+            for name, values in FILTERS[kind].items()
+            if draw.random() < 0.3
+        }
         page = {
             "limit": draw.choice([1, 5, 100]),
             "skip": draw.choice([0, 2]),
@@ -135,13 +174,17 @@ class Pair:
         if self.draw.random() < 0.5:
             self.tell("GET", target)
         else:
-            self.under_way.append((self.long.calling("GET", target, key=self.key), target, self.key, None))
+            self.under_way.append(
+                (self.long.calling("GET", target, key=self.key), target, self.key, None)
+            )
 
     def export(self) -> None:
         self.end()
         target = "/__admin/state?secrets=true"
         wanted = self.plainly("GET", target, key=self.key)
-        self.under_way.append((self.long.calling("GET", target, key=self.key), target, self.key, wanted))
+        self.under_way.append(
+            (self.long.calling("GET", target, key=self.key), target, self.key, wanted)
+        )
         self.go_on()
 
     def go_on(self) -> None:
@@ -170,7 +213,11 @@ class Pair:
         draw = self.draw
         match draw.choice(["fork", "fork", "fork", "fork", "reset", "undo", "import", "replay"]):
             case "fork":
-                self.tell("POST", "/__admin/fork", {"to": draw.choice([key for key in KEYS if key != self.key])})
+                self.tell(
+                    "POST",
+                    "/__admin/fork",
+                    {"to": draw.choice([key for key in KEYS if key != self.key])},
+                )
                 self.key = draw.choice(KEYS)
             case "import":
                 document = self.tell("GET", "/__admin/state?secrets=true")
@@ -189,14 +236,29 @@ def camel(kind: str) -> str:
 
 
 @pytest.mark.parametrize("seed", range(tries(3, 200)))
-def test_every_answer_is_that_of_a_look_at_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_answer_is_that_of_a_look_at_all_rows(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pair = Pair(seed, monkeypatch)
     pair.few()
-    acts: list[Callable[[], None]] = [pair.write, pair.change, pair.look, pair.go_on, pair.export, pair.replace]
+    acts: list[Callable[[], None]] = [
+        pair.write,
+        pair.change,
+        pair.look,
+        pair.go_on,
+        pair.export,
+        pair.replace,
+    ]
     for act in pair.draw.choices(acts, [20, 20, 20, 60, 2, 2], k=600):
         act()
     pair.end()
     for key in KEYS:
         pair.key = key
-        for target in ("state", "state?secrets=true", "journal?limit=1000", "timeline?q=success", "findings"):
+        for target in (
+            "state",
+            "state?secrets=true",
+            "journal?limit=1000",
+            "timeline?q=success",
+            "findings",
+        ):
             pair.tell("GET", f"/__admin/{target}")

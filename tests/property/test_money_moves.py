@@ -37,7 +37,9 @@ def cents(value: object) -> int:
 
 @SLOW
 @given(authorised=CENTS, captured=CENTS)
-def test_a_capture_takes_what_is_asked_and_never_more_than_authorised(authorised: int, captured: int) -> None:
+def test_a_capture_takes_what_is_asked_and_never_more_than_authorised(
+    authorised: int, captured: int
+) -> None:
     api = Api()
     charge_id = api.charge(amount=money(authorised), capture=False)["chargeId"]
     reply = api.post(f"/charge/{charge_id}", {"amount": money(captured)})
@@ -46,7 +48,11 @@ def test_a_capture_takes_what_is_asked_and_never_more_than_authorised(authorised
     if captured <= authorised:
         assert (reply.status, cents(after["amount"]), after["status"]) == (200, captured, "SUCCESS")
     else:
-        assert (reply["code"], cents(after["amount"]), after["status"]) == (77, authorised, "Authorised")
+        assert (reply["code"], cents(after["amount"]), after["status"]) == (
+            77,
+            authorised,
+            "Authorised",
+        )
 
 
 @SLOW
@@ -62,13 +68,19 @@ def test_a_pending_hold_takes_nothing_before_it_is_authorised_and_captured(
     authorised: int, captured: int, waits: int, late: int, settles: bool, by: str
 ) -> None:
     then = f"pending: {{settle: {'SUCCESS' if settles else 'FAILED'}, after: {waits}h}}"
-    api = Api(scenario=f"version: 1\nrules: [{{id: slow, when: {{op: charge.create}}, then: {{{then}}}}}]\n")
+    api = Api(
+        scenario=f"version: 1\nrules: "
+        f"[{{id: slow, when: {{op: charge.create}}, then: {{{then}}}}}]\n"
+    )
     source = {
         "card": lambda: card_charge(),
         "token": lambda: {"token": api.post("/token/card", card_charge())["tokenId"]},
         "payment_method": lambda: {"paymentMethodId": api.method()},
     }[by]()
-    made = api.post(f"/charge/{by}", {**source, "amount": money(authorised), "currency": "AUD", "capture": False})
+    made = api.post(
+        f"/charge/{by}",
+        {**source, "amount": money(authorised), "currency": "AUD", "capture": False},
+    )
     charge_id = made["chargeId"]
     assert (made["status"], made["authorisationAmount"]) == ("PENDING", None)
     api.advance(f"{late}h")
@@ -84,7 +96,11 @@ def test_a_pending_hold_takes_nothing_before_it_is_authorised_and_captured(
     ends = "SUCCESS" if is_taken else "AUTHORISE_CANCELLED" if settles else "FAILED"
     assert after["status"] == ends
     totals = exact(api.get("/__admin/books").raw)["totals"]["AUD"]
-    assert (totals["captured"], totals["held"], totals["pending"]) == (money_of(captured) if is_taken else 0, 0, 0)
+    assert (totals["captured"], totals["held"], totals["pending"]) == (
+        money_of(captured) if is_taken else 0,
+        0,
+        0,
+    )
 
 
 @SLOW
@@ -130,7 +146,10 @@ def test_every_amount_comes_back_digit_by_digit(whole: int, cent: int) -> None:
 
 
 @SLOW
-@given(whole=st.integers(0, 10**15 - 1), fraction=st.sampled_from(["", "0", "5", "00", "05", "50", "99"]))
+@given(
+    whole=st.integers(0, 10**15 - 1),
+    fraction=st.sampled_from(["", "0", "5", "00", "05", "50", "99"]),
+)
 def test_every_amount_goes_out_in_a_webhook_as_it_came(whole: int, fraction: str) -> None:
     amount = f"{whole}.{fraction}" if fraction else str(whole)
     api = Api()
@@ -152,11 +171,15 @@ def test_every_amount_goes_out_in_a_webhook_as_it_came(whole: int, fraction: str
     approved=st.decimals("0.0001", 10**6, places=4),
     money=st.sampled_from([CURRENCIES[code] for code in ("JPY", "AUD", "KWD")]),
 )
-def test_a_partial_approval_has_the_digits_of_the_currency(asked: int, approved: Decimal, money: Currency) -> None:
+def test_a_partial_approval_has_the_digits_of_the_currency(
+    asked: int, approved: Decimal, money: Currency
+) -> None:
     rule = f"{{id: part, when: {{op: charge.create}}, then: {{partial_approve: {approved}}}}}"
     api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
     amount = asked * money.unit
-    charge = exact(api.post("/charge/card", card_charge(amount=str(amount), currency=money.code)).raw)
+    charge = exact(
+        api.post("/charge/card", card_charge(amount=str(amount), currency=money.code)).raw
+    )
     taken = charge["amount"]
     assert taken == taken.quantize(money.unit)
     assert money.unit <= taken <= amount
@@ -168,25 +191,39 @@ def test_a_partial_approval_has_the_digits_of_the_currency(asked: int, approved:
 
 
 @settings(max_examples=tries(15, 150))
-@given(rows=st.lists(st.tuples(st.sampled_from(("paid", "declined", "challenged", "unknown")), CENTS), min_size=1))
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from(("paid", "declined", "challenged", "unknown")), CENTS), min_size=1
+    )
+)
 def test_rows_counts_and_charges_of_a_batch_tell_one_story(rows: list[tuple[str, int]]) -> None:
     api = Api()
     numbers = {"paid": VISA, "declined": "4000000000000341", "challenged": "4000000000003220"}
     methods = {"unknown": "nobody"}
     for kind, number in numbers.items():
         methods[kind] = api.method(number)
-    batch_id = api.batch(*(f"{methods[kind]},{money(amount)},AUD,{place}" for place, (kind, amount) in enumerate(rows)))
+    batch_id = api.batch(
+        *(
+            f"{methods[kind]},{money(amount)},AUD,{place}"
+            for place, (kind, amount) in enumerate(rows)
+        )
+    )
     api.advance("1h")
     told = api.get(f"/batch/{batch_id}").body
     results = list(csv.DictReader(StringIO(told["results"])))
-    charges = {one["reference"]: one for one in exact(api.get("/charge", BatchId=batch_id, limit=1000).raw)["charges"]}
+    charges = {
+        one["reference"]: one
+        for one in exact(api.get("/charge", BatchId=batch_id, limit=1000).raw)["charges"]
+    }
     for place, (kind, amount) in enumerate(rows):
         row, charge = results[place], charges.get(str(place))
         assert row["Status"] == ("SUCCESS" if kind == "paid" else "FAILED")
         assert (charge is None) == (kind == "unknown")
         if charge is not None:
             assert (charge["status"], cents(charge["amount"])) == (row["Status"], amount)
-        assert row["TransactionId"] == (charge["chargeId"] if charge is not None and kind == "paid" else "")
+        assert row["TransactionId"] == (
+            charge["chargeId"] if charge is not None and kind == "paid" else ""
+        )
     paid = sum(row["Status"] == "SUCCESS" for row in results)
     assert (told["success"], told["failure"]) == (paid, len(rows) - paid)
 

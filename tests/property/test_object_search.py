@@ -1,5 +1,5 @@
-"""The search of the control page looks into texts that are kept, and finds what looking at each object finds, while
-objects come, change and go."""
+"""The search of the control page looks into texts that are kept, and finds what looking at each
+object finds, while objects come, change and go."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -98,7 +98,10 @@ ROWS = st.builds(
     st.sampled_from([*map(Decimal, AMOUNTS), None]),
     st.none() | SIGNS,
 )
-CHANGES = st.lists(st.tuples(st.sampled_from(["add", "replace", "take back"]), st.integers(0, 99), ROWS), min_size=1)
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["add", "replace", "take back"]), st.integers(0, 99), ROWS),
+    min_size=1,
+)
 
 
 NAMELESS = [Stored(key, "Paid", "AUD", Decimal(5), None) for key in KEYS[:3]]
@@ -107,9 +110,17 @@ NAMELESS = [Stored(key, "Paid", "AUD", Decimal(5), None) for key in KEYS[:3]]
 
 @settings(max_examples=tries(60, 5_000))
 @example(NAMELESS, [("replace", 0, NAMELESS[1])], [(False, ("", "aud 5 "))], 1)
-@given(st.lists(ROWS, min_size=3, max_size=15, unique_by=lambda row: row.key), CHANGES, SEARCHES, st.integers(1, 4))
+@given(
+    st.lists(ROWS, min_size=3, max_size=15, unique_by=lambda row: row.key),
+    CHANGES,
+    SEARCHES,
+    st.integers(1, 4),
+)
 def test_kept_texts_find_what_looking_at_each_object_finds(
-    rows: list[Stored], changes: list[tuple[str, int, Stored]], words: list[tuple[bool, tuple[str, str]]], size: int
+    rows: list[Stored],
+    changes: list[tuple[str, int, Stored]],
+    words: list[tuple[bool, tuple[str, str]]],
+    size: int,
 ) -> None:
     table: Table[Stored] = Table(lambda row: row.key)
     for row in rows:
@@ -126,7 +137,9 @@ def test_kept_texts_find_what_looking_at_each_object_finds(
             before = table.rows[place % len(table)]
             table.replace(before, replace(row, key=before.key, seq=before.seq))
 
-    text = " ".join(f'{"-" * excludes}{name}{":" * bool(name)}"{value}"' for excludes, (name, value) in words)
+    text = " ".join(
+        f'{"-" * excludes}{name}{":" * bool(name)}"{value}"' for excludes, (name, value) in words
+    )
     tests = [(excludes, plainly(*word)) for excludes, word in words]
     with pytest.MonkeyPatch.context() as patch:
         look_at_few_rows(patch, size)
@@ -134,6 +147,10 @@ def test_kept_texts_find_what_looking_at_each_object_finds(
             query: Query[Stored] = Query(5, where=object_tests(SANDBOX, text, READER))
             drive(table.look_ahead(query), change)
             change()
-            wanted = [row for row in table.rows[::-1] if all(fits(row) != excludes for excludes, fits in tests)]
+            wanted = [
+                row
+                for row in table.rows[::-1]
+                if all(fits(row) != excludes for excludes, fits in tests)
+            ]
             found = table.search(query)
             assert (found.count, found.rows) == (len(wanted), wanted[:5])

@@ -1,7 +1,9 @@
-"""Random operations against the whole application and, beside it, a small model written from the documents alone.
+"""Random operations against the whole application and, beside it, a small model written from the
+documents alone.
 
-Whatever the model says must be what the application answers; a refused operation leaves the exported state byte-equal.
-Sources: service document, States and transitions; What the service does, 6-10; assumptions ``charge.*``, ``vault.*``.
+Whatever the model says must be what the application answers; a refused operation leaves the
+exported state byte-equal. Sources: service document, States and transitions; What the service does,
+6-10; assumptions ``charge.*``, ``vault.*``.
 """
 
 import json
@@ -117,10 +119,20 @@ class Payments(RuleBasedStateMachine):
         self.payments[charge_id] = payment
         return charge_id
 
-    @rule(target=charges, amount=amounts, capture=st.booleans(), number=st.sampled_from([*CARDS, *DECLINED]))
+    @rule(
+        target=charges,
+        amount=amounts,
+        capture=st.booleans(),
+        number=st.sampled_from([*CARDS, *DECLINED]),
+    )
     def charge_a_card(self, amount: Decimal, capture: bool, number: str) -> Any:
         card = {**CARD, "cardNumber": number, "ccv": ccv_of(number)}
-        body = {"amount": str(amount), "providerId": DUMMY, "capture": capture, "paymentInformation": card}
+        body = {
+            "amount": str(amount),
+            "providerId": DUMMY,
+            "capture": capture,
+            "paymentInformation": card,
+        }
         reply = self.call("POST", "/charge/card", body)
         if number in DECLINED:
             assert (reply.status, reply.body["code"]) == (400, DECLINED[number])
@@ -139,22 +151,37 @@ class Payments(RuleBasedStateMachine):
         assert reply.status == 201, reply.raw
         return self.remember(reply, Payment(amount, "PENDING", self.now + DAY))
 
-    @rule(target=charges, amount=amounts, capture=st.booleans(), fails=st.booleans(), number=st.sampled_from(CARDS))
+    @rule(
+        target=charges,
+        amount=amounts,
+        capture=st.booleans(),
+        fails=st.booleans(),
+        number=st.sampled_from(CARDS),
+    )
     def charge_a_card_whose_provider_answers_later(
         self, amount: Decimal, capture: bool, fails: bool, number: str
     ) -> Any:
         card = {**CARD, "cardNumber": number, "ccv": ccv_of(number)}
-        body = {"amount": str(amount), "providerId": DUMMY, "capture": capture, "paymentInformation": card}
+        body = {
+            "amount": str(amount),
+            "providerId": DUMMY,
+            "capture": capture,
+            "paymentInformation": card,
+        }
         body["metadata"] = {"mock": "pending_failed" if fails else "pending"}
         reply = self.call("POST", "/charge/card", body)
         assert (reply.status, reply.body["status"]) == (201, "PENDING")
         self.paid_with(number)
         becomes = "FAILED" if fails else "SUCCESS" if capture else "Authorised"
-        return self.remember(reply, Payment(amount, "PENDING", self.now + DAY, becomes, is_hold_asked=not capture))
+        return self.remember(
+            reply, Payment(amount, "PENDING", self.now + DAY, becomes, is_hold_asked=not capture)
+        )
 
     @rule(target=charges, method=methods, amount=amounts)
     def charge_a_method(self, method: str, amount: Decimal) -> Any:
-        reply = self.call("POST", "/charge/payment_method", {"amount": str(amount), "paymentMethodId": method})
+        reply = self.call(
+            "POST", "/charge/payment_method", {"amount": str(amount), "paymentMethodId": method}
+        )
         assert reply.status == 201
         self.paid_with(self.cards[method])
         return self.remember(reply, Payment(amount, "SUCCESS"))
@@ -162,7 +189,9 @@ class Payments(RuleBasedStateMachine):
     @rule(charge=charges, wish=wishes)
     def capture(self, charge: str, wish: Decimal | None) -> None:
         payment = self.payments[charge]
-        reply = self.call("POST", f"/charge/{charge}", {} if wish is None else {"amount": str(wish)})
+        reply = self.call(
+            "POST", f"/charge/{charge}", {} if wish is None else {"amount": str(wish)}
+        )
         if payment.status != "Authorised":
             assert (reply.status, reply.body["code"]) == (409, 54)
         elif wish is not None and wish <= 0:
@@ -187,7 +216,9 @@ class Payments(RuleBasedStateMachine):
     @rule(charge=charges, wish=wishes)
     def refund(self, charge: str, wish: Decimal | None) -> None:
         payment = self.payments[charge]
-        reply = self.call("DELETE", f"/refund/{charge}" + ("" if wish is None else f"?amount={wish}"))
+        reply = self.call(
+            "DELETE", f"/refund/{charge}" + ("" if wish is None else f"?amount={wish}")
+        )
         left = payment.amount - payment.refunded
         if payment.status not in ("SUCCESS", "PARTIAL_REFUND"):
             assert (reply.status, reply.body["code"]) == (409, 54)
@@ -205,7 +236,11 @@ class Payments(RuleBasedStateMachine):
     @rule(number=st.sampled_from(CARDS), amount=st.sampled_from(["0", "-1", "1.005", "x", None]))
     def charge_a_wrong_amount(self, number: str, amount: str | None) -> None:
         card = {**CARD, "cardNumber": number, "ccv": ccv_of(number)}
-        reply = self.call("POST", "/charge/card", {"amount": amount, "providerId": DUMMY, "paymentInformation": card})
+        reply = self.call(
+            "POST",
+            "/charge/card",
+            {"amount": amount, "providerId": DUMMY, "paymentInformation": card},
+        )
         assert reply.status == 400
 
     @rule(
@@ -216,7 +251,9 @@ class Payments(RuleBasedStateMachine):
     )
     def vault_a_card(self, number: str, with_ccv: bool, seconds: int | None) -> Any:
         ccv = ccv_of(number) if with_ccv else None
-        reply = self.call("POST", "/vault", {"cardNumber": number, "ccv": ccv, "expireSeconds": seconds})
+        reply = self.call(
+            "POST", "/vault", {"cardNumber": number, "ccv": ccv, "expireSeconds": seconds}
+        )
         assert (reply.status, reply.body["hasCvv"]) == (201, with_ccv)
         ends = None if seconds is None else self.now + seconds
         self.kept[reply.body["vaultId"]] = Kept(number, ccv, ends, self.now + 5 * MINUTE)
@@ -252,7 +289,11 @@ class Payments(RuleBasedStateMachine):
         self.now += seconds
         for payment in self.payments.values():
             payment.pass_time(self.now)
-        self.kept = {key: item for key, item in self.kept.items() if item.expires is None or item.expires > self.now}
+        self.kept = {
+            key: item
+            for key, item in self.kept.items()
+            if item.expires is None or item.expires > self.now
+        }
         for item in self.kept.values():
             if item.forgets <= self.now:
                 item.ccv = None
@@ -297,14 +338,24 @@ class Payments(RuleBasedStateMachine):
         payments = list(getattr(self, "payments", {}).values())
         if not payments:
             return
-        books = json.loads(self.api.call("GET", "/__admin/books?limit=1000").raw, parse_float=Decimal)
+        books = json.loads(
+            self.api.call("GET", "/__admin/books?limit=1000").raw, parse_float=Decimal
+        )
         held = sum(one.amount for one in payments if one.status == "Authorised")
         taken = [one for one in payments if one.status in ("SUCCESS", "PARTIAL_REFUND", "REFUND")]
         captured, refunded = sum(one.amount for one in taken), sum(one.refunded for one in taken)
         pending = sum(one.amount for one in payments if one.status == "PENDING")
-        wanted = {"held": held, "captured": captured, "refunded": refunded, "net": captured - refunded}
+        wanted = {
+            "held": held,
+            "captured": captured,
+            "refunded": refunded,
+            "net": captured - refunded,
+        }
         wanted["pending"] = pending
-        for sums in (books["totals"]["AUD"], *([sum_of(books["orders"])] if books["next"] is None else [])):
+        for sums in (
+            books["totals"]["AUD"],
+            *([sum_of(books["orders"])] if books["next"] is None else []),
+        ):
             assert {name: sums[name] for name in wanted} == wanted
         accounts = Counter[str]()
         for line in FORMS["beancount"](books):
@@ -312,7 +363,10 @@ class Payments(RuleBasedStateMachine):
                 accounts[posting[1]] += Decimal(posting[2])  # type: ignore[assignment]
         assert sum(accounts.values()) == 0
         assert (
-            sum(amount for name, amount in accounts.items() if name.startswith("Assets:Receivable:")) == wanted["net"]
+            sum(
+                amount for name, amount in accounts.items() if name.startswith("Assets:Receivable:")
+            )
+            == wanted["net"]
         )
         assert (accounts["Assets:Held"], accounts["Income:Customers"]) == (held, -wanted["net"])
 

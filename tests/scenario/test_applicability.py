@@ -1,4 +1,5 @@
-"""What a rule says must be able to happen, and what it looks at must exist: else it is refused at load."""
+"""What a rule says must be able to happen, and what it looks at must exist: else it is refused at
+load."""
 
 import pytest
 
@@ -12,7 +13,9 @@ from tests.driving import DUMMY, Api, card, card_charge
 from tests.scenario.telling import ask, directing, fault, fires, one, told
 from tests.scenario.test_cookbook import story
 
-NO_PAYMENTS = sorted(PROVIDER_OPERATIONS - {"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
+NO_PAYMENTS = sorted(
+    PROVIDER_OPERATIONS - {"charge.create", "batch.row", "payment_link.pay", "subscription.renew"}
+)
 LATER = [
     *(("pending: {}", f"charge.{name}") for name in ("challenge", "capture", "refund")),
     ("challenge: {}", "token.create"),
@@ -34,7 +37,9 @@ def test_what_only_a_payment_can_be_is_refused_elsewhere(then: str, op: str) -> 
     assert "subscription.renew" in words
 
 
-@pytest.mark.parametrize("op", ["charge.create", "batch.row", "payment_link.pay", "subscription.renew"])
+@pytest.mark.parametrize(
+    "op", ["charge.create", "batch.row", "payment_link.pay", "subscription.renew"]
+)
 @pytest.mark.parametrize("then", ["pending: {}", "challenge: {}", "partial_approve: 5"])
 def test_it_fits_every_way_to_pay(then: str, op: str) -> None:
     (rule,) = told(one(f"{{op: {op}}}", f"then: {{{then}}}")).rules
@@ -42,7 +47,11 @@ def test_it_fits_every_way_to_pay(then: str, op: str) -> None:
 
 
 MISFITS = [
-    ("charge.get", "webhook: {drop: true}", "webhook means nothing in charge.get; it fits batch.create"),
+    (
+        "charge.get",
+        "webhook: {drop: true}",
+        "webhook means nothing in charge.get; it fits batch.create",
+    ),
     ("vault.create", "webhook: {drop: true}", "webhook means nothing in vault.create"),
     ("[charge.create, charge.get]", "decline: lost_card", "no provider is asked in charge.get"),
     ("[charge.create, charge.void]", "pending: {}", "pending means nothing in charge.void"),
@@ -53,10 +62,26 @@ MISFITS = [
         "later: [{after: 1s, delete: {}}]",
         "later: delete means nothing in charge.create; it fits customer.",
     ),
-    ("customer.create", "later: [{after: 1s, refund: {}}]", "later: refund means nothing in customer.create"),
-    ("vault.create", "later: [{after: 1s, settle: FAILED}]", "later: settle means nothing in vault.create"),
-    ("vault.create", "later: [{after: 1s, set: {payto.status: ACTIVE}}]", "later: set payto.status means nothing"),
-    ("charge.create", "later: [{after: 1s, set: {subscription.status: Active}}]", "later: set subscription.status"),
+    (
+        "customer.create",
+        "later: [{after: 1s, refund: {}}]",
+        "later: refund means nothing in customer.create",
+    ),
+    (
+        "vault.create",
+        "later: [{after: 1s, settle: FAILED}]",
+        "later: settle means nothing in vault.create",
+    ),
+    (
+        "vault.create",
+        "later: [{after: 1s, set: {payto.status: ACTIVE}}]",
+        "later: set payto.status means nothing",
+    ),
+    (
+        "charge.create",
+        "later: [{after: 1s, set: {subscription.status: Active}}]",
+        "later: set subscription.status",
+    ),
     ("payment_method.*", "batch: {end: FAILED}", "use op: batch.create"),
 ]
 
@@ -71,7 +96,11 @@ def test_an_outcome_that_cannot_happen_is_refused(op: str, then: str, words: str
     [
         ("'charge.*'", "webhook: {drop: true}", "capture challenge create refund void"),
         ("'charge.*'", "pending: {}", "challenge create"),
-        ("'charge.*'", "later: [{after: 1s, void: {}}]", "capture challenge create get refund void"),
+        (
+            "'charge.*'",
+            "later: [{after: 1s, void: {}}]",
+            "capture challenge create get refund void",
+        ),
     ],
 )
 def test_a_glob_means_the_operations_that_fit(op: str, then: str, fits: str) -> None:
@@ -96,7 +125,9 @@ def test_what_nobody_asks_for_is_decided_with_its_provider(op: str) -> None:
 
 
 def test_the_source_is_known_when_the_provider_is_asked() -> None:
-    director = directing(told(one("{source: card}", "then: {transport: {at: receive, status: 503}}")))
+    director = directing(
+        told(one("{source: card}", "then: {transport: {at: receive, status: 503}}"))
+    )
     assert ask(director, Stage.ARRIVAL).rule is None
     assert ask(director, Stage.PROVIDER, source="card").rule == "r"
     rule = "{id: r, when: {source: card}, then: {transport: {at: receive, status: 503}}}"
@@ -110,7 +141,10 @@ NOWHERE = [
     ("request.amount: {gt: '5,5'}", "got '5,5', wanted a number"),
     ("request.capture: yes", "got 'yes', wanted true or false"),
     ("request.capture: {gt: 1}", "got gt, and true or false is neither more nor less than another"),
-    ("request.initiator: MERCHNT", "got 'MERCHNT', wanted a known word, allowed: CUSTOMER, MERCHANT - did you mean"),
+    (
+        "request.initiator: MERCHNT",
+        "got 'MERCHNT', wanted a known word, allowed: CUSTOMER, MERCHANT - did you mean",
+    ),
     (
         "request.order.items.0.amont: 5",
         "which is not a field of a request (names are camelCase) - did you mean 'amount'?",
@@ -129,7 +163,10 @@ NOWHERE = [
     ("state.charge: {exists: true}", None),
     ("op: charge.refund, request.capture: false", "in charge.refund there is amount, comment"),
     ("op: charge.void, request.amount: 5", "in charge.void there is nothing"),
-    ("op: batch.row, header.x-run: 5", "no request comes in for batch.row, so there are no headers"),
+    (
+        "op: batch.row, header.x-run: 5",
+        "no request comes in for batch.row, so there are no headers",
+    ),
     ("op: batch.row, request.capture: true", "in batch.row there is amount, currency, metadata"),
     (
         "op: charge.refund, state.customer.reference: X",
@@ -167,7 +204,8 @@ def test_a_test_that_nothing_can_meet_is_refused(when: str, words: str | None) -
         ),
         (
             "request.colour",
-            "which is not a field of a request (names are camelCase), of no operation that the rule names",
+            "which is not a field of a request (names are camelCase), of no operation that the "
+            "rule names",
         ),
     ],
 )
@@ -180,9 +218,12 @@ def test_a_row_of_a_batch_has_numbers_for_amounts() -> None:
     assert "got 'abc', wanted a number" in fault(one("{op: batch.create}", rows))
 
 
-@pytest.mark.parametrize("sent", [100, "100", "1e2", "+100", " 100 ", "0100", "100.00", "1E+2", "10e1"])
 @pytest.mark.parametrize(
-    "wanted", ["100", "'1e2'", "{in: [5, '+100']}", "{gte: '0100', lt: 101}", "{between: [99, 100]}"]
+    "sent", [100, "100", "1e2", "+100", " 100 ", "0100", "100.00", "1E+2", "10e1"]
+)
+@pytest.mark.parametrize(
+    "wanted",
+    ["100", "'1e2'", "{in: [5, '+100']}", "{gte: '0100', lt: 101}", "{between: [99, 100]}"],
 )
 def test_amounts_are_compared_as_the_api_reads_them(sent: object, wanted: str) -> None:
     assert fires(f"{{request.amount: {wanted}}}", request={"amount": sent})
@@ -207,12 +248,16 @@ def test_flags_and_choices_are_compared_as_the_api_reads_them(
 
 def test_equal_amounts_are_one_key() -> None:
     director = directing(told(one("{nth: 2}", more="key: [request.amount]")))
-    seen = [ask(director, request={"amount": amount}).rule for amount in (100, "1e2", "100.00", "50", " 50 ")]
+    seen = [
+        ask(director, request={"amount": amount}).rule
+        for amount in (100, "1e2", "100.00", "50", " 50 ")
+    ]
     assert seen == [None, "r", None, None, "r"]
 
 
 RULE = (
-    "version: 1\nname: s\nrules: [{id: r, when: {op: charge.create, request.amount: 100}, then: {decline: lost_card}}]"
+    "version: 1\nname: s\nrules: [{id: r, when: {op: charge.create, request.amount: 100}, "
+    "then: {decline: lost_card}}]"
 )
 
 
@@ -221,7 +266,9 @@ def test_the_sandbox_declines_what_the_rule_means(amount: object) -> None:
     assert Api(scenario=RULE).post("/charge/card", card_charge(amount=amount))["code"] == 941
 
 
-@pytest.mark.parametrize("amount", ["1e400", '"1e400"', "1" * 400, '"' + "1" * 400 + '"', "1e99", '"1e99"'])
+@pytest.mark.parametrize(
+    "amount", ["1e400", '"1e400"', "1" * 400, '"' + "1" * 400 + '"', "1e99", '"1e99"']
+)
 def test_a_number_is_refused_for_the_same_reason_as_its_text(amount: str) -> None:
     raw = f'{{"amount": {amount}, "providerId": "{DUMMY}", "paymentInformation": {{"cardNumber": "4111111111111111", '
     refused = Api().send("POST", "/charge/card", raw.encode() + b'"expiryDate": "12/40"}}')
@@ -234,17 +281,29 @@ def test_a_named_outcome_that_means_nothing_there_is_refused() -> None:
     body = {"providerId": DUMMY, "paymentInformation": card(), "metadata": {"mock": "pending"}}
     refused = api.post("/payment_method/card", body)
     assert (refused.status, refused["code"]) == (400, 90)
-    assert refused["message"] == "request.metadata.mock: got 'pending', which means nothing in payment_method.create"
+    assert (
+        refused["message"]
+        == "request.metadata.mock: got 'pending', which means nothing in payment_method.create"
+    )
 
 
 @pytest.mark.parametrize(
     ("op", "statuses"),
-    [("charge.get", [503, 200, 503, 200]), ("charge.*", [503, 200, 200, 200]), ("'*'", [503, 200, 200, 200])],
+    [
+        ("charge.get", [503, 200, 503, 200]),
+        ("charge.*", [503, 200, 200, 200]),
+        ("'*'", [503, 200, 200, 200]),
+    ],
 )
-def test_reads_are_counted_by_the_object_where_all_of_a_rule_are_about_one(op: str, statuses: list[int]) -> None:
+def test_reads_are_counted_by_the_object_where_all_of_a_rule_are_about_one(
+    op: str, statuses: list[int]
+) -> None:
     api = Api(scenario=None)
     ids = [api.charge()["chargeId"] for _ in range(2)]
-    assert api.put("/__admin/scenarios", {"version": 1, "rules": [_first_call(op.strip("'"))]}).status == 200
+    assert (
+        api.put("/__admin/scenarios", {"version": 1, "rules": [_first_call(op.strip("'"))]}).status
+        == 200
+    )
     assert [api.get(f"/charge/{ids[index]}").status for index in (0, 0, 1, 1)] == statuses
 
 
@@ -255,20 +314,31 @@ def _first_call(op: str) -> dict[str, object]:
 
 def test_the_operations_about_one_object_are_those_whose_path_names_one() -> None:
     of_another = {"payment_method.create", "customer.create", "info.get"}
-    named = {route.op for route in ROUTES if "{" in route.path and route.op in OPERATIONS} - of_another
+    named = {
+        route.op for route in ROUTES if "{" in route.path and route.op in OPERATIONS
+    } - of_another
     assert named == ABOUT_ONE - {"webhook.deliver"}
 
 
 def test_more_copies_than_fit_at_once_are_refused() -> None:
     together = "then: {{webhook: {{together: true, copies: {}}}}}"
-    assert "at most 10 go out at one instant" in fault(one("{op: charge.create}", together.format(11)))
+    assert "at most 10 go out at one instant" in fault(
+        one("{op: charge.create}", together.format(11))
+    )
     told(one("{op: charge.create}", together.format(10)))
 
 
 def test_rows_of_a_batch_that_fails_are_said_where_some_are_reached() -> None:
     rows = "rows: [{at: [2], stall: {}}], end: FAILED"
-    assert "no row is ever reached" in fault(one("{op: batch.create}", f"then: {{batch: {{{rows}}}}}"))
-    told(one("{op: batch.create}", f"then: {{batch: {{{rows}, progress: [{{reach: 0.5, after: 1m}}]}}}}"))
+    assert "no row is ever reached" in fault(
+        one("{op: batch.create}", f"then: {{batch: {{{rows}}}}}")
+    )
+    told(
+        one(
+            "{op: batch.create}",
+            f"then: {{batch: {{{rows}, progress: [{{reach: 0.5, after: 1m}}]}}}}",
+        )
+    )
 
 
 REPLAY = "then: {replay: true}"
@@ -310,7 +380,9 @@ def test_an_operation_about_no_object_has_no_state_and_no_age() -> None:
     refused = fault(one("{op: settlement.search, age: {above: 1d}}", breaks))
     assert "in settlement.search there is no object, so nothing has an age" in refused
     told(one("{op: [settlement.search, charge.get], age: {above: 1d}}", breaks))
-    told(one("{op: webhook.deliver, state.transfer.status: SUCCESS}", "then: {webhook: {copies: 2}}"))
+    told(
+        one("{op: webhook.deliver, state.transfer.status: SUCCESS}", "then: {webhook: {copies: 2}}")
+    )
 
 
 def test_a_key_of_an_object_that_is_not_there_is_refused() -> None:

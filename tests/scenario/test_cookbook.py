@@ -1,4 +1,5 @@
-"""Every line of the cookbook is executed: its rule is put in force, and a shop's long story makes it fire."""
+"""Every line of the cookbook is executed: its rule is put in force, and a shop's long story makes
+it fire."""
 
 import re
 from contextlib import suppress
@@ -14,10 +15,25 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cookbook.md").read_text(
 ROWS = re.findall(r"^\| (.+?) \| `(.+)` \|$", PAGE, re.MULTILINE)
 RULES = [row for row in ROWS if row[1].startswith("{")]
 PARTS = [row for row in ROWS if not row[1].startswith("{")]
-NOT_ALONE = {"429 while more than three are under way", "409 for a call that overlaps another of its charge"}
-"""What calls one after the other do not meet: ``scenarios/too-many-at-once.yaml`` and ``overlapping-calls.yaml`` do."""
+NOT_ALONE = {
+    "429 while more than three are under way",
+    "409 for a call that overlaps another of its charge",
+}
+"""What calls one after the other do not meet: ``scenarios/too-many-at-once.yaml`` and
+``overlapping-calls.yaml`` do."""
 
-GROUPS = ["Transport", "Declines", "Webhooks", "Money", "Time", "Batches", "Tokens", "3-D", "Limits", "Recovery"]
+GROUPS = [
+    "Transport",
+    "Declines",
+    "Webhooks",
+    "Money",
+    "Time",
+    "Batches",
+    "Tokens",
+    "3-D",
+    "Limits",
+    "Recovery",
+]
 INBOX = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
 BATCH = "PaymentMethodId,Amount,Currency,Reference\n"
 
@@ -36,24 +52,40 @@ def call(api: Api, method: str, path: str, body: object = None) -> dict[str, Any
 
 
 def story(api: Api) -> None:
-    """Two months of a shop that takes, captures and refunds payments, stores cards, subscribes and submits a batch."""
+    """Two months of a shop that takes, captures and refunds payments, stores cards, subscribes and
+    submits a batch."""
     more = {**INBOX, "metadata": {"want": "do_not_honour"}}
     paid = [
-        call(api, "POST", "/charge/card", card_charge(reference=f"order-{number // 2}", amount=amount, **more))
+        call(
+            api,
+            "POST",
+            "/charge/card",
+            card_charge(reference=f"order-{number // 2}", amount=amount, **more),
+        )
         for number, amount in enumerate((20, 20, 200, 20, 20, 20))
     ]
-    held = [call(api, "POST", "/charge/card", card_charge(capture=False, reference=f"held-{n}")) for n in range(2)]
+    held = [
+        call(api, "POST", "/charge/card", card_charge(capture=False, reference=f"held-{n}"))
+        for n in range(2)
+    ]
     for charge in held:
         call(api, "POST", f"/charge/{charge.get('chargeId')}", {"amount": 5})
     token = call(api, "POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card()})
     call(api, "POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 86400})
     for _ in range(2):
-        stored = call(api, "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})
+        stored = call(
+            api, "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()}
+        )
     method = stored.get("paymentMethodId")
     plan = {"paymentMethodId": method, "amount": 10, "currency": "AUD", "interval": "Month"}
     call(api, "POST", "/subscription/payment_method", plan)
     rows = "".join(f"{method},10,AUD,row-{number}\n" for number in range(4))
-    call(api, "POST", "/batch/transaction/payment_method", {"count": 4, "batch": BATCH + rows, "description": "b"})
+    call(
+        api,
+        "POST",
+        "/batch/transaction/payment_method",
+        {"count": 4, "batch": BATCH + rows, "description": "b"},
+    )
     for charge in paid:
         call(api, "GET", f"/charge/{charge.get('chargeId')}")
     with suppress(Cut):
@@ -67,7 +99,9 @@ def story(api: Api) -> None:
 
 
 def file_of(part: str) -> str:
-    return f"version: 1\nassumptions: {{token.lifetime: 60d}}\nrules:\n  - {{id: wanted, {part[1:]}\n"
+    return (
+        f"version: 1\nassumptions: {{token.lifetime: 60d}}\nrules:\n  - {{id: wanted, {part[1:]}\n"
+    )
 
 
 @pytest.mark.parametrize(("want", "rule"), RULES, ids=[want for want, _ in RULES])

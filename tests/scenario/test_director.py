@@ -1,4 +1,5 @@
-"""The director: order, counting, sequences, chance, limits, reload, and what it says about rules that lost."""
+"""The director: order, counting, sequences, chance, limits, reload, and what it says about rules
+that lost."""
 
 import copy
 from collections.abc import Sequence
@@ -13,7 +14,18 @@ from mockserver.scenario.matching import Stage
 from mockserver.scenario.outcome import NOTHING
 from mockserver.scenario.transport import Transport
 from tests.depth import tries
-from tests.scenario.telling import NOW, ask, attempt, card, directing, fault, one, said, stored, told
+from tests.scenario.telling import (
+    NOW,
+    ask,
+    attempt,
+    card,
+    directing,
+    fault,
+    one,
+    said,
+    stored,
+    told,
+)
 
 TWO = """
   - id: first
@@ -47,7 +59,10 @@ def test_the_first_match_in_file_order_wins() -> None:
 def test_files_given_later_come_first_and_test_values_last() -> None:
     from dataclasses import replace
 
-    low, high = told(one(what="then: {decline: lost_card}")), told(one(what="then: {decline: stolen_card}"))
+    low, high = (
+        told(one(what="then: {decline: lost_card}")),
+        told(one(what="then: {decline: stolen_card}")),
+    )
     assert said(ask(directing(low, high))) == "stolen_card"
     assert said(ask(directing(low, replace(high, builtin=True)))) == "lost_card"
 
@@ -60,14 +75,17 @@ def test_equal_rule_ids_of_two_files_are_reported_apart() -> None:
 
 def test_a_thousand_rules_that_cannot_match_are_not_asked() -> None:
     rules = "".join(
-        f"  - {{id: r{n}, when: {{op: charge.create, request.reference: ref-{n}}}, then: {{decline: lost_card}}}}\n"
+        f"  - "
+        f"{{id: r{n}, when: {{op: charge.create, request.reference: ref-{n}}}, then: {{decline: lost_card}}}}\n"
         for n in range(1000)
     )
     scenario = told(rules)
     bucket = Ruleset([scenario]).buckets[Stage.PROVIDER, "charge.create", None]
     assert bucket is not None
     assert list(bucket.candidates(attempt(request={"reference": "other"}))) == []
-    assert [rule.id for rule in bucket.candidates(attempt(request={"reference": "ref-7"}))] == ["r7"]
+    assert [rule.id for rule in bucket.candidates(attempt(request={"reference": "ref-7"}))] == [
+        "r7"
+    ]
     assert len(ask(directing(scenario), request={"reference": "other"}).lost()) == 1000
 
 
@@ -129,14 +147,21 @@ def test_card_numbers_are_masked_in_what_is_said() -> None:
         ("pass", ["expired_card", "lost_card", "lost_card", None, None]),
         ("hold", ["expired_card", "lost_card", "lost_card", "lost_card", "lost_card"]),
         ("loop", ["expired_card", "lost_card", "lost_card", "expired_card", "lost_card"]),
-        ("fail", ["expired_card", "lost_card", "lost_card", "sequence_exhausted", "sequence_exhausted"]),
+        (
+            "fail",
+            ["expired_card", "lost_card", "lost_card", "sequence_exhausted", "sequence_exhausted"],
+        ),
     ],
 )
 def test_sequence(at_end: str, expected: list[str | None]) -> None:
-    director = sequence("[{decline: expired_card}, {decline: lost_card, times: 2}]", f"at_end: {at_end}")
+    director = sequence(
+        "[{decline: expired_card}, {decline: lost_card, times: 2}]", f"at_end: {at_end}"
+    )
     assert refusals(director, ["a"] * 5) == expected
     assert director.unmet() == (
-        ["rule 'r' (story.yaml): its sequence of 3 was used up, and 2 more calls came"] if at_end == "fail" else []
+        ["rule 'r' (story.yaml): its sequence of 3 was used up, and 2 more calls came"]
+        if at_end == "fail"
+        else []
     )
 
 
@@ -153,7 +178,11 @@ def test_sequences_are_counted_by_key() -> None:
 
 def test_the_default_key_is_the_object_of_the_call() -> None:
     director = sequence("[{decline: expired_card}]", "limit: 9")
-    assert [said(ask(director, subject=name)) for name in ("x", "y", "x")] == ["expired_card", "expired_card", None]
+    assert [said(ask(director, subject=name)) for name in ("x", "y", "x")] == [
+        "expired_card",
+        "expired_card",
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -169,24 +198,39 @@ def test_the_default_key_is_the_object_of_the_call() -> None:
 )
 def test_keys(key: str, facts: list[dict[str, object]]) -> None:
     director = sequence("[{decline: expired_card}]", f"key: [{key}]")
-    assert [said(ask(director, **facts[index])) for index in (0, 1, 0)] == ["expired_card", "expired_card", None]
+    assert [said(ask(director, **facts[index])) for index in (0, 1, 0)] == [
+        "expired_card",
+        "expired_card",
+        None,
+    ]
 
 
 def test_a_key_of_two_paths_keeps_them_apart() -> None:
     director = sequence("[{decline: expired_card}]", "key: [request.reference, request.currency]")
     pairs = [("a|b", "c"), ("a", "b|c"), ("a|b", "c")]
-    seen = [said(ask(director, request={"reference": one_of, "currency": other})) for one_of, other in pairs]
+    seen = [
+        said(ask(director, request={"reference": one_of, "currency": other}))
+        for one_of, other in pairs
+    ]
     assert seen == ["expired_card", "expired_card", None]
 
 
 def test_a_secret_key_is_refused() -> None:
-    assert "cannot be tested or counted by" in fault(one(more="key: [request.paymentInformation.cardNumber]"))
+    assert "cannot be tested or counted by" in fault(
+        one(more="key: [request.paymentInformation.cardNumber]")
+    )
     assert "rules[0].key[0]: got 'nonsense'" in fault(one(more="key: [nonsense]"))
 
 
 def test_an_exhausted_sequence_on_arrival_refuses_the_call() -> None:
     director = directing(
-        told(one("{op: charge.get}", "sequence: [{transport: {at: answer, reset: {}}}]", "at_end: fail"))
+        told(
+            one(
+                "{op: charge.get}",
+                "sequence: [{transport: {at: answer, reset: {}}}]",
+                "at_end: fail",
+            )
+        )
     )
     ask(director, Stage.ARRIVAL, op="charge.get")
     transport = ask(director, Stage.ARRIVAL, op="charge.get").outcome.transport
@@ -197,14 +241,28 @@ def test_an_exhausted_sequence_on_arrival_refuses_the_call() -> None:
 def test_limit() -> None:
     director = directing(told(one(more="limit: 2")))
     assert [ask(director, subject=name).rule for name in "abc"] == ["r", "r", None]
-    assert [(report.tally.hits, report.left, report.spent is None) for report in director.rules()] == [(2, 0, False)]
+    assert [
+        (report.tally.hits, report.left, report.spent is None) for report in director.rules()
+    ] == [(2, 0, False)]
 
 
 def test_a_limit_for_each_key() -> None:
     director = directing(told(one(more="limit: {times: 2, per: key}")))
-    assert [ask(director, subject=name).rule for name in "aaabba"] == ["r", "r", None, "r", "r", None]
+    assert [ask(director, subject=name).rule for name in "aaabba"] == [
+        "r",
+        "r",
+        None,
+        "r",
+        "r",
+        None,
+    ]
     report = director.rules()[0]
-    assert (report.tally.calls, report.tally.hits, report.left, report.spent is None) == (4, 4, None, True)
+    assert (report.tally.calls, report.tally.hits, report.left, report.spent is None) == (
+        4,
+        4,
+        None,
+        True,
+    )
     lost = ask(director, subject="a").lost()
     assert lost == [("r", "limit: wanted fewer than 2 firings for its key, got 2")]
 
@@ -212,13 +270,27 @@ def test_a_limit_for_each_key() -> None:
 def test_counters_that_renew() -> None:
     nth = directing(told(one("{op: charge.create, nth: {gt: 2}}", more="per: 1s")))
     times = (0, 0, 0, SECOND - 1, SECOND, SECOND, SECOND)
-    assert [ask(nth, now=NOW + later).rule for later in times] == [None, None, "r", "r", None, None, "r"]
+    assert [ask(nth, now=NOW + later).rule for later in times] == [
+        None,
+        None,
+        "r",
+        "r",
+        None,
+        None,
+        "r",
+    ]
     limit = directing(told(one(more="limit: 1\n    per: 1h")))
     assert [ask(limit, now=NOW + later).rule for later in (0, 1, HOUR)] == ["r", None, "r"]
     assert [limit.rules(NOW + later)[0].left for later in (HOUR, 2 * HOUR)] == [0, 1]
     assert (limit.rules()[0].tally.hits, limit.rules()[0].tally.calls) == (2, 2)
-    steps = directing(told(one(what="sequence: [{decline: lost_card}, {decline: error}]", more="per: 1d")))
-    assert [said(ask(steps, now=NOW + later)) for later in (0, HOUR, 6 * HOUR)] == ["lost_card", "error", "lost_card"]
+    steps = directing(
+        told(one(what="sequence: [{decline: lost_card}, {decline: error}]", more="per: 1d"))
+    )
+    assert [said(ask(steps, now=NOW + later)) for later in (0, HOUR, 6 * HOUR)] == [
+        "lost_card",
+        "error",
+        "lost_card",
+    ]
 
 
 def test_a_chance_that_counts_by_day_draws_anew_each_day() -> None:
@@ -234,7 +306,10 @@ def test_days_begin_at_midnight_in_the_zone_of_the_clock() -> None:
     by_key = one("{op: charge.create, nth: 1}", more="key: [clock.day]")
     before, after = parse_instant("2031-03-01T12:59:59Z"), parse_instant("2031-03-01T13:00:00Z")
     for rule in (once, by_key):
-        assert [ask(directing(told(rule, sydney)), now=now).rule for now in (before, before)] == ["r", "r"]
+        assert [ask(directing(told(rule, sydney)), now=now).rule for now in (before, before)] == [
+            "r",
+            "r",
+        ]
         director = directing(told(rule, sydney))
         assert [ask(director, now=now).rule for now in (before, before, after)] == ["r", None, "r"]
         director = directing(told(rule))
@@ -249,7 +324,11 @@ def test_weeks_begin_on_a_monday() -> None:
 
 def test_a_rule_lives_for_a_while_after_its_first_firing() -> None:
     director = directing(told(one(more="for: 1h")))
-    assert [ask(director, now=NOW + 9 * HOUR + later).rule for later in (0, HOUR - 1, HOUR)] == ["r", "r", None]
+    assert [ask(director, now=NOW + 9 * HOUR + later).rule for later in (0, HOUR - 1, HOUR)] == [
+        "r",
+        "r",
+        None,
+    ]
 
 
 def test_expect() -> None:
@@ -265,7 +344,10 @@ def test_expect() -> None:
 
 
 def test_chance_is_a_share_and_a_miss_passes_to_later_rules() -> None:
-    rules = one(what="chance: {p: 0.2, then: {decline: expired_card}}") + "  - {id: z, then: {decline: lost_card}}\n"
+    rules = (
+        one(what="chance: {p: 0.2, then: {decline: expired_card}}")
+        + "  - {id: z, then: {decline: lost_card}}\n"
+    )
     director = directing(told(rules))
     seen = [said(ask(director, subject=str(n))) for n in range(2000)]
     assert 320 < seen.count("expired_card") < 480
@@ -273,14 +355,22 @@ def test_chance_is_a_share_and_a_miss_passes_to_later_rules() -> None:
 
 
 def test_chance_of_nothing_and_of_everything() -> None:
-    assert said(ask(directing(told(one(what="chance: {p: 0, then: {decline: expired_card}}"))))) is None
+    assert (
+        said(ask(directing(told(one(what="chance: {p: 0, then: {decline: expired_card}}")))))
+        is None
+    )
     always = directing(told(one(what="chance: {p: 1, then: {decline: expired_card}}")))
     assert {said(ask(always, subject=str(n))) for n in range(200)} == {"expired_card"}
 
 
 def test_weighted_chance() -> None:
     director = directing(
-        told(one(what="chance: [{weight: 3, then: {decline: expired_card}}, {weight: 1, then: {approve: {}}}]"))
+        told(
+            one(
+                what="chance: [{weight: 3, then: {decline: expired_card}}, {weight: 1, then: "
+                "{approve: {}}}]"
+            )
+        )
     )
     seen = [said(ask(director, subject=str(n))) for n in range(2000)]
     assert 1400 < seen.count("expired_card") < 1600
@@ -294,18 +384,33 @@ def test_weighted_chance() -> None:
         ("chance: {p: 0.5}", "rules[0].chance: 'then' is missing"),
         ("chance: []", "got nothing, wanted at least one"),
         ("chance: [{weight: 0, then: {approve: {}}}]", "got 0, wanted a number above 0"),
-        ("chance: [{weight: 1, then: {decline: nope}}]", "rules[0].chance[0].then.decline: got 'nope'"),
+        (
+            "chance: [{weight: 1, then: {decline: nope}}]",
+            "rules[0].chance[0].then.decline: got 'nope'",
+        ),
         ("sequence: []", "got nothing, wanted at least one"),
         ("sequence: [{approve: {}, times: 0}]", "got 0, wanted a whole number from 1"),
         ("sequence: [{}]", "rules[0].sequence[0]: got no outcome"),
         ("limit: 3", "got none, wanted exactly one of then, sequence, chance"),
-        ("then: {approve: {}}\n    sequence: [{approve: {}}]", "got then and sequence, wanted exactly one"),
+        (
+            "then: {approve: {}}\n    sequence: [{approve: {}}]",
+            "got then and sequence, wanted exactly one",
+        ),
         ("then: {approve: {}}\n    at_end: hold", "got at_end without a sequence"),
-        ("sequence: [{approve: {}}]\n    at_end: stop", "got 'stop', allowed: pass, hold, loop, fail"),
+        (
+            "sequence: [{approve: {}}]\n    at_end: stop",
+            "got 'stop', allowed: pass, hold, loop, fail",
+        ),
         ("then: {approve: {}}\n    limit: 0", "got 0, wanted a whole number from 1"),
         ("then: {approve: {}}\n    limit: {per: key}", "rules[0].limit: 'times' is missing"),
-        ("then: {approve: {}}\n    limit: {times: 2, per: day}", "limit.per: got 'day', allowed: key"),
-        ("then: {approve: {}}\n    limit: {times: 0, per: key}", "got 0, wanted a whole number from 1"),
+        (
+            "then: {approve: {}}\n    limit: {times: 2, per: day}",
+            "limit.per: got 'day', allowed: key",
+        ),
+        (
+            "then: {approve: {}}\n    limit: {times: 0, per: key}",
+            "got 0, wanted a whole number from 1",
+        ),
         (
             "then: {approve: {}}\n    per: 1s",
             "rules[0].per: per resets nothing here: it needs nth, a sequence or a limit",
@@ -323,10 +428,21 @@ def test_refused(what: str, words: str) -> None:
 
 def test_metadata_names_an_outcome() -> None:
     director = directing(
-        told(one("{request.metadata.mock: {exists: true}}", "then: {outcome_from: request.metadata.mock}"))
+        told(
+            one(
+                "{request.metadata.mock: {exists: true}}",
+                "then: {outcome_from: request.metadata.mock}",
+            )
+        )
     )
-    assert said(ask(director, request={"metadata": {"Mock": "insufficient_funds"}})) == "insufficient_funds"
-    assert said(ask(director, request={"metadata": {"MOCK": "Insufficient-Funds"}})) == "insufficient_funds"
+    assert (
+        said(ask(director, request={"metadata": {"Mock": "insufficient_funds"}}))
+        == "insufficient_funds"
+    )
+    assert (
+        said(ask(director, request={"metadata": {"MOCK": "Insufficient-Funds"}}))
+        == "insufficient_funds"
+    )
     assert ask(director, request={"metadata": {}}).rule is None
     unknown = ask(director, request={"metadata": {"mock": "insuficient_funds"}}).outcome.provider
     assert "did you mean 'insufficient_funds'?" in str(unknown)
@@ -337,7 +453,9 @@ PAIRS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=40)
 
 @settings(max_examples=tries(30, 300))
 @given(order=PAIRS, data=st.data(), seed=st.integers(0, 9))
-def test_what_a_key_meets_does_not_depend_on_the_others(order: list[str], data: st.DataObject, seed: int) -> None:
+def test_what_a_key_meets_does_not_depend_on_the_others(
+    order: list[str], data: st.DataObject, seed: int
+) -> None:
     rules = """
   - id: flaky
     key: [request.reference]
@@ -356,7 +474,9 @@ def test_what_a_key_meets_does_not_depend_on_the_others(order: list[str], data: 
         director = directing(scenario, seed=seed)
         seen: dict[str, list[str | None]] = {}
         for reference in references:
-            seen.setdefault(reference, []).append(said(ask(director, request={"reference": reference})))
+            seen.setdefault(reference, []).append(
+                said(ask(director, request={"reference": reference}))
+            )
         return seen
 
     assert by_key(order) == by_key(other)
@@ -375,7 +495,10 @@ def test_draws_differ_by_seed_and_sandbox() -> None:
 
 def test_a_drawn_latency_is_the_same_in_every_run() -> None:
     scenario = told(one(what="then: {latency: {min: 1ms, max: 9s}}"))
-    runs = [[ask(director).delay for _ in range(5)] for director in (directing(scenario), directing(scenario))]
+    runs = [
+        [ask(director).delay for _ in range(5)]
+        for director in (directing(scenario), directing(scenario))
+    ]
     assert runs[0] == runs[1]
     assert len(set(runs[0])) == 5
 
@@ -401,18 +524,27 @@ def test_counters_of_other_rules_are_not_taken_over() -> None:
 
 
 def test_reload_keeps_counters_of_unchanged_rules() -> None:
-    before = told("  - {id: a, limit: 1, then: {decline: lost_card}}\n  - {id: b, limit: 1, then: {decline: error}}\n")
-    after = told("  - {id: b, limit: 2, then: {decline: error}}\n  - {id: a, limit: 1, then: {decline: lost_card}}\n")
+    before = told(
+        "  - {id: a, limit: 1, then: {decline: lost_card}}\n  - {id: b, limit: 1, then: {decline: "
+        "error}}\n"
+    )
+    after = told(
+        "  - {id: b, limit: 2, then: {decline: error}}\n  - {id: a, limit: 1, then: {decline: "
+        "lost_card}}\n"
+    )
     director = directing(before)
     assert [said(ask(director)) for _ in range(3)] == ["lost_card", "error", None]
     director.replace(Ruleset([after]))
     assert [said(ask(director)) for _ in range(3)] == ["error", "error", None]
 
 
-@pytest.mark.parametrize(("head", "alike"), [("draws: seed\n", True), ("draws: sandbox\n", False), ("", False)])
+@pytest.mark.parametrize(
+    ("head", "alike"), [("draws: seed\n", True), ("draws: sandbox\n", False), ("", False)]
+)
 def test_where_the_seed_alone_draws_every_sandbox_meets_the_same(head: str, alike: bool) -> None:
     rule = one(
-        what="chance: {p: 0.5, then: {decline: expired_card, latency: {max: 1s}}}", more="key: [request.reference]"
+        what="chance: {p: 0.5, then: {decline: expired_card, latency: {max: 1s}}}",
+        more="key: [request.reference]",
     )
     scenario = told(rule, head)
     references = [f"r-{number}" for number in range(64)]

@@ -1,4 +1,5 @@
-"""Explanations: which rule a request would meet and why the others would not fire, word for word."""
+"""Explanations: which rule a request would meet and why the others would not fire, word for
+word."""
 
 import pytest
 
@@ -13,18 +14,23 @@ RULES = """
   - {id: visa, when: {card: {brand: visa}}, then: {provider_down: {}, latency: 2s}}
   - {id: last, then: {approve: {}}}
 """
-REQUEST = {"op": "charge.create", "body": {"Amount": 12, "PaymentInformation": {"CardNumber": "4111111111111111"}}}
+REQUEST = {
+    "op": "charge.create",
+    "body": {"Amount": 12, "PaymentInformation": {"CardNumber": "4111111111111111"}},
+}
 
 
 def test_an_explanation() -> None:
     assert explain([told(RULES)], REQUEST, now=NOW) == [
-        "charge.create at 2031-03-01T18:00:00.0000000Z: at each stage the first rule that matches decides",
+        "charge.create at 2031-03-01T18:00:00.0000000Z: at each stage the first rule that matches "
+        "decides",
         "as the request arrives:",
         "  fires: lost-answer (story.yaml:7): transport at answer: reset",
         "as the provider is asked:",
         "  not:   large (story.yaml:5): request.amount: wanted more than 100, got 12",
         "  not:   refunds (story.yaml:6): op: wanted charge.refund, got charge.create",
-        "  fires: visa (story.yaml:8): decline provider_down (code 34, gateway 91, retryable); latency 2s",
+        "  fires: visa (story.yaml:8): decline provider_down (code 34, gateway 91, retryable); "
+        "latency 2s",
         "  after: last (story.yaml:9): never asked, an earlier rule fired",
         "as it is answered:",
         "  lost-answer spoils the answer",
@@ -60,7 +66,9 @@ def stages(rules: str, request: dict[str, object]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in explain([told(rules)], request, now=NOW)[1:]:
         if line.startswith("  "):
-            found[list(found)[-1]] += [] if line.startswith("  not: ") else [line.strip().partition(":")[0]]
+            found[list(found)[-1]] += (
+                [] if line.startswith("  not: ") else [line.strip().partition(":")[0]]
+            )
         else:
             found[line] = []
     return found
@@ -73,24 +81,37 @@ def test_each_stage_has_a_first_match_of_its_own() -> None:
         "as it is answered:": ["lost spoils the answer"],
         "as webhooks are delivered:": ["hooks says how webhooks go"],
     }
-    assert list(stages(STAGES, {"op": "charge.get"})) == ["as the request arrives:", "as it is answered:"]
+    assert list(stages(STAGES, {"op": "charge.get"})) == [
+        "as the request arrives:",
+        "as it is answered:",
+    ]
     receiver = STAGES[STAGES.index("  - {id: receiver") :]
-    assert stages(receiver, {"op": "customer.update"})["as webhooks are delivered:"] == ["as usual", "asked of each"]
+    assert stages(receiver, {"op": "customer.update"})["as webhooks are delivered:"] == [
+        "as usual",
+        "asked of each",
+    ]
     assert list(stages(receiver, {"op": "webhook.deliver"})) == ["as webhooks are delivered:"]
-    assert list(stages(STAGES, {"op": "batch.row"})) == ["as the provider is asked:", "as webhooks are delivered:"]
+    assert list(stages(STAGES, {"op": "batch.row"})) == [
+        "as the provider is asked:",
+        "as webhooks are delivered:",
+    ]
 
 
 def test_what_ends_a_call_as_it_arrives_ends_the_explanation() -> None:
-    early = STAGES.replace("{id: hooks, when: {op: charge.create}", "{id: hooks, when: {op: charge.refund}")
+    early = STAGES.replace(
+        "{id: hooks, when: {op: charge.create}", "{id: hooks, when: {op: charge.refund}"
+    )
     assert stages(early, {"op": "charge.create", "body": {"amount": 7}}) == {
         "as the request arrives:": ["fires", "nothing more is asked"]
     }
 
 
 def test_no_rule_fires() -> None:
-    assert explain([told(one("{op: charge.get}", "then: {transport: {at: answer, reset: {}}}"))], REQUEST, now=NOW)[
-        1:
-    ] == [
+    assert explain(
+        [told(one("{op: charge.get}", "then: {transport: {at: answer, reset: {}}}"))],
+        REQUEST,
+        now=NOW,
+    )[1:] == [
         "as the request arrives:",
         "  not:   r (story.yaml:4): op: wanted charge.get, got charge.create",
         "  no rule fires",
@@ -109,16 +130,22 @@ def test_method_and_path_name_the_operation_and_the_source() -> None:
 
     scenario = told(one("{source: bank_account}", "then: {decline: invalid_account}"))
     request = {"method": "post", "path": "/charge/bank_account?x=1", "headers": {"X-Run": "1"}}
-    assert "  fires: r (story.yaml:4): decline invalid_account (code 20, gateway 14, not retryable)" in explain(
-        [scenario], request, now=NOW, op_of=op_of
+    assert (
+        "  fires: r (story.yaml:4): decline invalid_account (code 20, gateway 14, not retryable)"
+        in explain([scenario], request, now=NOW, op_of=op_of)
     )
     with pytest.raises(ValueError, match="which is not an operation of the service"):
         explain([scenario], {"method": "GET", "path": "/nowhere"}, now=NOW, op_of=op_of)
 
 
 def test_test_values_are_explained() -> None:
-    request = {"op": "charge.create", "body": {"bankPaymentInformation": {"accountNumber": "000000051"}}}
-    fired = [line for line in explain(load([], test_values=True), request, now=NOW) if "fires:" in line]
+    request = {
+        "op": "charge.create",
+        "body": {"bankPaymentInformation": {"accountNumber": "000000051"}},
+    }
+    fired = [
+        line for line in explain(load([], test_values=True), request, now=NOW) if "fires:" in line
+    ]
     assert len(fired) == 1
     assert "bank-account-insufficient-funds" in fired[0]
 
@@ -150,14 +177,21 @@ STATES = """
         ({"customer.email": "ann@example.com"}, ["any"]),
     ],
 )
-def test_rules_see_of_stored_objects_what_is_given(state: dict[str, object], fires: list[str]) -> None:
+def test_rules_see_of_stored_objects_what_is_given(
+    state: dict[str, object], fires: list[str]
+) -> None:
     lines = explain([told(STATES)], {"op": "charge.capture", "state": state}, now=NOW)
     assert [line.split()[1] for line in lines if line.startswith("  fires: ")] == fires
 
 
 def test_a_rule_that_reads_another_stored_value_says_what_it_got() -> None:
-    lines = explain([told(STATES)], {"op": "charge.capture", "state": {"charge.status": "SUCCESS"}}, now=NOW)
-    assert "  not:   held (story.yaml:5): state.charge.status: wanted 'Authorised', got 'SUCCESS'" in lines
+    lines = explain(
+        [told(STATES)], {"op": "charge.capture", "state": {"charge.status": "SUCCESS"}}, now=NOW
+    )
+    assert (
+        "  not:   held (story.yaml:5): state.charge.status: wanted 'Authorised', got 'SUCCESS'"
+        in lines
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,13 +249,18 @@ def test_refused(request_: dict[str, object], words: str) -> None:
         ),
         ("{webhook: {copies: 1}}", "webhook: as usual"),
         (
-            "{batch: {rows: [{at: [1], approve: {}}], stall_at: 0.5, end: FAILED, results: {cut: 1}}}",
+            "{batch: {rows: [{at: [1], approve: {}}], stall_at: 0.5, end: FAILED, results: {cut: "
+            "1}}}",
             "batch: 1 rules for rows, stalls at 0.5, ends FAILED, results spoilt",
         ),
         ("{later: [{after: 2d, void: {}}]}", "2d later: void"),
-        ("{later: [{after: 5m, set: {payto.status: ACTIVE}}]}", "5m later: set payto.status ACTIVE"),
         (
-            '{later: [{after: 5m, emit: {event: charge.lost, data: {a: ["it\'s", 1.50, true, null]}}}]}',
+            "{later: [{after: 5m, set: {payto.status: ACTIVE}}]}",
+            "5m later: set payto.status ACTIVE",
+        ),
+        (
+            '{later: [{after: 5m, emit: {event: charge.lost, data: {a: ["it\'s", 1.50, true, '
+            "null]}}}]}",
             '5m later: emit event charge.lost, data {"a":["it\'s",1.50,true,null]}',
         ),
         (

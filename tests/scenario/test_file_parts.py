@@ -51,7 +51,12 @@ def test_a_whole_file() -> None:
     assert scenario.clock == ClockPlan(parse_instant("2031-03-01T18:00:00Z"), ClockMode.MANUAL)
     assert scenario.said.assumptions == {"vault.ccv_delay": "10s"}
     main, backup = scenario.said.providers
-    assert (main.id, main.currency, main.fallback, main.name) == ("acq_main", "aud", "acq_backup", "Main")
+    assert (main.id, main.currency, main.fallback, main.name) == (
+        "acq_main",
+        "aud",
+        "acq_backup",
+        "Main",
+    )
     opened = open_app([scenario]).world.directory.config.providers(NOW, lambda _: None)
     assert [provider.currency for provider in opened] == ["AUD", "AUD"]
     assert main.latency is not None
@@ -59,7 +64,10 @@ def test_a_whole_file() -> None:
     assert main.cost is not None
     assert str(main.cost.fixed) == "0.30"
     assert (backup.type, backup.currency, backup.cost) == ("dummy", "AUD", None)
-    assert [call.path for call in scenario.said.setup] == ["/customer/card", "/customer/{ann.customerId}"]
+    assert [call.path for call in scenario.said.setup] == [
+        "/customer/card",
+        "/customer/{ann.customerId}",
+    ]
     assert [rule.id for rule in scenario.rules] == ["down"]
     paid, advance, got, wait, info = scenario.said.examples[0].calls
     assert isinstance(paid, CallMap)
@@ -80,13 +88,21 @@ def test_a_whole_file() -> None:
 def test_defaults() -> None:
     scenario = read_text("version: 1", "dir/my story.yaml")
     said = scenario.said
-    assert (scenario.name, said.description, said.seed, scenario.clock) == ("my-story", "", None, None)
+    assert (scenario.name, said.description, said.seed, scenario.clock) == (
+        "my-story",
+        "",
+        None,
+        None,
+    )
     assert (scenario.rules, said.setup, said.examples, said.providers) == ((), [], [], [])
     assert CostMap().fixed == 0
 
 
 def test_json_is_the_same_file() -> None:
-    data = {"version": 1, "rules": [{"id": "a", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}}]}
+    data = {
+        "version": 1,
+        "rules": [{"id": "a", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}}],
+    }
     assert read_text(json.dumps(data), "a.json").rules[0].id == "a"
 
 
@@ -106,41 +122,94 @@ BAD = [
     (HEAD + "rule: []", "bad.yaml:2:1: rule: unknown key 'rule' - did you mean 'rules'?"),
     (HEAD + "name: a b", "bad.yaml:2:1: name: got 'a b', wanted a name of letters"),
     (HEAD + "seed: -1", "bad.yaml:2:1: seed: got -1, wanted a whole number from 0"),
-    (HEAD + "clock: {mode: slow}", "bad.yaml:2:9: clock.mode: got 'slow', allowed: real, manual, fast"),
-    (HEAD + "clock: {start: tomorrow}", "clock.start: got 'tomorrow', wanted an ISO 8601 date-time"),
-    (HEAD + "clock: {mode: manual, rate: 5}", "clock.rate: got a rate in mode manual, allowed in mode fast only"),
-    (HEAD + "assumptions: {vault.ccv_dely: 1s}", "no such assumption - did you mean 'vault.ccv_delay'?"),
+    (
+        HEAD + "clock: {mode: slow}",
+        "bad.yaml:2:9: clock.mode: got 'slow', allowed: real, manual, fast",
+    ),
+    (
+        HEAD + "clock: {start: tomorrow}",
+        "clock.start: got 'tomorrow', wanted an ISO 8601 date-time",
+    ),
+    (
+        HEAD + "clock: {mode: manual, rate: 5}",
+        "clock.rate: got a rate in mode manual, allowed in mode fast only",
+    ),
+    (
+        HEAD + "assumptions: {vault.ccv_dely: 1s}",
+        "no such assumption - did you mean 'vault.ccv_delay'?",
+    ),
     (HEAD + "assumptions: {vault.ccv_delay: soon}", "wanted a duration"),
-    (HEAD + "providers: [{id: a, type: dumy}]", "got 'dumy', wanted a known provider type - did you mean 'dummy'?"),
+    (
+        HEAD + "providers: [{id: a, type: dumy}]",
+        "got 'dumy', wanted a known provider type - did you mean 'dummy'?",
+    ),
     (HEAD + "providers: [{id: a, currency: AUX}]", "providers[0].currency: "),
     (HEAD + "providers: [{id: a, currency: dollars}]", "wanted three letters, such as AUD"),
-    (HEAD + "providers: [{id: main, fallback: mian}]", "got 'mian', wanted a provider's id - did you mean 'main'?"),
+    (
+        HEAD + "providers: [{id: main, fallback: mian}]",
+        "got 'mian', wanted a provider's id - did you mean 'main'?",
+    ),
     (HEAD + "providers: [{id: a, fallback: a}]", "a provider cannot take over from itself"),
-    (HEAD + "providers: [{id: a}, {id: a}]", "got 'a' a second time; the id of a provider must be unique"),
+    (
+        HEAD + "providers: [{id: a}, {id: a}]",
+        "got 'a' a second time; the id of a provider must be unique",
+    ),
     (HEAD + "providers: [{name: a}]", "providers[0]: 'id' is missing"),
     (HEAD + "providers: [{id: a, cost: {fixed: -1}}]", "got -1, wanted a number of 0 or more"),
-    (HEAD + "setup: [{call: /charge}]", "got '/charge', wanted a method and a path, such as POST /charge/card"),
+    (
+        HEAD + "setup: [{call: /charge}]",
+        "got '/charge', wanted a method and a path, such as POST /charge/card",
+    ),
     (HEAD + "setup: [{call: 'PATCH /charge'}]", "wanted a method and a path"),
-    (HEAD + "setup: [{id: a, call: GET /a}, {id: a, call: GET /a}]", "got 'a' a second time; the id of a call"),
-    (HEAD + "setup: [{id: ann, call: GET /a}, {call: 'GET /a/{an.id}'}]", "the id 'an' - did you mean 'ann'?"),
+    (
+        HEAD + "setup: [{id: a, call: GET /a}, {id: a, call: GET /a}]",
+        "got 'a' a second time; the id of a call",
+    ),
+    (
+        HEAD + "setup: [{id: ann, call: GET /a}, {call: 'GET /a/{an.id}'}]",
+        "the id 'an' - did you mean 'ann'?",
+    ),
     (HEAD + "setup: [{id: ann, call: 'GET /a/{ann.id}'}]", "no earlier call has the id 'ann'"),
-    (HEAD + "setup: [{call: POST /a, body: {a: ['{ann.id}']}}]", "setup[0].body: got {ann.id}, but no earlier call"),
+    (
+        HEAD + "setup: [{call: POST /a, body: {a: ['{ann.id}']}}]",
+        "setup[0].body: got {ann.id}, but no earlier call",
+    ),
     (HEAD + "rules: {}", "bad.yaml:2:1: rules: got a map, wanted a list"),
     (HEAD + "rules: [5]", "bad.yaml:2:9: rules[0]: got 5, wanted a map"),
     (HEAD + "rules: [{then: {approve: {}}}]", "rules[0]: 'id' is missing"),
     ("version: true", "bad.yaml:1:1: version: got true, allowed: 1"),
-    (HEAD + "tls: expired", "bad.yaml:2:1: tls: got 'expired', wanted a map of certificate, refuse"),
-    (HEAD + "examples: [{name: x, calls: [{together: [{call: GET /a}]}]}]", "together: got 1, wanted at least 2"),
-    (HEAD + "examples: [{name: x, calls: []}]", "examples[0].calls: got nothing, wanted at least one"),
-    (HEAD + "examples: [{name: x, calls: [{cal: GET /a}]}]", "unknown key 'cal' - did you mean 'call'?"),
-    (HEAD + "examples: [{name: x, calls: [{advance: 5}]}]", "calls[0].advance: got 5, wanted a duration"),
+    (
+        HEAD + "tls: expired",
+        "bad.yaml:2:1: tls: got 'expired', wanted a map of certificate, refuse",
+    ),
+    (
+        HEAD + "examples: [{name: x, calls: [{together: [{call: GET /a}]}]}]",
+        "together: got 1, wanted at least 2",
+    ),
+    (
+        HEAD + "examples: [{name: x, calls: []}]",
+        "examples[0].calls: got nothing, wanted at least one",
+    ),
+    (
+        HEAD + "examples: [{name: x, calls: [{cal: GET /a}]}]",
+        "unknown key 'cal' - did you mean 'call'?",
+    ),
+    (
+        HEAD + "examples: [{name: x, calls: [{advance: 5}]}]",
+        "calls[0].advance: got 5, wanted a duration",
+    ),
     (HEAD + "examples: [{name: x, calls: [{wait: POST /a, expect: {}}]}]", "wanted GET and a path"),
     (HEAD + "examples: [{name: x, calls: [{wait: GET /a}]}]", "'expect' is missing"),
-    (HEAD + "examples: [{name: x, calls: [{call: GET /a, expect: {status: ok}}]}]", "wanted a whole number"),
+    (
+        HEAD + "examples: [{name: x, calls: [{call: GET /a, expect: {status: ok}}]}]",
+        "wanted a whole number",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD])
+@pytest.mark.parametrize(
+    ("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD]
+)
 def test_refused(text: str, words: str) -> None:
     assert words in "\n".join(faults(text))
 
@@ -191,13 +260,23 @@ def test_rules_of_one_file_have_ids_of_their_own() -> None:
 
 def test_a_misspelt_provider_is_found_when_the_file_declares_providers() -> None:
     rules = "rules: [{id: a, when: {provider: acq_man}, then: {approve: {}}}]"
-    assert "did you mean 'acq_main'?" in faults(f"version: 1\nproviders: [{{id: acq_main}}]\n{rules}")[0]
+    assert (
+        "did you mean 'acq_main'?"
+        in faults(f"version: 1\nproviders: [{{id: acq_main}}]\n{rules}")[0]
+    )
     assert faults(f"version: 1\n{rules}") == []
 
 
 def test_the_schema_names_what_the_language_knows() -> None:
     text = json.dumps(json_schema())
-    for word in ("charge.create", "insufficient_funds", "malformed_json", "starts_with", "partial_approve", "at_end"):
+    for word in (
+        "charge.create",
+        "insufficient_funds",
+        "malformed_json",
+        "starts_with",
+        "partial_approve",
+        "at_end",
+    ):
         assert word in text
 
 
@@ -215,12 +294,24 @@ def test_the_schema_names_what_the_language_knows() -> None:
             "when.op",
             "'charge.create' with 'request.capture: false'",
         ),
-        ("times: 2, then: {approve: {}}", "times", "'limit' (how often the rule may fire), or 'times' in a step"),
+        (
+            "times: 2, then: {approve: {}}",
+            "times",
+            "'limit' (how often the rule may fire), or 'times' in a step",
+        ),
         ("then: {fault: reset}", "then.fault", "'transport: {at: answer, reset: true}'"),
         ("then: {timeout: 5s}", "then.timeout", "'provider_timeout: {}' (the provider)"),
         ("then: {webhook: {early: true}}", "then.webhook.early", "'before_answer'"),
-        ("when: {request.amount: {greater_than: 5}}, then: {approve: {}}", "when.request.amount", "'gt'"),
-        ("when: {request.amount: {under: 5}}, then: {approve: {}}", "when.request.amount", "'below'"),
+        (
+            "when: {request.amount: {greater_than: 5}}, then: {approve: {}}",
+            "when.request.amount",
+            "'gt'",
+        ),
+        (
+            "when: {request.amount: {under: 5}}, then: {approve: {}}",
+            "when.request.amount",
+            "'below'",
+        ),
         ("when: {idle: {at_least: 5s}}, then: {approve: {}}", "when.idle", "'gte'"),
         ("then: {transport: {at: response, status: 503}}", "then.transport.at", "'answer'"),
         ("then: {transport: {at: request, status: 503}}", "then.transport.at", "'receive'"),
@@ -237,14 +328,18 @@ def test_the_schema_names_what_the_language_knows() -> None:
         ),
     ],
 )
-def test_words_of_other_tools_are_reported_as_they_are_called_here(rule: str, place: str, ours: str) -> None:
+def test_words_of_other_tools_are_reported_as_they_are_called_here(
+    rule: str, place: str, ours: str
+) -> None:
     (found,) = faults(f"version: 1\nrules:\n  - {{id: r, {rule}}}\n")
     assert f"rules[0].{place}: " in found
     assert f" - here it is {ours}" in found
 
 
 def test_a_path_that_nothing_answers_is_referred_to_the_list_of_paths() -> None:
-    (found,) = faults("version: 1\nrules: [{id: r, when: {op: POST /nowhere/at/all}, then: {approve: {}}}]")
+    (found,) = faults(
+        "version: 1\nrules: [{id: r, when: {op: POST /nowhere/at/all}, then: {approve: {}}}]"
+    )
     assert "rules name operations, not paths; `mockserver routes` prints that of each path" in found
 
 
@@ -261,7 +356,8 @@ def test_every_word_that_a_hint_names_is_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "when", ["source: crad", "card: {brand: vsa}", "card: {test: lost}", "request.initiator: MERCHNT"]
+    "when",
+    ["source: crad", "card: {brand: vsa}", "card: {test: lost}", "request.initiator: MERCHNT"],
 )
 def test_editors_and_check_refuse_the_same_words(when: str) -> None:
     text = "version: 1\nrules:\n  - {{id: r, when: {{{}}}, then: {{approve: {{}}}}}}\n"
@@ -339,11 +435,19 @@ def test_a_fault_is_read_where_it_strikes(fault: str, fits: bool) -> None:
         ("rules: [{id: a, at_end: hold, then: {approve: {}}}]", False),
         ("rules: [{id: a, at_end: hold, sequence: [{approve: {}}]}]", True),
         ("rules: [{id: a, per: 1s, then: {approve: {}}}]", False),
-        ("rules: [{id: a, per: 1s, when: {op: charge.create, nth: {gt: 2}}, then: {approve: {}}}]", True),
+        (
+            "rules: [{id: a, per: 1s, when: {op: charge.create, nth: {gt: 2}}, then: {approve: "
+            "{}}}]",
+            True,
+        ),
         ("rules: [{id: a, then: {transport: {at: connect, reset: true}}}]", False),
         ("rules: [{id: a, limit: 1, then: {transport: {at: connect, reset: true}}}]", True),
         ("rules: [{id: a, when: {op: charge.create}, then: {replay: true}}]", False),
-        ("rules: [{id: a, when: {op: charge.create}, key: [request.reference], then: {replay: true}}]", True),
+        (
+            "rules: [{id: a, when: {op: charge.create}, key: [request.reference], then: {replay: "
+            "true}}]",
+            True,
+        ),
         *(
             (f"rules: [{{id: a, when: {{op: {op}}}, then: {then}}}]", fits)
             for op, then, fits in (
@@ -369,15 +473,27 @@ def test_a_fault_is_read_where_it_strikes(fault: str, fits: bool) -> None:
                 ("charge.create", "{webhook: {before_answer: true, delay: 0s}}", True),
                 ("charge.create", "{webhook: {bad_signature: true, signature: none}}", False),
                 ("charge.create", "{webhook: {before_answer: true, swap_with_next: 2s}}", False),
-                ("charge.create", "{webhook: {extra: true, signature: none, swap_with_next: true}}", False),
+                (
+                    "charge.create",
+                    "{webhook: {extra: true, signature: none, swap_with_next: true}}",
+                    False,
+                ),
                 ("charge.create", "{webhook: {copies: 2, swap_with_next: true}}", True),
                 ("charge.create", "{webhook: {together: true, gap: 5s}}", False),
                 ("charge.create", "{webhook: {together: true, before_answer: true}}", False),
-                ("charge.create", "{webhook: {together: true, before_answer: true, copies: 2}}", True),
+                (
+                    "charge.create",
+                    "{webhook: {together: true, before_answer: true, copies: 2}}",
+                    True,
+                ),
                 ("charge.create", "{webhook: {together: true, copies: 11}}", False),
                 ("batch.create", "{batch: {}}", False),
                 ("batch.create", "{batch: {rows: [{at: [1]}]}}", False),
-                ("batch.create", "{batch: {rows: [{at: [1], every: 2, decline: lost_card}]}}", False),
+                (
+                    "batch.create",
+                    "{batch: {rows: [{at: [1], every: 2, decline: lost_card}]}}",
+                    False,
+                ),
                 ("batch.create", "{batch: {rows: [{at: [1], decline: lost_card}]}}", True),
             )
         ),

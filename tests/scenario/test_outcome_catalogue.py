@@ -77,8 +77,15 @@ def test_rows_are_complete_and_say_what_their_outcome_says() -> None:
         assert row.name == row.name.lower()
         if isinstance(row.provider, Decline):
             said = row.provider
-            assert (said.name, said.error_code, said.error_message) == (row.name, row.error_code, row.error_message)
-            assert (said.gateway_code, said.gateway_message) == (row.gateway_code, row.gateway_message)
+            assert (said.name, said.error_code, said.error_message) == (
+                row.name,
+                row.error_code,
+                row.error_message,
+            )
+            assert (said.gateway_code, said.gateway_message) == (
+                row.gateway_code,
+                row.gateway_message,
+            )
             assert said.is_retryable is row.is_retryable
             assert (said.gateway_code is None) is (said.gateway_message is None)
 

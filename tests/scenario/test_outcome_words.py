@@ -37,21 +37,32 @@ def outcome(text: str) -> Outcome:
 
 
 OWN = Decline("mine", 77, "No", "X", "gone", is_retryable=True)
-OWN_WORDS = "name: mine, errorCode: 77, errorMessage: 'No', gatewayCode: X, gatewayMessage: gone, isRetryable: true"
+OWN_WORDS = (
+    "name: mine, errorCode: 77, errorMessage: 'No', gatewayCode: X, gatewayMessage: gone, "
+    "isRetryable: true"
+)
 PROVIDER: list[tuple[str, object]] = [
     ("approve: {}", Approve()),
     ("decline: insufficient_funds", DECLINES["insufficient_funds"]),
     ("decline: {name: lost_card}", DECLINES["lost_card"]),
     (f"decline: {{{OWN_WORDS}}}", OWN),
-    ("decline: {errorCode: 34}", Decline("error_34", 34, "Provider Service Error", None, None, is_retryable=True)),
-    ("decline: {errorCode: 4711}", Decline("error_4711", 4711, "Declined", None, None, is_retryable=False)),
+    (
+        "decline: {errorCode: 34}",
+        Decline("error_34", 34, "Provider Service Error", None, None, is_retryable=True),
+    ),
+    (
+        "decline: {errorCode: 4711}",
+        Decline("error_4711", 4711, "Declined", None, None, is_retryable=False),
+    ),
     (
         "decline: {name: expired_card, isRetryable: true}",
         Decline("expired_card", 14, "Expired Card", "54", "Expired card", is_retryable=True),
     ),
     (
         "decline: {name: expired_card, errorCode: 954}",
-        Decline("expired_card", 954, "Issuer Expired Card", "54", "Expired card", is_retryable=False),
+        Decline(
+            "expired_card", 954, "Issuer Expired Card", "54", "Expired card", is_retryable=False
+        ),
     ),
     ("pending: {}", Pending(Settlement.SUCCESS, None)),
     ("pending: {settle: FAILED, after: 1h}", Pending(Settlement.FAILED, HOUR)),
@@ -84,7 +95,10 @@ def test_latency(text: str, expected: Latency) -> None:
     ("text", "same"),
     [
         ("latency: {min: 1s, max: null}", "latency: 1s"),
-        ("transport: {at: answer, hang: null, reset: {}, delay: null}", "transport: {at: answer, reset: {}}"),
+        (
+            "transport: {at: answer, hang: null, reset: {}, delay: null}",
+            "transport: {at: answer, reset: {}}",
+        ),
         ("batch: {end: FAILED, results: null}", "batch: {end: FAILED}"),
         ("later: [{after: 1s, void: {}, set: null}]", "later: [{after: 1s, void: {}}]"),
     ],
@@ -94,7 +108,10 @@ def test_null_is_absent(text: str, same: str) -> None:
 
 
 def test_levels_combine() -> None:
-    told_all = outcome("decline: expired_card, latency: 1s, webhook: {drop: true}, transport: {at: answer, reset: {}}")
+    told_all = outcome(
+        "decline: expired_card, latency: 1s, webhook: {drop: true}, transport: {at: answer, "
+        "reset: {}}"
+    )
     assert told_all.provider == DECLINES["expired_card"]
     assert told_all.latency == Latency(SECOND, SECOND)
     assert told_all.webhook == WebhookPlan(drop=True)
@@ -112,7 +129,10 @@ FAULTS: list[tuple[str, Transport]] = [
     ("at: answer, malformed_json: {}", Transport(At.ANSWER, malformed_json=True)),
     ("at: answer, close_after: 10", Transport(At.ANSWER, close_after=10)),
     ("at: answer, close_after: 0", Transport(At.ANSWER, close_after=0)),
-    ("at: answer, delay: 2s, close_after: 0", Transport(At.ANSWER, delay=2 * SECOND, close_after=0)),
+    (
+        "at: answer, delay: 2s, close_after: 0",
+        Transport(At.ANSWER, delay=2 * SECOND, close_after=0),
+    ),
     ("at: answer, delay: 2s", Transport(At.ANSWER, delay=2 * SECOND)),
     ("at: answer, delay: 2s, reset: {}", Transport(At.ANSWER, delay=2 * SECOND, reset=True)),
     (
@@ -167,11 +187,15 @@ def test_webhook(text: str, expected: WebhookPlan) -> None:
 
 def test_batch() -> None:
     script = outcome(
-        "batch: {progress: [{reach: 0.25, after: 10s}, {reach: 1, after: 20s}], stall_at: 0.6, end: FAILED, "
+        "batch: {progress: [{reach: 0.25, after: 10s}, {reach: 1, after: 20s}], stall_at: 0.6, "
+        "end: FAILED, "
         "results: {omit_rows: [4], shuffle: true, cut: 200}}"
     ).batch
     assert script is not None
-    assert script.progress == (Progress(Decimal("0.25"), 10 * SECOND), Progress(Decimal(1), 20 * SECOND))
+    assert script.progress == (
+        Progress(Decimal("0.25"), 10 * SECOND),
+        Progress(Decimal(1), 20 * SECOND),
+    )
     assert (script.stall_at, script.end) == (Decimal("0.6"), BatchEnd.FAILED)
     assert script.results == ResultsPlan(frozenset({4}), shuffle=True, cut=200)
 
@@ -198,7 +222,9 @@ def test_a_payer_who_abandons_a_challenge_does_nothing() -> None:
     assert outcome("challenge: {payer: abandons}").later == ()
 
 
-@pytest.mark.parametrize(("payer", "to"), [("passes", "SUCCESS"), ("fails", "FAILED"), ("abandons", "ABANDONED")])
+@pytest.mark.parametrize(
+    ("payer", "to"), [("passes", "SUCCESS"), ("fails", "FAILED"), ("abandons", "ABANDONED")]
+)
 def test_a_payer_who_meets_a_challenge(payer: str, to: str) -> None:
     (act,) = outcome(f"challenge: {{payer: {payer}, after: 10s}}").later
     assert (act.after, act.move, act.settle) == (10 * SECOND, Move.SETTLE, to)
@@ -209,13 +235,19 @@ REFUSED = [
     ("{aprove: {}}", "unknown key 'aprove' - did you mean 'approve'?"),
     ("{approve: {}, decline: expired_card}", "got approve and decline, only one of"),
     ("{approve: true}", "got true, wanted {} or a map of copies"),
-    ("{decline: insuficient_funds}", "rules[0].then.decline: got 'insuficient_funds', which is not a known decline"),
+    (
+        "{decline: insuficient_funds}",
+        "rules[0].then.decline: got 'insuficient_funds', which is not a known decline",
+    ),
     ("{decline: approved}", "which is not a known decline"),
     ("{decline: {}}", "wanted the name of a refusal, or an errorCode"),
     ("{decline: {name: mine}}", "which is not a known decline"),
     ("{decline: {errorCode: 34, code: 5}}", "unknown key 'code'"),
     ("{decline: {errorCode: '34'}}", "got '34', wanted a whole number from 0 to 9999"),
-    ("{decline: {name: expired_card, isRetryable: yes}}", "wanted true or false (yes and no are texts here)"),
+    (
+        "{decline: {name: expired_card, isRetryable: yes}}",
+        "wanted true or false (yes and no are texts here)",
+    ),
     ("{pending: {settle: LOST}}", "got 'LOST', allowed: SUCCESS, FAILED"),
     ("{pending: {after: 5}}", "got 5, wanted a duration with its unit"),
     ("{challenge: {payer: runs}}", "got 'runs', allowed: passes, fails, abandons"),
@@ -227,25 +259,58 @@ REFUSED = [
     ("{latency: {p50: 2s}}", "got p50 2s, wanted both p50 and p99"),
     ("{latency: {p50: 2s, p99: 3s, max: 4s}}", "got a range and percentiles"),
     ("{transport: {reset: {}}}", "rules[0].then.transport: 'at' is missing"),
-    ("{transport: {at: before, reset: {}}}", "got 'before', allowed: connect, upload, receive, answer"),
+    (
+        "{transport: {at: before, reset: {}}}",
+        "got 'before', allowed: connect, upload, receive, answer",
+    ),
     ("{transport: {at: answer}}", "wanted one of status, delay, reset"),
     ("{transport: {at: answer, reset: {}, hang: {}}}", "got reset and hang, only one of them"),
-    ("{transport: {at: receive, truncate: {}}}", "truncate changes an answer, and at: receive there is none"),
-    ("{transport: {at: answer, hold: 0s}}", "got '0s', wanted a duration above 0 such as 300ms, or released, or all"),
+    (
+        "{transport: {at: receive, truncate: {}}}",
+        "truncate changes an answer, and at: receive there is none",
+    ),
+    (
+        "{transport: {at: answer, hold: 0s}}",
+        "got '0s', wanted a duration above 0 such as 300ms, or released, or all",
+    ),
     ("{transport: {at: answer, hold: for ever}}", "got 'for ever', wanted a duration above 0"),
     ("{transport: {at: upload, hold: all}}", "hold cannot be used at: upload"),
     ("{transport: {at: answer, hold: all, reset: true}}", "got reset and hold, only one of them"),
-    ("{transport: {at: receive, hold: all}, decline: do_not_honour}", "come before a provider is asked"),
-    ("{webhook: {hold: true, receiver: [200]}}", "got hold and receiver, only one of them is allowed"),
+    (
+        "{transport: {at: receive, hold: all}, decline: do_not_honour}",
+        "come before a provider is asked",
+    ),
+    (
+        "{webhook: {hold: true, receiver: [200]}}",
+        "got hold and receiver, only one of them is allowed",
+    ),
     ("{transport: {at: answer, reset: {}, retry_after: 5}}", "retry_after need status"),
     ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 200 to 599"),
     ("{transport: {at: answer, status: 100}}", "got 100, wanted a whole number from 200 to 599"),
-    ("{transport: {at: answer, status: 204, body: x}}", "got a body, and an answer of status 204 has none"),
-    ("{transport: {at: answer, status: 500, headers: {'X A:': b}}}", "got 'X A:', which is not the name of a header"),
-    ('{transport: {at: answer, status: 500, headers: {X-A: "a\\r\\nX-B: c"}}}', "wanted one line of Latin-1 text"),
-    ("{transport: {at: answer, status: 500, headers: {X-A: 5 \u20ac}}}", "wanted one line of Latin-1 text"),
-    ("{transport: {at: answer, status: 500, headers: {Content-Length: '5'}}}", "use truncate for a wrong length"),
-    ("{transport: {at: answer, status: 500, headers: {transfer-encoding: chunked}}}", "is the server's own"),
+    (
+        "{transport: {at: answer, status: 204, body: x}}",
+        "got a body, and an answer of status 204 has none",
+    ),
+    (
+        "{transport: {at: answer, status: 500, headers: {'X A:': b}}}",
+        "got 'X A:', which is not the name of a header",
+    ),
+    (
+        '{transport: {at: answer, status: 500, headers: {X-A: "a\\r\\nX-B: c"}}}',
+        "wanted one line of Latin-1 text",
+    ),
+    (
+        "{transport: {at: answer, status: 500, headers: {X-A: 5 \u20ac}}}",
+        "wanted one line of Latin-1 text",
+    ),
+    (
+        "{transport: {at: answer, status: 500, headers: {Content-Length: '5'}}}",
+        "use truncate for a wrong length",
+    ),
+    (
+        "{transport: {at: answer, status: 500, headers: {transfer-encoding: chunked}}}",
+        "is the server's own",
+    ),
     ("{transport: {at: answer, reset: false}}", "leave the key out to switch it off"),
     ("{transport: {at: answer, dribble: {chunk: 5}}}", "'every' is missing"),
     ("{webhook: {}}", "got nothing, wanted at least one of drop"),
@@ -257,11 +322,17 @@ REFUSED = [
     ("{later: [{after: 1s, void: {}, delete: {}}]}", "got void and delete, wanted exactly one of"),
     ("{later: [{after: 1s, set: {payto.state: x}}]}", "got 'payto.state', allowed: payto.status"),
     ("{later: [{after: 1s, set: {payto.status: actve}}]}", "allowed: PENDING, ACTIVE"),
-    ("{later: [{after: 1s, set: {}}]}", "rules[0].then.later[0]: set: wanted at least one of payto.status"),
+    (
+        "{later: [{after: 1s, set: {}}]}",
+        "rules[0].then.later[0]: set: wanted at least one of payto.status",
+    ),
     ("{later: [{after: 1s, refund: {amount: 0}}]}", "got 0, wanted a number above 0"),
     ("{later: [{void: {}}]}", "'after' is missing"),
     ("{batch: {end: FAILED}}", "use op: batch.create"),
-    ("{outcome_from: request.metadata.mock, latency: 1s}", "it cannot be combined with anything else"),
+    (
+        "{outcome_from: request.metadata.mock, latency: 1s}",
+        "it cannot be combined with anything else",
+    ),
     ("{outcome_from: state.charge.status}", "wanted request.<path> or header.<name>"),
 ]
 
@@ -273,12 +344,18 @@ def test_refused(then: str, words: str) -> None:
 
 BATCH_REFUSED = [
     ("{}", "got nothing, wanted at least one of rows"),
-    ("{rows: [{decline: expired_card}]}", "rules[0].then.batch.rows[0]: got none, wanted exactly one of at, every"),
+    (
+        "{rows: [{decline: expired_card}]}",
+        "rules[0].then.batch.rows[0]: got none, wanted exactly one of at, every",
+    ),
     ("{rows: [{at: [1], every: 2, decline: expired_card}]}", "got at and every"),
     ("{rows: [{at: [1]}]}", "wanted exactly one of decline, approve"),
     ("{rows: [{at: [0], decline: expired_card}]}", "got 0, wanted a whole number from 1"),
     ("{rows: [{share: 2, decline: expired_card}]}", "wanted a share from 0 to 1"),
-    ("{rows: [{where: {amunt: 5}, decline: expired_card}]}", "unknown column 'amunt' - did you mean 'amount'?"),
+    (
+        "{rows: [{where: {amunt: 5}, decline: expired_card}]}",
+        "unknown column 'amunt' - did you mean 'amount'?",
+    ),
     ("{rows: [{where: {amount: {gtt: 5}}, decline: expired_card}]}", "unknown test 'gtt'"),
     ("{progress: [{reach: 0.5, after: 5s}, {reach: 0.4, after: 6s}]}", "wanted steps in order"),
     ("{end: DONE}", "got 'DONE', allowed: SUCCESS, FAILED"),

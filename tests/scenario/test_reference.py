@@ -56,14 +56,19 @@ def calls(part: Json) -> Json:
 
 
 def outcome(part: Json) -> Json:
-    operation = "batch.create" if "batch" in part else "charge.get" if "lag" in part else "charge.create"
+    operation = (
+        "batch.create" if "batch" in part else "charge.get" if "lag" in part else "charge.create"
+    )
     key = {"key": ["request.reference"]} if "replay" in part else {}
     return one_rule({"when": {"op": operation}, **key, "then": part})
 
 
 def later(part: Json) -> Json:
     changed = part.get("set", {})
-    operations = {"customer.create": "delete" in part, "subscription.create": "subscription.status" in changed}
+    operations = {
+        "customer.create": "delete" in part,
+        "subscription.create": "subscription.status" in changed,
+    }
     operations |= {"payment_method.create": bool(changed), "charge.create": True}
     return at(next(name for name, fits in operations.items() if fits))({"later": [part]})
 
@@ -84,7 +89,9 @@ FILES: Mapping[str, Callable[[Json], Json]] = {
     "advance (a step of an example)": calls,
     "together (a step of an example)": calls,
     "wait (a step of an example)": calls,
-    "rule": lambda part: one_rule({**({} if part.keys() & {"then", "sequence", "chance"} else APPROVE), **part}),
+    "rule": lambda part: one_rule(
+        {**({} if part.keys() & {"then", "sequence", "chance"} else APPROVE), **part}
+    ),
     "limit": lambda part: one_rule({**APPROVE, "limit": part}),
     "expect (of a rule)": lambda part: one_rule({**APPROVE, "expect": part}),
     "when": when,
@@ -103,7 +110,9 @@ FILES: Mapping[str, Callable[[Json], Json]] = {
     "challenge": at("charge.create", "challenge"),
     "latency": at("charge.create", "latency"),
     "transport": at("charge.create", "transport"),
-    "dribble, slow": lambda part: at("charge.create", "transport")({"at": "answer", "dribble": part}),
+    "dribble, slow": lambda part: at("charge.create", "transport")(
+        {"at": "answer", "dribble": part}
+    ),
     "webhook": at("charge.create", "webhook"),
     "batch": at("batch.create", "batch"),
     "rows": lambda part: at("batch.create", "batch")({"rows": [part]}),
@@ -134,7 +143,11 @@ def parts(schema: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def test_every_key_of_the_schema_is_described() -> None:
-    keys = [(f"{place}/{name}", key) for place, properties in parts(SCHEMA) for name, key in properties.items()]
+    keys = [
+        (f"{place}/{name}", key)
+        for place, properties in parts(SCHEMA)
+        for name, key in properties.items()
+    ]
     assert len(keys) > 200
     for place, key in keys:
         named = SCHEMA["$defs"][key["$ref"].rpartition("/")[2]] if "$ref" in key else {}
@@ -161,7 +174,22 @@ def test_the_schema_has_a_name_with_the_version_of_the_language() -> None:
     assert SCHEMA["$id"].endswith(f":{SCHEMA['properties']['version']['const']}")
 
 
-WRONG = [True, False, None, -1, 0, 1.5, 10**12, "", "5", "0s", "5s", "-5s", "no such word", "x" * 300]
+WRONG = [
+    True,
+    False,
+    None,
+    -1,
+    0,
+    1.5,
+    10**12,
+    "",
+    "5",
+    "0s",
+    "5s",
+    "-5s",
+    "no such word",
+    "x" * 300,
+]
 WRONG += [[], {}, [5], [None], [{}], {"zzz": 1}]
 
 
@@ -185,14 +213,21 @@ def test_the_schema_is_small_enough_for_editors() -> None:
 
 def pieces(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The places of everything in a file but the file itself."""
-    inside = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    inside = (
+        part.items()
+        if isinstance(part, dict)
+        else enumerate(part)
+        if isinstance(part, list)
+        else ()
+    )
     for name, below in inside:
         yield (*path, name)
         yield from pieces(below, (*path, name))
 
 
 def spoilt(file: Json, chance: Random) -> Json:
-    """The file with one thing changed: a value, the name of a key, a key too few or too many, the operation."""
+    """The file with one thing changed: a value, the name of a key, a key too few or too many, the
+    operation."""
     file = deepcopy(file)
     place = chance.choice(list(pieces(file)))
     held = reduce(getitem, place[:-1], file)
@@ -206,7 +241,9 @@ def spoilt(file: Json, chance: Random) -> Json:
         case 2:
             del held[name]
         case 3 if isinstance(held, dict):
-            held[chance.choice(["op", "decline", "times", "request.amount", "webhook", "batch"])] = chance.choice(WRONG)
+            held[
+                chance.choice(["op", "decline", "times", "request.amount", "webhook", "batch"])
+            ] = chance.choice(WRONG)
         case _:
             for rule in file.get("rules", ()):
                 rule.get("when", {})["op"] = chance.choice(list(OPERATIONS))

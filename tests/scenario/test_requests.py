@@ -1,4 +1,5 @@
-"""The fields of webhooks and of stored objects that rules may name: the tables agree with what is sent and kept."""
+"""The fields of webhooks and of stored objects that rules may name: the tables agree with what is
+sent and kept."""
 
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS
@@ -12,12 +13,15 @@ def test_the_fields_of_a_delivery_are_what_webhooks_say(api: Api) -> None:
     api.post("/webhook/subscription", {"url": hook})
     api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
     method = api.method()
-    api.post("/subscription/payment_method", {"paymentMethodId": method, "amount": 1, "interval": "Day"})
+    api.post(
+        "/subscription/payment_method", {"paymentMethodId": method, "amount": 1, "interval": "Day"}
+    )
     api.batch(f"{method},1,AUD,a")
     charge = api.charge()
     api.delete(f"/refund/{charge['chargeId']}")
     held = api.charge(
-        capture=False, paymentInformation=card(threeDSServerTransID="8a4bd9b8-4d9f-4bb3-9b1a-1f9f5b6a0c11")
+        capture=False,
+        paymentInformation=card(threeDSServerTransID="8a4bd9b8-4d9f-4bb3-9b1a-1f9f5b6a0c11"),
     )
     api.delete(f"/charge/{held['chargeId']}")
     api.advance("1s")

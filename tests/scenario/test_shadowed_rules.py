@@ -1,4 +1,5 @@
-"""Rules that never fire, and rules that others shield: each with a near miss that nobody is warned of."""
+"""Rules that never fire, and rules that others shield: each with a near miss that nobody is warned
+of."""
 
 import pytest
 
@@ -8,7 +9,10 @@ from tests.scenario.telling import told
 
 HEAD = "clock: {start: '2031-03-01T00:00:00Z', mode: manual}\nproviders: [{id: acq_main}]\n"
 LOST = "then: {decline: lost_card}"
-BIG = "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s, webhook: {copies: 2}}}"
+BIG = (
+    "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s, "
+    "webhook: {copies: 2}}}"
+)
 SLOW = "{id: slow, when: {op: charge.create}, then: {latency: 2s, webhook: {copies: 2}}}"
 BREAKS = "then: {transport: {at: receive, status: 500}}"
 
@@ -32,9 +36,18 @@ def warned(*rules: str) -> list[str]:
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (f"when: {{op: charge.refund, request.amount: {{gt: 5, lt: 3}}}}, {LOST}", "no value passes its test"),
-        (f"when: {{op: charge.refund, request.amount: {{gt: 5, lte: 5}}}}, {LOST}", "no value passes its test"),
-        (f"when: {{op: charge.create, state.charge.status: SUCCESS}}, {LOST}", "no charge exists yet"),
+        (
+            f"when: {{op: charge.refund, request.amount: {{gt: 5, lt: 3}}}}, {LOST}",
+            "no value passes its test",
+        ),
+        (
+            f"when: {{op: charge.refund, request.amount: {{gt: 5, lte: 5}}}}, {LOST}",
+            "no value passes its test",
+        ),
+        (
+            f"when: {{op: charge.create, state.charge.status: SUCCESS}}, {LOST}",
+            "no charge exists yet",
+        ),
         (
             f"when: {{op: customer.create, state.customer.reference: X}}, {LOST}",
             "in customer.create no customer exists yet",
@@ -56,15 +69,36 @@ def warned(*rules: str) -> list[str]:
             "acts on a charge that exists already, whatever its source",
         ),
         (f"when: {{op: charge.create, nth: {{lt: 1}}}}, {LOST}", "no value passes its test of nth"),
-        ("when: {op: charge.create}, then: {webhook: {together: false}}", "changes nothing by its webhook"),
+        (
+            "when: {op: charge.create}, then: {webhook: {together: false}}",
+            "changes nothing by its webhook",
+        ),
         ("when: {op: charge.create}, then: {webhook: {gap: 5s}}", "changes nothing by its webhook"),
         ("when: {op: batch.create}, then: {batch: {results: {}}}", "changes nothing by its batch"),
-        ("when: {op: charge.create}, then: {transport: {at: answer, headers: {}}}", "changes nothing by its transport"),
-        (f"when: {{op: charge.create, request.providerId: nobody}}, {BREAKS}", "only for a provider created later"),
-        (f"when: {{op: charge.refund, state.charge.provider: nobody}}, {BREAKS}", "only for a provider created later"),
-        (f"when: {{op: charge.create, provider: nobody}}, {LOST}", "only for a provider created later"),
-        (f"when: {{op: vault.get, clock: {{to: '2030-01-01'}}}}, {BREAKS}", "its time ends at 2030-01-01T00:00"),
-        (f"when: {{op: vault.get, clock: {{from: '2030-01-01', for: 1d}}}}, {BREAKS}", "its time ends at 2030"),
+        (
+            "when: {op: charge.create}, then: {transport: {at: answer, headers: {}}}",
+            "changes nothing by its transport",
+        ),
+        (
+            f"when: {{op: charge.create, request.providerId: nobody}}, {BREAKS}",
+            "only for a provider created later",
+        ),
+        (
+            f"when: {{op: charge.refund, state.charge.provider: nobody}}, {BREAKS}",
+            "only for a provider created later",
+        ),
+        (
+            f"when: {{op: charge.create, provider: nobody}}, {LOST}",
+            "only for a provider created later",
+        ),
+        (
+            f"when: {{op: vault.get, clock: {{to: '2030-01-01'}}}}, {BREAKS}",
+            "its time ends at 2030-01-01T00:00",
+        ),
+        (
+            f"when: {{op: vault.get, clock: {{from: '2030-01-01', for: 1d}}}}, {BREAKS}",
+            "its time ends at 2030",
+        ),
         (f"limit: 1, {LOST}, expect: {{min: 2}}", "cannot fire as often as it is expected to"),
     ],
 )
@@ -105,14 +139,20 @@ def test_a_rule_that_may_fire(rule: str) -> None:
             "r never fires: rule 'slow' (line 6) decides",
         ),
         (SLOW, f"when: {{op: charge.*}}, {LOST}", "r never fires in charge.create: rule 'slow'"),
-        (BIG, f"when: {{op: charge.create, request.amount: 150}}, {LOST}", "r never fires: rule 'big'"),
+        (
+            BIG,
+            f"when: {{op: charge.create, request.amount: 150}}, {LOST}",
+            "r never fires: rule 'big'",
+        ),
         (
             BIG,
             f"when: {{op: charge.create, card: {{last4: '0002'}}}}, {LOST}",
-            "r is not asked wherever both match: rule 'big' (line 6) decides first, which only sets latency and",
+            "r is not asked wherever both match: rule 'big' (line 6) decides first, which only "
+            "sets latency and",
         ),
         (
-            "{id: told, when: {op: charge.create, card: {brand: visa}}, then: {webhook: {copies: 2}}}",
+            "{id: told, when: {op: charge.create, card: {brand: visa}}, then: {webhook: {copies: "
+            "2}}}",
             f"when: {{op: charge.create, card: {{brand: {{in: [visa, amex]}}}}}}, {LOST}",
             "which only sets webhook",
         ),
@@ -124,7 +164,9 @@ def test_a_rule_that_may_fire(rule: str) -> None:
         *(
             (
                 big(wide),
-                f"when: {{op: charge.create, request.amount: {{{narrow}}}, card: {{last4: '0002'}}}}, {LOST}",
+                f"when: "
+                f"{{op: charge.create, request.amount: {{{narrow}}}, card: {{last4: '0002'}}}}, "
+                f"{LOST}",
                 "r never",
             )
             for wide, narrow in [
@@ -148,7 +190,11 @@ def test_a_rule_that_may_fire(rule: str) -> None:
             "r never",
         ),
         (during("'10:00'"), f"when: {{op: charge.create, {DURING} '10:00'}}}}, {LOST}", "r never"),
-        (f"{{id: every, {LOST}}}", f"when: {{op: charge.create}}, {LOST}", "r never fires: rule 'every'"),
+        (
+            f"{{id: every, {LOST}}}",
+            f"when: {{op: charge.create}}, {LOST}",
+            "r never fires: rule 'every'",
+        ),
         (
             "{id: held, when: {op: charge.create}, sequence: [{decline: lost_card}], at_end: hold}",
             f"when: {{op: charge.create}}, {LOST}",
@@ -201,8 +247,14 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
         # What only slows large payments says nothing of small ones.
         (BIG, f"when: {{op: charge.create, request.amount: {{lt: 100}}}}, {LOST}"),
         # One that ends, or that passes.
-        (f"{{id: few, when: {{op: charge.create}}, limit: 2, {LOST}}}", f"when: {{op: charge.create}}, {LOST}"),
-        (f"{{id: few, when: {{op: charge.create, nth: 1}}, {LOST}}}", f"when: {{op: charge.create}}, {LOST}"),
+        (
+            f"{{id: few, when: {{op: charge.create}}, limit: 2, {LOST}}}",
+            f"when: {{op: charge.create}}, {LOST}",
+        ),
+        (
+            f"{{id: few, when: {{op: charge.create, nth: 1}}, {LOST}}}",
+            f"when: {{op: charge.create}}, {LOST}",
+        ),
         (
             "{id: few, when: {op: charge.create}, sequence: [{decline: lost_card}]}",
             f"when: {{op: charge.create}}, {LOST}",

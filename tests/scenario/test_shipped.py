@@ -1,4 +1,5 @@
-"""The shipped library: every file is complete, and every story it tells comes true against the whole sandbox."""
+"""The shipped library: every file is complete, and every story it tells comes true against the
+whole sandbox."""
 
 import asyncio
 import json
@@ -37,7 +38,9 @@ three-ds-failed three-ds-abandoned payto-pending-then-active payto-declined toke
 test-values
 """
 OF_THE_SERVER = {
-    path.stem for path in FILES if path.stem.startswith(("certificate-", "connection-", "handshake-", "tls-"))
+    path.stem
+    for path in FILES
+    if path.stem.startswith(("certificate-", "connection-", "handshake-", "tls-"))
 }
 """Files that no sandbox can be given alone."""
 
@@ -109,18 +112,24 @@ def one_example(scenario: Scenario, example: ExampleMap) -> Scenario:
 def test_file_is_complete(path: Path) -> None:
     scenario = the(path)
     text = path.read_text("utf-8")
-    assert text.startswith("# yaml-language-server: $schema=scenario.schema.json\nversion: 1\nname: ")
+    assert text.startswith(
+        "# yaml-language-server: $schema=scenario.schema.json\nversion: 1\nname: "
+    )
     assert scenario.name == path.stem
     assert scenario.said.description
     assert scenario.said.examples
     assert path == TEST_VALUES or untold(scenario) == []
-    assert [str(error) for error in validator().iter_errors(plain(path))] == [], "editors accept what is taken"
+    assert [str(error) for error in validator().iter_errors(plain(path))] == [], (
+        "editors accept what is taken"
+    )
     assert [str(one) for one in warnings(scenario)] == []
     source = the(path).source
     assert read_text(scenario_text(source), str(path)).source == source
     if path.stem != "connection-reset":
         api = Api(scenario=[path.stem])
-        assert [api.call("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
+        assert [
+            api.call("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")
+        ] == [404] * 3
 
 
 def untold(scenario: Scenario) -> list[str]:
@@ -132,8 +141,14 @@ def untold(scenario: Scenario) -> list[str]:
         if test.path.partition(".")[0] in ("request", "provider", "card", "state")
         for _, words in test.operators
     ]
-    wanted = [words.split("'")[1] if "'" in words else words.rpartition(" ")[2] for words in looked_at]
-    return [word for word in wanted if word not in scenario.said.description and word not in ("true", "false")]
+    wanted = [
+        words.split("'")[1] if "'" in words else words.rpartition(" ")[2] for words in looked_at
+    ]
+    return [
+        word
+        for word in wanted
+        if word not in scenario.said.description and word not in ("true", "false")
+    ]
 
 
 def test_all_stories_are_there() -> None:
@@ -153,12 +168,16 @@ def test_every_refusal_of_the_test_values_is_the_published_one(built_in: Ruleset
     for name, number in TEST_CARDS.items():
         asked = Attempt("charge.create", NOW, card=read_number(number, "salt"))
         said[name] = director.decide(Stage.PROVIDER, asked).outcome.provider
-    assert {name for name, outcome in said.items() if outcome is None} == approved | {"invalid_number"}
+    assert {name for name, outcome in said.items() if outcome is None} == approved | {
+        "invalid_number"
+    }
     assert isinstance(said["three_ds_challenge"], Challenge)
     later = said["declined_after_storing"]
     assert isinstance(later, Decline)
     assert later.error_code == 905
-    for name in said.keys() - approved - {"three_ds_challenge", "declined_after_storing", "invalid_number"}:
+    for name in (
+        said.keys() - approved - {"three_ds_challenge", "declined_after_storing", "invalid_number"}
+    ):
         assert said[name] == CATALOGUE[name].provider
 
 

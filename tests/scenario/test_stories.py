@@ -1,7 +1,7 @@
 """Failure stories that payment teams tell, each said by one scenario file in a few lines.
 
-The table says which file tells a story and in how many lines of rules, ``id`` included. ``test_shipped.py``
-confirms each by the examples in its file; here stands what no example can say.
+The table says which file tells a story and in how many lines of rules, ``id`` included.
+``test_shipped.py`` confirms each by the examples in its file; here stands what no example can say.
 """
 
 import gzip
@@ -86,7 +86,8 @@ def heard(name: str, later: str = "0s") -> list[dict[str, Any]]:
 
 
 def lines_of_rules(name: str) -> int:
-    """Lines between ``rules:`` and the next part of a file, blank ones and comments left out; and that of ``tls``."""
+    """Lines between ``rules:`` and the next part of a file, blank ones and comments left out; and
+    that of ``tls``."""
     text = (SCENARIOS / f"{name}.yaml").read_text("utf-8").splitlines()
     lines = iter(text)
     next((line for line in lines if line == "rules:"), None)
@@ -131,14 +132,20 @@ def test_a_body_called_compressed_is_not() -> None:
 def test_a_webhook_is_huge_and_one_was_signed_ten_minutes_ago() -> None:
     (huge,), (old,) = heard("webhook-huge"), heard("webhook-signed-long-ago")
     assert "(199268 characters)" in huge["body"]["padding"]
-    assert (old["signature"], old["body"]["meta"]["timestamp"][:16]) == ("valid", "2031-02-28T23:50")
+    assert (old["signature"], old["body"]["meta"]["timestamp"][:16]) == (
+        "valid",
+        "2031-02-28T23:50",
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
         ("dispute-won", [("charge.dispute.won", "SUCCESS")]),
-        ("dispute-lost", [("charge.dispute.lost", "SUCCESS"), ("transaction.status.changed", "FAILED")]),
+        (
+            "dispute-lost",
+            [("charge.dispute.lost", "SUCCESS"), ("transaction.status.changed", "FAILED")],
+        ),
     ],
 )
 def test_the_end_of_a_dispute_is_told(name: str, told: list[tuple[str, str]]) -> None:

@@ -33,18 +33,46 @@ KEYS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("{card: {last4: 1111}}", {"card": card("visa")}, {"card": None}),
     ("{card: {test: lost_card}}", {"card": card("lost_card")}, {"card": card("stolen_card")}),
     ("{card: {brand: VISA, last4: 4242}}", {"card": card("visa_2")}, {"card": card("visa")}),
-    ("{bank_account.accountNumber: '000000051'}", {"bank_account": "000000051"}, {"bank_account": "51"}),
-    ("{request.reference: r-1}", {"request": {"reference": "r-1"}}, {"request": {"reference": "r-2"}}),
-    ("{request.metadata.tier: gold}", {"request": {"metadata": {"Tier": "gold"}}}, {"request": {"metadata": {}}}),
-    ("{request.metadata.tier: gold}", {"request": {"metadata": {"TIER": "gold"}}}, {"request": {"metadata": None}}),
+    (
+        "{bank_account.accountNumber: '000000051'}",
+        {"bank_account": "000000051"},
+        {"bank_account": "51"},
+    ),
+    (
+        "{request.reference: r-1}",
+        {"request": {"reference": "r-1"}},
+        {"request": {"reference": "r-2"}},
+    ),
+    (
+        "{request.metadata.tier: gold}",
+        {"request": {"metadata": {"Tier": "gold"}}},
+        {"request": {"metadata": {}}},
+    ),
+    (
+        "{request.metadata.tier: gold}",
+        {"request": {"metadata": {"TIER": "gold"}}},
+        {"request": {"metadata": None}},
+    ),
     (
         "{request.order.items.1.productCode: b}",
         {"request": {"order": {"items": [{}, {"productCode": "b"}]}}},
         {"request": {"order": {"items": [{"productCode": "b"}]}}},
     ),
-    ("{request.recurring: true}", {"request": {"recurring": True}}, {"request": {"recurring": False}}),
-    ("{request.reference: null}", {"request": {"reference": None}}, {"request": {"reference": "x"}}),
-    ("{state.charge.status: SUCCESS}", {"state": stored(charge={"status": "SUCCESS"})}, {"state": stored()}),
+    (
+        "{request.recurring: true}",
+        {"request": {"recurring": True}},
+        {"request": {"recurring": False}},
+    ),
+    (
+        "{request.reference: null}",
+        {"request": {"reference": None}},
+        {"request": {"reference": "x"}},
+    ),
+    (
+        "{state.charge.status: SUCCESS}",
+        {"state": stored(charge={"status": "SUCCESS"})},
+        {"state": stored()},
+    ),
     (
         "{state.charge.status: Authorised}",
         {"state": stored(charge={"status": "AUTHORISE"})},
@@ -88,8 +116,12 @@ OPERATORS: list[tuple[str, list[object], list[object]]] = [
 @pytest.mark.parametrize(("test", "taken", "left"), OPERATORS, ids=[row[0] for row in OPERATORS])
 def test_operator(test: str, taken: list[object], left: list[object]) -> None:
     director = directing(told(one(f"{{request.reference: {test}}}")))
-    assert [value for value in taken if ask(director, request={"reference": value}).rule is None] == []
-    assert [value for value in left if ask(director, request={"reference": value}).rule is not None] == []
+    assert [
+        value for value in taken if ask(director, request={"reference": value}).rule is None
+    ] == []
+    assert [
+        value for value in left if ask(director, request={"reference": value}).rule is not None
+    ] == []
 
 
 REFUSED = [
@@ -101,14 +133,20 @@ REFUSED = [
     ("{request.amount: {}}", "wanted a value or at least one of eq, ne"),
     ("{request.amount: {grt: 5}}", "unknown test 'grt' - did you mean 'gt'?"),
     ("{request.reference: {matches: '('}}", "which is not a regular expression"),
-    ("{request.reference: {matches: '(?=a)b'}}", "bad.yaml:4:12: rules[0].when.request.reference: got '(?=a)b'"),
+    (
+        "{request.reference: {matches: '(?=a)b'}}",
+        "bad.yaml:4:12: rules[0].when.request.reference: got '(?=a)b'",
+    ),
     ("{request.reference: {matches: '(?<=a)b'}}", "no look-around, back-references"),
     ("{request.reference: {matches: '(a)\\1'}}", "invalid escape sequence: \\1"),
     ("{request.reference: {matches: 'a{1001}'}}", "invalid repetition size: {1001}"),
     ("{request.reference: {matches: '((a{99}){99}){99}'}}", "invalid repetition size"),
     ("{request.reference: {starts_with: ''}}", "wanted a text"),
     ("{request.reference: {exists: 1}}", "got 1, wanted true or false"),
-    ("{request.refrence: x}", "which is not a field of a request (names are camelCase) - did you mean 'reference'?"),
+    (
+        "{request.refrence: x}",
+        "which is not a field of a request (names are camelCase) - did you mean 'reference'?",
+    ),
     ("{request.Reference: x}", "did you mean 'reference'?"),
     ("{request.paymentInformation.cardNumber: '4'}", "use card.test, card.bin or card.last4"),
     ("{request.paymentInformation.ccv: '123'}", "use card.test, card.bin or card.last4"),
@@ -128,7 +166,10 @@ REFUSED = [
     ("{card: {brand: visaa}}", "did you mean 'VISA'?"),
     ("{card: {last4: 12345}}", "got 12345, wanted 4 digits (never a full number)"),
     ("{card: {bin: '41111111'}}", "got '41111111', wanted 1 to 6 digits (never a full number)"),
-    ("{card: {number: '4111'}}", "unknown key 'number', allowed: brand, bin, last4, test (never a full number)"),
+    (
+        "{card: {number: '4111'}}",
+        "unknown key 'number', allowed: brand, bin, last4, test (never a full number)",
+    ),
     ("{card: {}}", "got nothing, wanted a map of brand, bin, last4, test"),
     ("{nth: {foo: 1}}", "unknown test 'foo'"),
     ("{nth: 0}", "rules[0].when.nth: got 0, wanted a whole number from 1 on"),
@@ -143,7 +184,10 @@ REFUSED = [
     ("{clock: {from: 18:05, to: 2031-01-01}}", "wanted both bounds of one kind"),
     ("{clock: {from: 2031-01-02, to: 2031-01-01}}", "got an end that is not after the start"),
     ("{clock: {to: 18:05, for: 1h}}", "got to and for"),
-    ("{clock: {from: 18:05, to: 18:05}}", "bad.yaml:4:12: rules[0].when.clock: got an end that is the start"),
+    (
+        "{clock: {from: 18:05, to: 18:05}}",
+        "bad.yaml:4:12: rules[0].when.clock: got an end that is the start",
+    ),
     ("{clock: {to: 00:00}}", "no time of day lies between"),
     ("{clock: {for: 0}}", "got for: 0s, wanted more than 0"),
     ("{clock: {from: 18:05, for: 0s}}", "wanted more than 0, and at most 24h"),
@@ -152,7 +196,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("op", ["batch.row", "subscription.renew", "[batch.row, subscription.renew]"])
+@pytest.mark.parametrize(
+    "op", ["batch.row", "subscription.renew", "[batch.row, subscription.renew]"]
+)
 def test_what_nobody_asks_for_has_no_transport(op: str) -> None:
     refused = fault(one(f"{{op: {op}}}", "then: {transport: {at: answer, reset: {}}}"))
     assert "so transport cannot be used there" in refused
@@ -167,7 +213,9 @@ def test_refused(when: str, words: str) -> None:
     assert words in fault(one(when))
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)+b", "(a*)*b", "(.*a){25}b", "a?" * 50 + "a" * 50 + "b"])
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+b", "(a|aa)+b", "(a*)*b", "(.*a){25}b", "a?" * 50 + "a" * 50 + "b"]
+)
 def test_no_pattern_takes_longer_than_its_text(pattern: str) -> None:
     director = directing(told(one(f"{{request.reference: {{matches: '{pattern}'}}}}")))
     before = process_time()
@@ -175,7 +223,9 @@ def test_no_pattern_takes_longer_than_its_text(pattern: str) -> None:
     assert process_time() - before < 1
 
 
-@pytest.mark.parametrize("text", ["visa", "true", "nan", "Infinity", "e5", "x1.5", "\u00e91", "\u4e94", "\u2160"])
+@pytest.mark.parametrize(
+    "text", ["visa", "true", "nan", "Infinity", "e5", "x1.5", "\u00e91", "\u4e94", "\u2160"]
+)
 def test_a_text_that_begins_with_a_letter_is_compared_as_it_is(text: str) -> None:
     # By that rules are found without bringing the text into another form.
     assert canonical(text) == text
@@ -229,11 +279,17 @@ def test_nth_takes_operators() -> None:
     assert [ask(director, subject="x").rule for _ in range(4)] == [None, None, "r", "r"]
 
 
-def test_call_counts_the_requests_of_an_operation_whatever_their_key_and_whichever_rule_was_asked_before() -> None:
+def test_call_counts_the_requests_of_an_operation_whatever_their_key_and_whichever_rule_was_asked_before() -> (
+    None
+):
     first = one("{op: charge.create, call: 1}", "then: {decline: expired_card}")
-    later = one("{op: charge.create, call: {gte: 3}}", "then: {decline: lost_card}").replace("id: r", "id: s")
+    later = one("{op: charge.create, call: {gte: 3}}", "then: {decline: lost_card}").replace(
+        "id: r", "id: s"
+    )
     director = directing(told(first + later))
-    seen = [ask(director, subject=name, call=director.count("charge.create")).rule for name in "aabab"]
+    seen = [
+        ask(director, subject=name, call=director.count("charge.create")).rule for name in "aabab"
+    ]
     assert seen == ["r", None, "s", "s", "s"]
     assert ask(director, call=None).rule is None
 
@@ -325,5 +381,7 @@ def test_a_zone_alone_leaves_the_clock_as_it_is() -> None:
 
 
 def test_windows_at_the_ends_of_the_calendar() -> None:
-    director = directing(told(one('{op: charge.create, clock: {from: "23:00", to: "01:00"}}'), SYDNEY))
+    director = directing(
+        told(one('{op: charge.create, clock: {from: "23:00", to: "01:00"}}'), SYDNEY)
+    )
     assert [ask(director, now=now).rule for now in (EARLIEST, LATEST)] == ["r", "r"]

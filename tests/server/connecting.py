@@ -1,4 +1,5 @@
-"""A small application behind the server's protocol: on a real socket, or on fakes with a time that stands still."""
+"""A small application behind the server's protocol: on a real socket, or on fakes with a time that
+stands still."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +19,8 @@ TEXT = ((b"content-type", b"text/plain"),)
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Answers with the path and the body; ``/later`` waits first, ``/parts`` answers in two, ``/fails`` not at all."""
+    """Answers with the path and the body; ``/later`` waits first, ``/parts`` answers in two,
+    ``/fails`` not at all."""
     path = scope["path"]
     if path == "/later":
         await asyncio.sleep(0)
@@ -34,7 +36,9 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
             return
     body = b"".join(await read_parts(receive, {}, 1_000_000))
     if path == "/parts":
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"6")]})
+        await send(
+            {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"6")]}
+        )
         await send({"type": "http.response.body", "body": b"one", "more_body": True})
         await send({"type": "http.response.body", "body": b"two"})
         return
@@ -47,9 +51,11 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await send_bytes(send, 200, path.encode() + b" " + body, TEXT)
 
 
-def converse(*chunks: bytes, until: bytes, go_on: bytes = b"", app: App = echo) -> tuple[bytes, ServerState]:
-    """What the server says to chunks that are sent one after the other, up to a last word; with ``go_on`` the second
-    is sent when that was said."""
+def converse(
+    *chunks: bytes, until: bytes, go_on: bytes = b"", app: App = echo
+) -> tuple[bytes, ServerState]:
+    """What the server says to chunks that are sent one after the other, up to a last word; with
+    ``go_on`` the second is sent when that was said."""
     state = ServerState()
 
     async def run() -> bytes:
@@ -70,7 +76,9 @@ def converse(*chunks: bytes, until: bytes, go_on: bytes = b"", app: App = echo) 
                 await asyncio.sleep(0)
             for task in tuple(state.tasks):
                 task.cancel()
-        said = first + await asyncio.wait_for(reader.readuntil(until) if until else reader.readuntil(b"stopped"), 10)
+        said = first + await asyncio.wait_for(
+            reader.readuntil(until) if until else reader.readuntil(b"stopped"), 10
+        )
         writer.close()
         server.close()
         return said
@@ -95,7 +103,9 @@ class Clock(asyncio.SelectorEventLoop):
 
     @property
     def alarms(self) -> list[float]:
-        return sorted(one.when() for one in self._alarms if not one.cancelled() and one.when() > self.now)
+        return sorted(
+            one.when() for one in self._alarms if not one.cancelled() and one.when() > self.now
+        )
 
     def step(self, act: Callable[..., Any] | None = None, *args: Any) -> None:
         """Let something happen, and what follows from it."""
@@ -151,7 +161,11 @@ class Wire(asyncio.Transport):
 
 
 def connected(
-    clock: Clock, keep_alive: int = 75, app: App = echo, state: ServerState | None = None, most: int = 100
+    clock: Clock,
+    keep_alive: int = 75,
+    app: App = echo,
+    state: ServerState | None = None,
+    most: int = 100,
 ) -> tuple[GuardedProtocol, Wire]:
     """A connection of fakes."""
     protocol, wire = unconnected(clock, keep_alive, app, state, most), Wire()
@@ -160,7 +174,11 @@ def connected(
 
 
 def unconnected(
-    clock: Clock, keep_alive: int = 75, app: App = echo, state: ServerState | None = None, most: int = 100
+    clock: Clock,
+    keep_alive: int = 75,
+    app: App = echo,
+    state: ServerState | None = None,
+    most: int = 100,
 ) -> GuardedProtocol:
     """A connection that has still to be made."""
     config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
@@ -168,6 +186,8 @@ def unconnected(
     return PROTOCOL(config, state or ServerState(), {}, clock, most=most)
 
 
-def request(path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:
+def request(
+    path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1"
+) -> bytes:
     head = [f"{method} {path} HTTP/{version}", "host: x", f"content-length: {len(body)}", *lines]
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body

@@ -1,4 +1,5 @@
-"""No collection of garbage walks what is stored: that is frozen lot by lot, a sample of which is looked through."""
+"""No collection of garbage walks what is stored: that is frozen lot by lot, a sample of which is
+looked through."""
 
 import gc
 import weakref

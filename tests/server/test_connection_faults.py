@@ -1,5 +1,5 @@
-"""Connections that are reset as they are made, and certificates that a client must refuse (scenario language, ``at:
-connect`` and ``tls``): the words, and what a socket sees."""
+"""Connections that are reset as they are made, and certificates that a client must refuse (scenario
+language, ``at: connect`` and ``tls``): the words, and what a socket sees."""
 
 import json
 import socket
@@ -27,19 +27,39 @@ REFUSED = [
     ("{}", RESET, "limit: 1\n    for: 5m", "for has no meaning at: connect"),
     ("{}", RESET, "limit: 1\n    key: [header.x]", "key has no meaning at: connect"),
     ("{}", RESET, "limit: 1\n    expect: {min: 1}", "expect has no meaning at: connect"),
-    ("{}", "then: {transport: {at: connect, hang: true}}", "limit: 1", "hang cannot be used at: connect"),
-    ("{}", "then: {transport: {at: connect, delay: 1s, reset: {}}}", "limit: 1", "delay cannot be used at: connect"),
-    ("{}", "then: {transport: {at: connect, reset: {}}, webhook: {drop: true}}", "limit: 1", "it cannot be combined"),
+    (
+        "{}",
+        "then: {transport: {at: connect, hang: true}}",
+        "limit: 1",
+        "hang cannot be used at: connect",
+    ),
+    (
+        "{}",
+        "then: {transport: {at: connect, delay: 1s, reset: {}}}",
+        "limit: 1",
+        "delay cannot be used at: connect",
+    ),
+    (
+        "{}",
+        "then: {transport: {at: connect, reset: {}}, webhook: {drop: true}}",
+        "limit: 1",
+        "it cannot be combined",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("when", "what", "more", "words"), REFUSED, ids=[row[3] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("when", "what", "more", "words"), REFUSED, ids=[row[3] for row in REFUSED]
+)
 def test_what_cannot_be_known_is_refused(when: str, what: str, more: str, words: str) -> None:
     assert words in fault(one(when, what, more))
 
 
 def test_connections_are_counted_over_all_sandboxes() -> None:
-    rule = "{id: r, when: {nth: {between: [2, 3]}}, limit: 5, then: {transport: {at: connect, reset: true}}}"
+    rule = (
+        "{id: r, when: {nth: {between: [2, 3]}}, limit: 5, then: {transport: {at: connect, "
+        "reset: true}}}"
+    )
     api = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]")
     seen = []
     for key in ("sk_a", "sk_b", "sk_a", "sk_b"):
@@ -48,18 +68,29 @@ def test_connections_are_counted_over_all_sandboxes() -> None:
         except Cut:
             seen.append(0)
     assert seen == [200, 0, 0, 200]
-    (told_,) = [one_ for one_ in api.call("GET", "/__admin/rules", key="sk_a")["rules"] if one_["id"] == "r"]
+    (told_,) = [
+        one_ for one_ in api.call("GET", "/__admin/rules", key="sk_a")["rules"] if one_["id"] == "r"
+    ]
     assert (told_["stage"], told_["calls"], told_["hits"], told_["left"]) == ("connect", 4, 2, 3)
 
 
 @pytest.mark.parametrize(
     ("scenario", "field"),
     [
-        ({"rules": [{"id": "r", "limit": 1, "then": {"transport": {"at": "connect", "reset": True}}}]}, "Rules"),
+        (
+            {
+                "rules": [
+                    {"id": "r", "limit": 1, "then": {"transport": {"at": "connect", "reset": True}}}
+                ]
+            },
+            "Rules",
+        ),
         ({"tls": {"certificate": "expired"}}, "Tls"),
     ],
 )
-def test_one_sandbox_cannot_be_given_what_is_the_servers(scenario: dict[str, object], field: str) -> None:
+def test_one_sandbox_cannot_be_given_what_is_the_servers(
+    scenario: dict[str, object], field: str
+) -> None:
     api = Api()
     reply = api.put("/__admin/scenarios", {"version": 1, **scenario})
     assert (reply.status, reply["code"]) == (400, 90)
@@ -73,10 +104,19 @@ def test_one_sandbox_cannot_be_given_what_is_the_servers(scenario: dict[str, obj
 @pytest.mark.parametrize(
     ("tls", "words"),
     [
-        ("{certificate: expird}", "allowed: expired, wrong_name, untrusted_chain - did you mean 'expired'?"),
+        (
+            "{certificate: expird}",
+            "allowed: expired, wrong_name, untrusted_chain - did you mean 'expired'?",
+        ),
         ("{}", "got nothing, wanted at least one of certificate, refuse, hang, min_version"),
-        ("{refuse: handshakes}", "got 'handshakes', allowed: handshake - did you mean 'handshake'?"),
-        ("{refuse: handshake, hang: handshake}", "got refuse and hang, only one of them is allowed"),
+        (
+            "{refuse: handshakes}",
+            "got 'handshakes', allowed: handshake - did you mean 'handshake'?",
+        ),
+        (
+            "{refuse: handshake, hang: handshake}",
+            "got refuse and hang, only one of them is allowed",
+        ),
         ("{min_version: 1.4}", "got '1.4', allowed: 1.2, 1.3"),
         ("{certificates: expired}", "unknown key 'certificates' - did you mean 'certificate'?"),
     ],
@@ -93,8 +133,20 @@ def test_the_rule_is_reported_by_its_words() -> None:
 def start(folder: Path, *options: str) -> tuple[int, str]:
     """The exit code and the complaint of a server that does not start."""
     (folder / "tls.yaml").write_text("version: 1\ntls: {certificate: expired}\n")
-    command = [*warm.python(), "-m", "mockserver", "serve", "--port", "0", "--scenario", "tls.yaml", *options]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+    command = [
+        *warm.python(),
+        "-m",
+        "mockserver",
+        "serve",
+        "--port",
+        "0",
+        "--scenario",
+        "tls.yaml",
+        *options,
+    ]
+    ended = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=30, check=False
+    )
     return ended.returncode, ended.stderr
 
 
@@ -109,8 +161,12 @@ def reset_at_once(port: int, context: ssl.SSLContext | None = None) -> bool:
     """Whether a connection is reset before it says anything."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
-            connection = raw if context is None else context.wrap_socket(raw, server_hostname="localhost")
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            connection = (
+                raw if context is None else context.wrap_socket(raw, server_hostname="localhost")
+            )
+            connection.sendall(
+                b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+            )
             return not connection.recv(100)
     except ConnectionError:
         return True
@@ -129,7 +185,12 @@ def test_both_ports_reset_and_count_together(tmp_path: Path) -> None:
     try:
         context = ssl.create_default_context(cadata=authority_pem(tmp_path).decode())
         seen = [reset_at_once(process.port), reset_at_once(tls_port, context)]
-        assert [*seen, reset_at_once(process.port), reset_at_once(tls_port, context)] == [True, True, False, False]
+        assert [*seen, reset_at_once(process.port), reset_at_once(tls_port, context)] == [
+            True,
+            True,
+            False,
+            False,
+        ]
     finally:
         process.stop()
 
@@ -156,12 +217,16 @@ def seen_by(port: int, context: ssl.SSLContext) -> str:
         ("{min_version: 1.2}", ["TLSv1.2", "TLSv1.3"]),
     ],
 )
-def test_a_client_sees_what_is_wrong_with_the_handshake(tls: str, seen: list[str], tmp_path: Path) -> None:
+def test_a_client_sees_what_is_wrong_with_the_handshake(
+    tls: str, seen: list[str], tmp_path: Path
+) -> None:
     file = tmp_path / "tls.yaml"
     file.write_text(f"version: 1\ntls: {tls}\n")
     with socket.create_server(("127.0.0.1", 0)) as free:
         tls_port = free.getsockname()[1]
-    process = serve("--scenario", str(file), "--tls-port", str(tls_port), "--data-dir", str(tmp_path))
+    process = serve(
+        "--scenario", str(file), "--tls-port", str(tls_port), "--data-dir", str(tmp_path)
+    )
     try:
         clients = []
         for newest in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):

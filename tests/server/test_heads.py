@@ -1,4 +1,5 @@
-"""The short way from a packet to the scope of its request leads where the plain way of uvicorn leads, or nowhere."""
+"""The short way from a packet to the scope of its request leads where the plain way of uvicorn
+leads, or nowhere."""
 
 import asyncio
 from typing import Any
@@ -43,8 +44,23 @@ FIELDS = [
     b"!#$%&'*+.^_`|~0: x",
 ]
 PLAIN = b"Host: a.test\r\nX-Thing: 1"
-CLOSING = [b"Connection: close", b"Expect: 100-continue", b"Upgrade: h2c", b"Proxy-Connection: close"]
-ODD = [b"X: ", b"X : a", b" folded", b"X: a ", b"X: a\tb", b"X: \xff", b"no colon", b"X: a\x00b", b"Content-Length: +1"]
+CLOSING = [
+    b"Connection: close",
+    b"Expect: 100-continue",
+    b"Upgrade: h2c",
+    b"Proxy-Connection: close",
+]
+ODD = [
+    b"X: ",
+    b"X : a",
+    b" folded",
+    b"X: a ",
+    b"X: a\tb",
+    b"X: \xff",
+    b"no colon",
+    b"X: a\x00b",
+    b"Content-Length: +1",
+]
 
 
 async def nothing(scope: Any, receive: Any, send: Any) -> None:
@@ -65,7 +81,8 @@ class Transport:
 
 
 def plainly(packet: bytes) -> tuple[dict[str, Any], bytes] | None:
-    """Scope and body of the one whole request that uvicorn reads in a packet, and whose connection goes on."""
+    """Scope and body of the one whole request that uvicorn reads in a packet, and whose connection
+    goes on."""
 
     class Reader(HttpToolsProtocol):
         begun = 0
@@ -92,7 +109,12 @@ def shortly(packet: bytes) -> tuple[dict[str, Any], bytes] | None:
 def is_same(packet: bytes) -> bool:
     """Whether both ways lead to the same."""
     short, plain = shortly(packet), plainly(packet)
-    return short is not None and plain is not None and {**plain[0], **short[0]} == plain[0] and short[1] == plain[1]
+    return (
+        short is not None
+        and plain is not None
+        and {**plain[0], **short[0]} == plain[0]
+        and short[1] == plain[1]
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -104,7 +126,10 @@ def test_a_target_is_read_as_uvicorn_reads_it(target: bytes) -> None:
 @pytest.mark.parametrize("target", UNUSUAL)
 def test_an_unusual_target_goes_the_plain_way(target: bytes) -> None:
     for method in (b"GET", b"POST", b"POST"):
-        assert parse_single_packet(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN), {}) is None
+        assert (
+            parse_single_packet(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN), {})
+            is None
+        )
 
 
 @given(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=5), st.binary(max_size=40))
@@ -114,8 +139,13 @@ def test_fields_and_body_are_read_as_uvicorn_reads_them(fields: list[bytes], bod
 
 
 @given(
-    st.lists(st.sampled_from([*FIELDS, *CLOSING, b"Content-Length: 3", b"Content-Length: 0", b""]), max_size=5),
-    st.sampled_from([b"", b"abc", b"abcGET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]),
+    st.lists(
+        st.sampled_from([*FIELDS, *CLOSING, b"Content-Length: 3", b"Content-Length: 0", b""]),
+        max_size=5,
+    ),
+    st.sampled_from(
+        [b"", b"abc", b"abcGET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]
+    ),
 )
 def test_what_is_not_one_whole_request_goes_the_plain_way(fields: list[bytes], rest: bytes) -> None:
     packet = b"\r\n".join([b"GET /a HTTP/1.1", *fields]) + b"\r\n\r\n" + rest
@@ -123,7 +153,8 @@ def test_what_is_not_one_whole_request_goes_the_plain_way(fields: list[bytes], r
 
 
 @pytest.mark.parametrize(
-    "field", [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"]
+    "field",
+    [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"],
 )
 def test_a_field_that_says_more_goes_the_plain_way(field: bytes) -> None:
     assert parse_single_packet(b"GET /a HTTP/1.1\r\nHost: a.test\r\n%b\r\n\r\n" % field, {}) is None
@@ -131,7 +162,13 @@ def test_a_field_that_says_more_goes_the_plain_way(field: bytes) -> None:
 
 @pytest.mark.parametrize(
     "packet",
-    [b"", b"GET", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"],
+    [
+        b"",
+        b"GET",
+        b"GET / HTTP/1.1\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\n",
+        b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    ],
 )
 def test_a_part_of_a_head_goes_the_plain_way(packet: bytes) -> None:
     assert parse_single_packet(packet, {}) is None
@@ -153,8 +190,12 @@ def test_an_unusual_first_line_goes_the_plain_way(first: bytes) -> None:
     assert parse_single_packet(first + b"\r\nHost: a.test\r\n\r\n", {}) is None
 
 
-@pytest.mark.parametrize(("count", "are_kept"), [(1, True), (64, True), (65, False), (1_000, False)])
-def test_equal_fields_are_one_object_but_where_many_would_fill_the_memory(count: int, are_kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("count", "are_kept"), [(1, True), (64, True), (65, False), (1_000, False)]
+)
+def test_equal_fields_are_one_object_but_where_many_would_fill_the_memory(
+    count: int, are_kept: bool
+) -> None:
     packets = [b"GET /%d HTTP/1.1\r\n%b\r\n" % (number, b"a: b\r\n" * count) for number in range(2)]
     first, second = (parse_single_packet(packet, {}) for packet in packets)
     assert first is not None

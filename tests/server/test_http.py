@@ -14,7 +14,9 @@ from tests.server.connecting import Clock, connected, converse, echo, request
 
 def test_a_request_in_one_piece_is_answered_without_a_task() -> None:
     said, state = converse(request("/a", b"hello"), until=b"/a hello")
-    assert said == b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 8\r\n\r\n/a hello"
+    assert (
+        said == b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 8\r\n\r\n/a hello"
+    )
     assert state.total_requests == 1
     assert not state.tasks
 
@@ -27,7 +29,9 @@ def test_a_request_in_pieces_is_answered_when_it_is_whole() -> None:
 
 @pytest.mark.parametrize("path", ["/later", "/a"])
 def test_requests_sent_without_waiting_are_answered_in_order(path: str) -> None:
-    said, state = converse(b"".join(request(path, b"%d." % number) for number in range(50)), until=b" 49.")
+    said, state = converse(
+        b"".join(request(path, b"%d." % number) for number in range(50)), until=b" 49."
+    )
     assert [b"%s %d." % (path.encode(), number) in said for number in range(50)] == [True] * 50
     places = [said.index(b" %d." % number) for number in range(50)]
     assert places == sorted(places)
@@ -42,7 +46,9 @@ def test_blanks_behind_a_value_do_not_belong_to_it(clock: Clock) -> None:
         await send_bytes(send, 200, b"")
 
     protocol, _ = connected(clock, app=listen)
-    clock.step(protocol.data_received, b"GET / HTTP/1.1\r\nHost: a.test  \r\nX: \t b \t\r\nY: \r\n\r\n")
+    clock.step(
+        protocol.data_received, b"GET / HTTP/1.1\r\nHost: a.test  \r\nX: \t b \t\r\nY: \r\n\r\n"
+    )
     clock.step()
     assert heard == [(b"host", b"a.test"), (b"x", b"b"), (b"y", b"")]
 
@@ -74,9 +80,12 @@ def test_a_client_that_asks_first_is_reported_to_go_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "line", "version"), [("/a", "connection: close", "1.1"), ("/a", "x: y", "1.0"), ("/last", "x: y", "1.1")]
+    ("path", "line", "version"),
+    [("/a", "connection: close", "1.1"), ("/a", "x: y", "1.0"), ("/last", "x: y", "1.1")],
 )
-def test_a_connection_that_shall_end_is_closed(clock: Clock, path: str, line: str, version: str) -> None:
+def test_a_connection_that_shall_end_is_closed(
+    clock: Clock, path: str, line: str, version: str
+) -> None:
     protocol, wire = connected(clock)
     clock.step(protocol.data_received, request(path, b"", line, version=version))
     assert wire.said.count(b"connection: close\r\n") == 1
@@ -113,14 +122,19 @@ def test_a_head_without_end_is_refused_and_one_within_the_bound_is_not() -> None
     endless = b"GET / HTTP/1.1\r\nhost: x\r\nx-more: "
     said, _ = converse(endless, b"y" * 30_000, b"y" * 35_600, until=b"431}")
     assert said.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
-    assert b'"details":{"Request":"wanted a request line and headers of at most 65536 bytes"}' in said
+    assert (
+        b'"details":{"Request":"wanted a request line and headers of at most 65536 bytes"}' in said
+    )
 
 
 JAVA = (
-    # The head that java.net.http.HttpClient of JDK 17 sends by default; its body comes in a packet of its own.
-    b"POST /a HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nContent-Length: 12\r\nHost: 127.0.0.1:46163\r\n"
+    # The head that java.net.http.HttpClient of JDK 17 sends by default; its body comes in a packet
+    # of its own.
+    b"POST /a HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nContent-Length: 12\r\nHost: "
+    b"127.0.0.1:46163\r\n"
     b"HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA\r\nUpgrade: h2c\r\n"
-    b"User-Agent: Java-http-client/17.0.15\r\ncontent-type: application/json\r\nx-secretkey: sk_java\r\n\r\n"
+    b"User-Agent: Java-http-client/17.0.15\r\ncontent-type: application/json\r\nx-secretkey: "
+    b"sk_java\r\n\r\n"
 )
 UPGRADE = ("Connection: Upgrade", "Upgrade: h2c")
 CHUNKS = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n"
@@ -129,7 +143,10 @@ CHUNKS = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n"
 def chunked(path: str, *lines: str) -> bytes:
     """The head of a request whose body comes in chunks."""
     return (
-        "\r\n".join([f"POST {path} HTTP/1.1", "host: x", "transfer-encoding: chunked", *lines]).encode() + b"\r\n\r\n"
+        "\r\n".join(
+            [f"POST {path} HTTP/1.1", "host: x", "transfer-encoding: chunked", *lines]
+        ).encode()
+        + b"\r\n\r\n"
     )
 
 
@@ -139,11 +156,20 @@ def chunked(path: str, *lines: str) -> bytes:
         "Java": ([JAVA, b'{"amount":1}'], b'/a {"amount":1}'),
         "Java in one piece": ([JAVA + b'{"amount":1}'], b'/a {"amount":1}'),
         "in chunks": ([chunked("/a", *UPGRADE) + CHUNKS], b"/a hello world"),
-        "in chunks and pieces": ([chunked("/a", *UPGRADE), CHUNKS[:7], CHUNKS[7:-2], CHUNKS[-2:]], b"/a hello world"),
-        "websocket": ([request("/a", b"hello", "Connection: upgrade", "Upgrade: WebSocket")], b"/a hello"),
+        "in chunks and pieces": (
+            [chunked("/a", *UPGRADE), CHUNKS[:7], CHUNKS[7:-2], CHUNKS[-2:]],
+            b"/a hello world",
+        ),
+        "websocket": (
+            [request("/a", b"hello", "Connection: upgrade", "Upgrade: WebSocket")],
+            b"/a hello",
+        ),
         "without body": ([request("/a", b"", *UPGRADE, method="GET")], b"/a "),
         "two upgrades": ([request("/a", b"hello", *UPGRADE, "Upgrade: websocket")], b"/a hello"),
-        "a head in pieces": ([JAVA[:100], JAVA[100:300], JAVA[300:] + b"{}        }}"], b"/a {}        }}"),
+        "a head in pieces": (
+            [JAVA[:100], JAVA[100:300], JAVA[300:] + b"{}        }}"],
+            b"/a {}        }}",
+        ),
     }.values(),
 )
 def test_an_upgrade_is_ignored_and_the_body_read(chunks: list[bytes], said: bytes) -> None:
@@ -173,7 +199,9 @@ def test_upgrades_among_requests_that_are_sent_without_waiting() -> None:
 def test_an_upgrade_on_a_connection_that_shall_end(clock: Clock) -> None:
     for line, version in (("Connection: close, Upgrade", "1.1"), ("Connection: Upgrade", "1.0")):
         protocol, wire = connected(clock)
-        clock.step(protocol.data_received, request("/a", b"hello", line, "Upgrade: h2c", version=version))
+        clock.step(
+            protocol.data_received, request("/a", b"hello", line, "Upgrade: h2c", version=version)
+        )
         assert wire.said.endswith(b"/a hello")
         assert wire.closed
 
@@ -210,7 +238,11 @@ async def names(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.mark.parametrize("pieces", [1, 7])
 def test_trailers_are_dropped(pieces: int) -> None:
-    whole = chunked("/a") + CHUNKS[:-2] + b"x-secretkey: sk_a\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    whole = (
+        chunked("/a")
+        + CHUNKS[:-2]
+        + b"x-secretkey: sk_a\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    )
     size = len(whole) // pieces + 1
     asked = [whole[start : start + size] for start in range(0, len(whole), size)]
     said, state = converse(*asked, request("/b"), until=b"<host,content-length>", app=names)
@@ -252,11 +284,17 @@ def test_what_is_no_body_and_never_ends_is_refused(clock: Clock, name: str) -> N
 def test_only_the_head_that_is_open_is_counted(clock: Clock) -> None:
     protocol, wire = connected(clock)
     following = request("/b", b"", *(f"x-{number}: {'y' * 1_000}" for number in range(60)))
-    for data in (request("/a", b"z" * 100_000) + following[:20], following[20:] + request("/c")[:20]):
+    for data in (
+        request("/a", b"z" * 100_000) + following[:20],
+        following[20:] + request("/c")[:20],
+    ):
         clock.step(protocol.data_received, data)
     clock.step(protocol.data_received, request("/c")[20:])
     assert wire.said.count(b"HTTP/1.1 200 OK") == 3
-    clock.step(protocol.data_received, b"".join(request("/later") for _ in range(1_000)) + request("/c")[:20])
+    clock.step(
+        protocol.data_received,
+        b"".join(request("/later") for _ in range(1_000)) + request("/c")[:20],
+    )
     clock.step(protocol.data_received, request("/c")[20:])
     for _ in range(400):
         clock.step()
@@ -274,7 +312,9 @@ def test_many_small_chunks_are_no_endless_head(clock: Clock) -> None:
 
 @pytest.mark.parametrize("path", ["/a", "/later"])
 def test_requests_before_garbage_are_answered_before_the_refusal(path: str) -> None:
-    said, state = converse(request(path, b"1.") + request(path, b"2.") + b"\x00garbage\r\n\r\n", until=b"400}")
+    said, state = converse(
+        request(path, b"1.") + request(path, b"2.") + b"\x00garbage\r\n\r\n", until=b"400}"
+    )
     assert said.startswith(b"HTTP/1.1 200 OK")
     places = [said.index(words) for words in (b"1.", b"2.", b"HTTP/1.1 400 ")]
     assert places == sorted(places)
@@ -286,20 +326,28 @@ def hello() -> bytes:
     """What a TLS client says first."""
     sent = ssl.MemoryBIO()
     with suppress(ssl.SSLWantReadError):
-        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost").do_handshake()
+        ssl.create_default_context().wrap_bio(
+            ssl.MemoryBIO(), sent, server_hostname="localhost"
+        ).do_handshake()
     return sent.read()
 
 
-def test_a_client_that_speaks_tls_is_told_of_the_plain_port(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_that_speaks_tls_is_told_of_the_plain_port(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     said, _ = converse(hello(), until=b"400}")
     assert said.startswith(b"HTTP/1.1 400 ")
     words = "got a TLS handshake, and this port speaks plain HTTP"
     assert words.encode() in said
-    assert [one.message for one in caplog.records if words in one.message] == [one.message for one in caplog.records]
+    assert [one.message for one in caplog.records if words in one.message] == [
+        one.message for one in caplog.records
+    ]
     assert len(caplog.records) == 1
 
 
-def test_what_is_neither_http_nor_tls_is_refused_as_before(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_neither_http_nor_tls_is_refused_as_before(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     said, _ = converse(b"\x16garbage\r\n\r\n", until=b"400}")
     assert b"TLS" not in said
     assert [one.message for one in caplog.records] == ["Invalid HTTP request received."]
@@ -307,7 +355,10 @@ def test_what_is_neither_http_nor_tls_is_refused_as_before(caplog: pytest.LogCap
 
 @pytest.mark.parametrize("before", [b"", request("/a", b"1."), request("/later", b"1.")])
 def test_a_body_that_turns_to_garbage_is_refused_once(clock: Clock, before: bytes) -> None:
-    for chunks in ([chunked("/a") + b"5\r\nhello\r\nzz\r\n"], [chunked("/a") + b"5\r\nhello\r\n", b"zz\r\n"]):
+    for chunks in (
+        [chunked("/a") + b"5\r\nhello\r\nzz\r\n"],
+        [chunked("/a") + b"5\r\nhello\r\n", b"zz\r\n"],
+    ):
         protocol, wire = connected(clock)
         for chunk in (before + chunks[0], *chunks[1:]):
             clock.step(protocol.data_received, chunk)

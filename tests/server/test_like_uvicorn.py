@@ -1,7 +1,9 @@
-"""Requests sent one after the other, cut anywhere, are answered as uvicorn's own protocol answers each of them alone.
+"""Requests sent one after the other, cut anywhere, are answered as uvicorn's own protocol answers
+each of them alone.
 
-Four differences are meant: no upgrade is offered, so its field is not passed on; trailers are dropped; the blanks
-behind a value do not belong to it; a client that has sent its body is not told to go on.
+Four differences are meant: no upgrade is offered, so its field is not passed on; trailers are
+dropped; the blanks behind a value do not belong to it; a client that has sent its body is not told
+to go on.
 """
 
 import json
@@ -35,8 +37,21 @@ TARGETS = (
     "*",
 )
 FIELDS = (
-    *("Host: x", "host:x ", "X-A: \t b c \t", "X-B:", "Cookie: \xe9", "TE: a,b", "X-Long: " + "y" * 8_000),
-    *("Connection: keep-alive", "Connection: close", "Connection: Upgrade, close", "Connection: upgrade"),
+    *(
+        "Host: x",
+        "host:x ",
+        "X-A: \t b c \t",
+        "X-B:",
+        "Cookie: \xe9",
+        "TE: a,b",
+        "X-Long: " + "y" * 8_000,
+    ),
+    *(
+        "Connection: keep-alive",
+        "Connection: close",
+        "Connection: Upgrade, close",
+        "Connection: upgrade",
+    ),
     *("Upgrade: h2c", "Proxy-Connection: close", "Expect: 100-continue"),
 )
 BODIES = (b"", b"hello", b'{"a":1}', b"GET / HTTP/1.1\r\n\r\n", bytes(range(256)), b"z" * 70_000)
@@ -48,10 +63,20 @@ async def tell(scope: Any, receive: Any, send: Any) -> None:
     """Answers with all that it is given of a request."""
     body = b"".join(await read_parts(receive, {}, 1_000_000))
     names = ("method", "path", "query_string", "http_version", "scheme", "root_path", "raw_path")
-    fields = [(name, value.rstrip()) for name, value in scope["headers"] if name not in (b"upgrade", b"x-trailer")]
+    fields = [
+        (name, value.rstrip())
+        for name, value in scope["headers"]
+        if name not in (b"upgrade", b"x-trailer")
+    ]
     said = json.dumps([*(str(scope[name]) for name in names), str(fields), str(body)]).encode()
     if scope["path"] == "/parts":
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(said))]})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-length", b"%d" % len(said))],
+            }
+        )
         await send({"type": "http.response.body", "body": said[:5], "more_body": True})
         await send({"type": "http.response.body", "body": said[5:]})
     else:
@@ -59,7 +84,8 @@ async def tell(scope: Any, receive: Any, send: Any) -> None:
 
 
 def asked(draw: Random) -> tuple[bool, bytes, bytes]:
-    """A request, rarely one that is wrong somewhere in its head: whether its answer has no body, its head and body."""
+    """A request, rarely one that is wrong somewhere in its head: whether its answer has no body,
+    its head and body."""
     method, body = draw.choice(METHODS), draw.choice(BODIES)
     lines = draw.choices(FIELDS, k=draw.randrange(5))
     if draw.random() < 0.5:
@@ -75,7 +101,11 @@ def asked(draw: Random) -> tuple[bool, bytes, bytes]:
     head = "\r\n".join([first, *lines, "", ""]).encode("latin-1")
     if draw.random() > OFTEN and b"Upgrade" not in head:
         place = draw.randrange(len(head) - 1)
-        head = head[:place] + bytes(draw.choices(b" \t\r\n\0:a\xff", k=draw.randrange(3))) + head[place + 1 :]
+        head = (
+            head[:place]
+            + bytes(draw.choices(b" \t\r\n\0:a\xff", k=draw.randrange(3)))
+            + head[place + 1 :]
+        )
     return method == "HEAD", head, body
 
 
@@ -88,7 +118,8 @@ def chunks(draw: Random, body: bytes) -> Iterator[bytes]:
 
 
 def answers(said: bytes, bare: list[bool]) -> Iterator[Answer]:
-    """Statuses and bodies; what a refusal says is each protocol's own. ``bare`` says which answers have no body."""
+    """Statuses and bodies; what a refusal says is each protocol's own. ``bare`` says which answers
+    have no body."""
     for is_bare in chain(bare, repeat(False)):
         head, _, said = said.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n").partition(b"\r\n\r\n")
         if not head:
@@ -124,7 +155,9 @@ def pieces(draw: Random, data: bytes) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("seed", range(tries(6, 300)))
-def test_requests_in_any_pieces_are_answered_as_uvicorn_answers_each_alone(seed: int, clock: Clock) -> None:
+def test_requests_in_any_pieces_are_answered_as_uvicorn_answers_each_alone(
+    seed: int, clock: Clock
+) -> None:
     draw = Random(seed)
     for _ in range(30):
         wanted: list[Answer] = []

@@ -1,5 +1,5 @@
-"""Under another server than ours the application serves everything but what needs the connection itself: a scenario
-that does is refused when it is set."""
+"""Under another server than ours the application serves everything but what needs the connection
+itself: a scenario that does is refused when it is set."""
 
 import asyncio
 import os
@@ -24,9 +24,7 @@ OURS = {**FOREIGN, "state": {TRANSPORT: True}}
 
 def under(fault: str) -> str:
     """A scenario with one fault."""
-    return (
-        f"{{version: 1, name: cut, rules: [{{id: torn, when: {{op: charge.create}}, then: {{transport: {fault}}}}}]}}"
-    )
+    return f"{{version: 1, name: cut, rules: [{{id: torn, when: {{op: charge.create}}, then: {{transport: {fault}}}}}]}}"
 
 
 CUTS = {
@@ -67,7 +65,10 @@ def begun(scope: dict[str, Any], api: Api) -> list[Any]:
 def put(api: Api, text: str) -> Any:
     """The answer to a scenario that is set."""
     return api.send(
-        "PUT", "/__admin/scenarios", text.encode(), {"content-type": "text/yaml", "x-secretkey": "sk_tests"}
+        "PUT",
+        "/__admin/scenarios",
+        text.encode(),
+        {"content-type": "text/yaml", "x-secretkey": "sk_tests"},
     )
 
 
@@ -76,7 +77,9 @@ def test_every_kind_of_fault_is_one_of_both() -> None:
 
 
 @pytest.mark.parametrize(("kind", "fault"), CUTS.items())
-def test_a_fault_that_needs_the_connection_is_refused_when_it_is_set(kind: FaultKind, fault: str) -> None:
+def test_a_fault_that_needs_the_connection_is_refused_when_it_is_set(
+    kind: FaultKind, fault: str
+) -> None:
     api = Api()
     begun(FOREIGN, api)
     refused = put(api, under(fault))
@@ -84,8 +87,8 @@ def test_a_fault_that_needs_the_connection_is_refused_when_it_is_set(kind: Fault
     words = refused["details"]["Rules"]
     assert words.startswith("rule 'torn' (posted:1): got transport at ")
     assert (
-        "allowed: status, delay, dribble, hold, malformed_json, slow, copies, edit, no headers that say another length"
-        in words
+        "allowed: status, delay, dribble, hold, malformed_json, slow, copies, edit, no headers "
+        "that say another length" in words
     )
     assert words.endswith("this is not the server of 'mockserver serve', which alone can do that")
     assert len(api.get("/__admin/scenarios")["scenarios"]) == 1
@@ -117,7 +120,10 @@ def test_a_state_document_brings_no_such_scenario_in() -> None:
     ("text", "words"),
     [
         (under(CUTS[FaultKind.GARBAGE]), "got transport at answer: garbage, allowed: status"),
-        ("{version: 1, name: old, tls: {certificate: expired}}", "got certificate: expired, allowed: none"),
+        (
+            "{version: 1, name: old, tls: {certificate: expired}}",
+            "got certificate: expired, allowed: none",
+        ),
     ],
 )
 def test_files_that_the_start_names_are_refused_at_the_start(text: str, words: str) -> None:
@@ -125,7 +131,10 @@ def test_files_that_the_start_names_are_refused_at_the_start(text: str, words: s
     (failed,) = begun(FOREIGN, api)
     assert failed["type"] == "lifespan.startup.failed"
     assert words in failed["message"]
-    assert [said["type"] for said in begun(DRIVEN, api)] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert [said["type"] for said in begun(DRIVEN, api)] == [
+        "lifespan.startup.complete",
+        "lifespan.shutdown.complete",
+    ]
 
 
 def uvicorn(folder: Path, factory: str) -> subprocess.Popen[str]:
@@ -141,7 +150,9 @@ def test_uvicorn_serves_the_application(tmp_path: Path) -> None:
     with uvicorn(tmp_path, "mockserver:create_app") as process:
         assert process.stderr is not None
         try:
-            address = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.:]+", line)))
+            address = next(
+                found[0] for line in process.stderr if (found := re.search(r"http://[\d.:]+", line))
+            )
             key = {"x-secretkey": "sk_tests"}
             with httpx.Client(base_url=address, headers=key) as client:
                 charge = client.post("/charge/card", json=card_charge())
@@ -149,7 +160,9 @@ def test_uvicorn_serves_the_application(tmp_path: Path) -> None:
                 assert client.get(f"/charge//{charge.json()['chargeId']}/").json() == charge.json()
                 assert client.put("/charge/card", json={}).headers["allow"] == "POST"
                 refused = client.put(
-                    "/__admin/scenarios", content=under(CUTS[FaultKind.HANG]), headers={"content-type": "text/yaml"}
+                    "/__admin/scenarios",
+                    content=under(CUTS[FaultKind.HANG]),
+                    headers={"content-type": "text/yaml"},
                 )
                 assert "got transport at upload: hang" in refused.json()["details"]["Rules"]
                 assert client.get("/__admin").status_code == 200
@@ -161,7 +174,8 @@ def test_uvicorn_serves_the_application(tmp_path: Path) -> None:
 def test_uvicorn_does_not_start_with_files_that_cut_connections(tmp_path: Path) -> None:
     (tmp_path / "cut.yaml").write_text(under(CUTS[FaultKind.CLOSE_AFTER]))
     (tmp_path / "factory.py").write_text(
-        "import mockserver\n\ndef build():\n    return mockserver.create_app(scenario=('cut.yaml',))\n"
+        "import mockserver\n\ndef build():\n    return "
+        "mockserver.create_app(scenario=('cut.yaml',))\n"
     )
     with uvicorn(tmp_path, "factory:build") as process:
         _, said = process.communicate(timeout=30)

@@ -1,4 +1,5 @@
-"""When a connection ends: clients that send nothing, half a request or nothing more, and more of them than files."""
+"""When a connection ends: clients that send nothing, half a request or nothing more, and more of
+them than files."""
 
 import asyncio
 import socket
@@ -13,7 +14,9 @@ from mockserver.web.request import HungUp, read_parts, send_bytes
 from tests.server.connecting import App, Clock, Wire, connected, request, unconnected
 
 
-def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not(clock: Clock) -> None:
+def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not(
+    clock: Clock,
+) -> None:
     protocol, wire = connected(clock)
     for _ in range(5):
         clock.step(protocol.data_received, request("/a"))
@@ -66,7 +69,8 @@ def test_a_body_may_trickle_but_not_stand_still(clock: Clock) -> None:
 
 
 async def slow(scope: Any, receive: Any, send: Any) -> None:
-    """Answers after 1,000 seconds; ``/hears`` answers nothing, and ends when its client has gone."""
+    """Answers after 1,000 seconds; ``/hears`` answers nothing, and ends when its client has
+    gone."""
     await read_parts(receive, {}, 1_000_000)
     if scope["path"] == "/hears":
         while (await receive())["type"] != "http.disconnect":
@@ -157,8 +161,12 @@ def test_a_client_that_sends_nothing_more_gets_its_answers(clock: Clock, count: 
     assert wire.closed
 
 
-@pytest.mark.parametrize("asked", [b"", request("/hears"), request("/a"), request("/a", b"hello")[:-1], b"GET "])
-def test_a_client_that_sends_nothing_more_and_is_owed_nothing_is_left(clock: Clock, asked: bytes) -> None:
+@pytest.mark.parametrize(
+    "asked", [b"", request("/hears"), request("/a"), request("/a", b"hello")[:-1], b"GET "]
+)
+def test_a_client_that_sends_nothing_more_and_is_owed_nothing_is_left(
+    clock: Clock, asked: bytes
+) -> None:
     state = ServerState()
     protocol, _ = connected(clock, state=state, app=slow if b"hears" in asked else read_all)
     clock.step(protocol.data_received, asked)
@@ -175,7 +183,9 @@ async def read_all(scope: Any, receive: Any, send: Any) -> None:
         return
 
 
-def test_an_application_that_wants_more_than_will_come_hears_that_its_client_has_gone(clock: Clock) -> None:
+def test_an_application_that_wants_more_than_will_come_hears_that_its_client_has_gone(
+    clock: Clock,
+) -> None:
     async def hears_later(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(10)
         await slow({"path": "/hears", **scope}, receive, send)
@@ -190,7 +200,9 @@ def test_an_application_that_wants_more_than_will_come_hears_that_its_client_has
 
 
 @pytest.mark.parametrize("path", ["/hears", "/a"])
-def test_of_many_requests_none_is_answered_once_the_connection_is_lost(clock: Clock, path: str) -> None:
+def test_of_many_requests_none_is_answered_once_the_connection_is_lost(
+    clock: Clock, path: str
+) -> None:
     state = ServerState()
     protocol, wire = connected(clock, state=state, app=slow)
     clock.step(protocol.data_received, request(path) * 3)
@@ -221,7 +233,9 @@ def test_a_lost_connection_leaves_no_alarm(clock: Clock) -> None:
     assert not clock.alarms
 
 
-def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_asked(clock: Clock) -> None:
+def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_asked(
+    clock: Clock,
+) -> None:
     state = ServerState()
 
     def come(asked: bytes, app: App = read_all) -> tuple[GuardedProtocol, Wire]:
@@ -230,7 +244,12 @@ def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_
         clock.step(protocol.data_received, asked)
         return protocol, wire
 
-    busy, idle, silent, half = come(request("/a"), slow), come(request("/b")), come(b""), come(b"GET ")
+    busy, idle, silent, half = (
+        come(request("/a"), slow),
+        come(request("/b")),
+        come(b""),
+        come(b"GET "),
+    )
     for gone in (half, silent, idle):
         assert not gone[1].closed
         come(request("/c"))
@@ -241,14 +260,17 @@ def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_
 
 @pytest.fixture
 def shaking() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Both ends of a connection on which nobody has agreed on TLS yet: the server's, the client's."""
+    """Both ends of a connection on which nobody has agreed on TLS yet: the server's, the
+    client's."""
     ours, theirs = socket.socketpair()
     theirs.settimeout(10)
     with ours, theirs:
         yield ours, theirs
 
 
-def test_a_client_must_agree_on_tls_in_time(clock: Clock, shaking: tuple[socket.socket, socket.socket]) -> None:
+def test_a_client_must_agree_on_tls_in_time(
+    clock: Clock, shaking: tuple[socket.socket, socket.socket]
+) -> None:
     ours, theirs = shaking
     protocol = unconnected(clock)
     protocol.handshake_begun(ours)
@@ -287,7 +309,9 @@ def test_a_client_that_does_not_agree_on_tls_is_in_nobodys_way(
     assert shaking[1].recv(1) == b""
 
 
-def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(clock: Clock) -> None:
+def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(
+    clock: Clock,
+) -> None:
     state = ServerState()
     for _ in range(2):
         protocol, _ = connected(clock, state=state, app=slow, most=2)

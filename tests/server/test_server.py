@@ -1,4 +1,5 @@
-"""The server as a process: ready line, port file, ports in use, TLS, signals; and the collector's bookkeeping."""
+"""The server as a process: ready line, port file, ports in use, TLS, signals; and the collector's
+bookkeeping."""
 
 import http.client
 import json
@@ -33,7 +34,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     running: list[subprocess.Popen[str]] = []
 
     def run(**environ: str) -> subprocess.Popen[str]:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
+        clean = {
+            name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")
+        }
         process = warm.started(
             "tests.server.tiny_server",
             env={
@@ -83,7 +86,9 @@ def get(port: int, path: str = "/") -> bytes:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_answers_after_the_ready_line_and_a_signal_stops_it_with_0(start: Start, number: int) -> None:
+def test_it_answers_after_the_ready_line_and_a_signal_stops_it_with_0(
+    start: Start, number: int
+) -> None:
     process = start()
     port = port_of(line(process))
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
@@ -111,12 +116,17 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
     told = [read(process.stderr.readline()) for _ in range(2)]
     if form == "json":
         told = [{name: text for name, text in row.items() if name != "time"} for row in told]
-        assert told == [{"warning": "Invalid HTTP request received."}, {"message": "scenarios reloaded"}]
+        assert told == [
+            {"warning": "Invalid HTTP request received."},
+            {"message": "scenarios reloaded"},
+        ]
     else:
         assert told == ["warning: Invalid HTTP request received.", "scenarios reloaded"]
 
 
-@pytest.mark.parametrize(("level", "told"), [("warning", ["warning: Invalid HTTP request received."]), ("error", [])])
+@pytest.mark.parametrize(
+    ("level", "told"), [("warning", ["warning: Invalid HTTP request received."]), ("error", [])]
+)
 def test_less_is_reported_when_less_is_asked_for(start: Start, level: str, told: list[str]) -> None:
     process = start(MOCKSERVER_LOG_LEVEL=level, TINY_QUIET="1")
     with socket.create_connection(("127.0.0.1", port_of(line(process))), timeout=10) as lost:
@@ -199,7 +209,9 @@ def test_tls_and_plain_answer_with_one_lifespan(start: Start, tmp_path: Path) ->
 
 
 def test_a_certificate_that_cannot_be_read_is_bad_usage(start: Start) -> None:
-    process = start(MOCKSERVER_TLS_PORT="0", MOCKSERVER_TLS_CERT="absent.pem", MOCKSERVER_TLS_KEY="absent.key")
+    process = start(
+        MOCKSERVER_TLS_PORT="0", MOCKSERVER_TLS_CERT="absent.pem", MOCKSERVER_TLS_KEY="absent.key"
+    )
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 2
     assert "--tls-port: the certificate cannot be used" in errors
@@ -227,7 +239,9 @@ def test_an_application_that_cannot_start_exits_1(start: Start) -> None:
         ({"TINY_BAD_RELOAD": "1"}, ["reload failed, the old rules stay in force: line 3 is bad"]),
     ],
 )
-def test_hangup_reloads_and_the_server_lives_on(start: Start, environ: dict[str, str], told: list[str]) -> None:
+def test_hangup_reloads_and_the_server_lives_on(
+    start: Start, environ: dict[str, str], told: list[str]
+) -> None:
     process = start(**environ)
     port = port_of(line(process))
     process.send_signal(signal.SIGHUP)
@@ -238,7 +252,9 @@ def test_hangup_reloads_and_the_server_lives_on(start: Start, environ: dict[str,
 
 
 @pytest.mark.parametrize(("token", "warned"), [("", True), ("t", False)])
-def test_a_wide_address_without_admin_token_is_warned_about(start: Start, token: str, warned: bool) -> None:
+def test_a_wide_address_without_admin_token_is_warned_about(
+    start: Start, token: str, warned: bool
+) -> None:
     process = start(MOCKSERVER_HOST="0.0.0.0", MOCKSERVER_ADMIN_TOKEN=token)
     assert line(process).startswith("ready on http://0.0.0.0:")
     code, errors = stop(process)
@@ -296,7 +312,10 @@ def test_a_name_that_none_can_have_is_bad_usage(host: str) -> None:
 
 
 def test_a_taken_tls_port_frees_the_plain_one() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as free:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        socket.create_server(("127.0.0.1", 0)) as free,
+    ):
         plain, port = free.getsockname()[1], taken.getsockname()[1]
         free.close()
         with pytest.raises(CannotListen, match="--tls-port") as refused:

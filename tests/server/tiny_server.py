@@ -1,7 +1,9 @@
-"""A program for the server's tests: a tiny application behind the real server, options from the environment.
+"""A program for the server's tests: a tiny application behind the real server, options from the
+environment.
 
-Paths: ``/`` answers, ``/cut`` aborts the connection, ``/held`` sends half an answer and the rest once a line arrives on
-standard input. Every lifespan event and reload is told on standard error, unless ``TINY_QUIET`` is set.
+Paths: ``/`` answers, ``/cut`` aborts the connection, ``/held`` sends half an answer and the rest
+once a line arrives on standard input. Every lifespan event and reload is told on standard error,
+unless ``TINY_QUIET`` is set.
 """
 
 import asyncio

@@ -1,4 +1,5 @@
-"""A server with a store as a process of its own that can be killed at any instant, and clients that bear it."""
+"""A server with a store as a process of its own that can be killed at any instant, and clients that
+bear it."""
 
 import asyncio
 from pathlib import Path
@@ -45,7 +46,9 @@ class Line:
         writer.write(f"{call.method} {call.target} HTTP/1.1\r\n{head}\r\n".encode() + call.raw)
         told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         assert "content-length:" in told, told
-        return int(told.split()[1]), await reader.readexactly(int(told.partition("content-length:")[2].split()[0]))
+        return int(told.split()[1]), await reader.readexactly(
+            int(told.partition("content-length:")[2].split()[0])
+        )
 
     def close(self) -> None:
         """Leave."""
@@ -67,7 +70,9 @@ async def tell(port: int, story: Story, most: int | None = None) -> None:
 
 def tell_again(api: Api, call: Call) -> tuple[int, bytes]:
     """The answer of a server in this process."""
-    reply = api.call(call.method, call.target, raw=call.raw, headers=call.headers, key=call.key, waits=True)
+    reply = api.call(
+        call.method, call.target, raw=call.raw, headers=call.headers, key=call.key, waits=True
+    )
     return reply.status, reply.raw
 
 
@@ -93,7 +98,9 @@ def difference(one: dict[str, bytes], other: dict[str, bytes]) -> list[Any]:
     told: list[Any] = []
     for view, text in one.items():
         if text != other[view]:
-            place = next((n for n, (a, b) in enumerate(zip(text, other[view], strict=False)) if a != b), -1)
+            place = next(
+                (n for n, (a, b) in enumerate(zip(text, other[view], strict=False)) if a != b), -1
+            )
             start = max(0, place - 200)
             told.append((view, place, text[start : place + 300], other[view][start : place + 300]))
     return told

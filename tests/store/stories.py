@@ -1,5 +1,5 @@
-"""What clients ask of a server while it is killed again and again: mixed requests drawn from a seed, each of which may
-use what the answers before it gave."""
+"""What clients ask of a server while it is killed again and again: mixed requests drawn from a
+seed, each of which may use what the answers before it gave."""
 
 import json
 from collections import defaultdict
@@ -17,7 +17,11 @@ WEATHER: dict[str, Any] = {
     "version": 1,
     "name": "weather",
     "rules": [
-        {"id": "turns", "when": {"op": "charge.refund"}, "sequence": [{"approve": {}}, {"decline": "lost_card"}]},
+        {
+            "id": "turns",
+            "when": {"op": "charge.refund"},
+            "sequence": [{"approve": {}}, {"decline": "lost_card"}],
+        },
         {
             "id": "flaky",
             "when": {"op": "charge.create"},
@@ -76,8 +80,8 @@ class Done:
 
 @dataclass(slots=True)
 class Story:
-    """What one client asks, one request after the other. Its ``name`` is in every reference; with ``control`` it has a
-    sandbox for itself and forks of it, and moves clocks."""
+    """What one client asks, one request after the other. Its ``name`` is in every reference; with
+    ``control`` it has a sandbox for itself and forks of it, and moves clocks."""
 
     name: str
     key: str
@@ -126,7 +130,11 @@ class Story:
 
     def _ask(self, kind: str) -> Any:
         reference, random, made = f"{self.name}-{self.count}", self.random, self.made
-        charge = {"amount": random.randint(1, 99), "currency": random.choice(["AUD", "NZD"]), "providerId": DUMMY}
+        charge = {
+            "amount": random.randint(1, 99),
+            "currency": random.choice(["AUD", "NZD"]),
+            "providerId": DUMMY,
+        }
         card = {**charge, "paymentInformation": CARD, "reference": reference}
         hooked = {**card, "webhook": {"url": self.webhook}} if random.random() < 0.4 else card
         match kind:
@@ -137,9 +145,19 @@ class Story:
             case "decline":
                 return "POST", "/charge/card", {**hooked, "paymentInformation": _DECLINED}
             case "repeat":
-                before = [one.call for one in self.done if one.call.idempotency_key and one.call.key == self.key]
+                before = [
+                    one.call
+                    for one in self.done
+                    if one.call.idempotency_key and one.call.key == self.key
+                ]
                 if before and random.random() < 0.5:
-                    return "POST", "/charge/card", before[-1].body, self.key, before[-1].idempotency_key
+                    return (
+                        "POST",
+                        "/charge/card",
+                        before[-1].body,
+                        self.key,
+                        before[-1].idempotency_key,
+                    )
                 return "POST", "/charge/card", card, self.key, reference
             case "capture" if made["hold"]:
                 return "POST", f"/charge/{self._take('hold')}", {"amount": 1}
@@ -149,10 +167,18 @@ class Story:
                 place = random.choice(made["charge"])
                 return "DELETE", f"/refund/{place}?amount=0.5&comment={reference}", None
             case "method":
-                body = {"providerId": DUMMY, "paymentInformation": CARD, "metadata": {"n": reference}}
+                body = {
+                    "providerId": DUMMY,
+                    "paymentInformation": CARD,
+                    "metadata": {"n": reference},
+                }
                 return "POST", "/payment_method/card", body
             case "pay" if made["method"]:
-                body = {"amount": 7, "paymentMethodId": random.choice(made["method"]), "reference": reference}
+                body = {
+                    "amount": 7,
+                    "paymentMethodId": random.choice(made["method"]),
+                    "reference": reference,
+                }
                 return "POST", "/charge/payment_method", body
             case "customer":
                 return "POST", "/customer/card", {
@@ -163,9 +189,16 @@ class Story:
                 return "POST", "/payment_link", link
             case "batch" if made["method"]:
                 count = random.choice([1, 30, 450])
-                rows = "\n".join(f"{made['method'][0]},1,AUD,{reference}-{row}" for row in range(count))
+                rows = "\n".join(
+                    f"{made['method'][0]},1,AUD,{reference}-{row}" for row in range(count)
+                )
                 text = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
-                body = {"count": count, "description": reference, "batch": text, "webhook": {"url": self.webhook}}
+                body = {
+                    "count": count,
+                    "description": reference,
+                    "batch": text,
+                    "webhook": {"url": self.webhook},
+                }
                 return "POST", "/batch/transaction/payment_method", body
             case "search":
                 return "GET", f"/charge?reference={reference}", None
@@ -173,7 +206,11 @@ class Story:
                 url = f"{self.webhook}{self.count}"
                 return "POST", "/webhook/subscription", {"types": ["transaction"], "url": url}
             case "vault":
-                return "POST", f"/vault?n={reference}", {"cardNumber": CARD["cardNumber"], "expireSeconds": 3600}
+                return (
+                    "POST",
+                    f"/vault?n={reference}",
+                    {"cardNumber": CARD["cardNumber"], "expireSeconds": 3600},
+                )
             case "token":
                 body = {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True}
                 return "POST", f"/token/card?n={reference}", body
@@ -185,7 +222,12 @@ class Story:
                     "frequency": 1, "endAfter": {"count": 3},
                 }  # fmt: skip
             case "advance":
-                return "POST", "/__admin/clock/advance", {"by": random.choice(["1ms", "61s", "2h", "3d"])}, self._any()
+                return (
+                    "POST",
+                    "/__admin/clock/advance",
+                    {"by": random.choice(["1ms", "61s", "2h", "3d"])},
+                    self._any(),
+                )
             case "scenario":
                 return "PUT", "/__admin/scenarios", {**WEATHER, "name": reference}
             case "assume":

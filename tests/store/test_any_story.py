@@ -1,4 +1,5 @@
-"""Any story, told to a server that ends after each of its calls: every answer is that of one that never ends."""
+"""Any story, told to a server that ends after each of its calls: every answer is that of one that
+never ends."""
 
 import tempfile
 from pathlib import Path
@@ -39,16 +40,26 @@ class Story:
         self.methods = ["none"]
         self.batches = ["none"]
 
-    def post(self, path: str, body: object, into: list[str] | None = None, name: str = "", **more: Any) -> None:
+    def post(
+        self, path: str, body: object, into: list[str] | None = None, name: str = "", **more: Any
+    ) -> None:
         reply = self.twins.call("POST", path, body, **more)
         if into is not None and reply.status in (200, 201) and name in reply.body:
             into.append(reply.body[name])
 
     def charge(self, which: int) -> None:
-        body = card_charge(amount=10 + which % 3, reference=REFERENCES[which % 4], capture=which % 5 > 0)
+        body = card_charge(
+            amount=10 + which % 3, reference=REFERENCES[which % 4], capture=which % 5 > 0
+        )
         number = "4000000000000002" if which % 7 == 6 else "4111111111111111"
         body["paymentInformation"] = {**CARD, "cardNumber": number}
-        self.post("/charge/card", body, self.charges, "chargeId", headers={"idempotency-key": str(which % 6)})
+        self.post(
+            "/charge/card",
+            body,
+            self.charges,
+            "chargeId",
+            headers={"idempotency-key": str(which % 6)},
+        )
 
     def move(self, which: int) -> None:
         charge = self.charges[which % len(self.charges)]
@@ -75,12 +86,24 @@ class Story:
         self.post("/batch/transaction/payment_method", body, self.batches, "batchId")
 
     def subscribe(self, which: int) -> None:
-        plan = {"amount": 9, "currency": "AUD", "interval": "Day", "frequency": 1, "endAfter": {"count": 3}}
-        self.post("/subscription/payment_method", {**plan, "paymentMethodId": self.methods[which % len(self.methods)]})
+        plan = {
+            "amount": 9,
+            "currency": "AUD",
+            "interval": "Day",
+            "frequency": 1,
+            "endAfter": {"count": 3},
+        }
+        self.post(
+            "/subscription/payment_method",
+            {**plan, "paymentMethodId": self.methods[which % len(self.methods)]},
+        )
 
     def webhook(self, which: int) -> None:
         url = [INBOX, INBOX, "http://127.0.0.1:9/x"][which % 3]
-        self.post("/webhook/subscription", {"types": ["transaction", "batch"], "url": url, "authorization": "a"})
+        self.post(
+            "/webhook/subscription",
+            {"types": ["transaction", "batch"], "url": url, "authorization": "a"},
+        )
 
     def advance(self, which: int) -> None:
         self.post("/__admin/clock/advance", {"by": ["5s", "1h", "2d", "40d"][which % 4]})
@@ -88,7 +111,11 @@ class Story:
     def control(self, which: int) -> None:
         calls: list[tuple[str, str, object]] = [
             ("PUT", "/__admin/scenarios", LOST),
-            ("PUT", "/__admin/assumptions", {"request.idempotency": "by_header", "vault.ccv_delay": "10m"}),
+            (
+                "PUT",
+                "/__admin/assumptions",
+                {"request.idempotency": "by_header", "vault.ccv_delay": "10m"},
+            ),
             ("POST", "/__admin/marks", {"name": f"m{which}"}),
             ("DELETE", "/__admin/inbox/shop", None),
             ("POST", "/__admin/reset", None),
@@ -99,14 +126,18 @@ class Story:
         self.twins.call(*calls[which % len(calls)])
 
     def read(self, which: int) -> None:
-        self.twins.call("GET", ["/charge?reference=one", "/charge", f"/batch/{self.batches[-1]}", "/vault"][which % 4])
+        self.twins.call(
+            "GET",
+            ["/charge?reference=one", "/charge", f"/batch/{self.batches[-1]}", "/vault"][which % 4],
+        )
 
 
 CHAPTERS = [
     *("charge", "charge", "move", "move", "method", "batch", "subscribe", "webhook"),
     *("advance", "control", "control", "read"),
 ]
-"""Methods of ``Story``, by name: so a story that fails can be read, and told again as an example."""
+"""Methods of ``Story``, by name: so a story that fails can be read, and told again as an
+example."""
 
 
 @pytest.mark.slow
@@ -114,7 +145,9 @@ CHAPTERS = [
 @settings(max_examples=tries(4, 200), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(st.sampled_from(CHAPTERS), st.integers(0, 50)), min_size=6, max_size=14))
 @example([("control", 7), ("control", 4)])
-@example([("read", 29), ("advance", 25), ("charge", 26), ("control", 39), ("batch", 20), ("method", 0)])
+@example(
+    [("read", 29), ("advance", 25), ("charge", 26), ("control", 39), ("batch", 20), ("method", 0)]
+)
 def test_any_story_goes_on(story: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         twins = Twins(Path(folder) / "s.db", every=3)

@@ -1,4 +1,5 @@
-"""A kill in the middle of a large batch, with webhooks waiting: everything ends as on a server that was not killed."""
+"""A kill in the middle of a large batch, with webhooks waiting: everything ends as on a server that
+was not killed."""
 
 import asyncio
 import json
@@ -48,7 +49,9 @@ class Server(Served):
     async def begin(self) -> str:
         """Webhooks that nobody takes, and a batch of which nothing has happened; its id."""
         for number in range(WAITING):
-            await self.ask("POST", "/charge/card", card_charge(reference=f"w-{number}", webhook=REFUSES))
+            await self.ask(
+                "POST", "/charge/card", card_charge(reference=f"w-{number}", webhook=REFUSES)
+            )
         method = {"providerId": DUMMY, "paymentInformation": CARD}
         made = json.loads(await self.ask("POST", "/payment_method/card", method))["paymentMethodId"]
         rows = "\n".join(f"{made},1,AUD,b-{row}" for row in range(ROWS))
@@ -105,8 +108,15 @@ def test_everything_ends_as_without_the_kill(tmp_path: Path) -> None:
         served = Server(tmp_path / "s.db")
         ready = time.perf_counter()
         count = json.loads(asyncio.run(served.ask("GET", "/charge?limit=1")))["count"]
-        print(f"{before} of {ROWS} at the kill, {after} kept; ready again after {ready - begun:.2f} s,", end=" ")
-        print(f"first answer {time.perf_counter() - ready:.2f} s later; {(tmp_path / 's.db').stat().st_size} bytes")
+        print(
+            f"{before} of {ROWS} at the kill, {after} kept; ready again after {ready - begun:.2f} "
+            f"s,",
+            end=" ",
+        )
+        print(
+            f"first answer {time.perf_counter() - ready:.2f} s later; "
+            f"{(tmp_path / 's.db').stat().st_size} bytes"
+        )
         assert count == ROWS + WAITING
     finally:
         served.kill()
@@ -114,6 +124,6 @@ def test_everything_ends_as_without_the_kill(tmp_path: Path) -> None:
 
 
 def _comparable(seen: dict[str, bytes]) -> dict[str, bytes]:
-    """What is seen but for how long receivers took on this machine, and how much was left for the last move of the
-    clock."""
+    """What is seen but for how long receivers took on this machine, and how much was left for the
+    last move of the clock."""
     return {view: re.sub(rb'"latency":"[^"]*"|"ran":\d+', b"", text) for view, text in seen.items()}

@@ -1,4 +1,5 @@
-"""Which answers one commit serves: those that are ready, and those of clients that the last one answered together."""
+"""Which answers one commit serves: those that are ready, and those of clients that the last one
+answered together."""
 
 import asyncio
 import threading
@@ -16,8 +17,8 @@ ROUNDS = 20
 
 
 def commits_of(api: Kept, clients: int) -> int:
-    """The commits for clients that ask one thing after the other, half of whom begin while the others' first commit is
-    written."""
+    """The commits for clients that ask one thing after the other, half of whom begin while the
+    others' first commit is written."""
     store: Any = api.app.world.store
 
     async def client() -> None:
@@ -43,7 +44,9 @@ def test_clients_that_were_answered_together_share_the_next_commit(
     assert ROUNDS <= commits_of(Kept(tmp_path / "s.db"), 8) <= ROUNDS + 5
 
 
-def test_of_two_clients_none_waits_for_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_clients_none_waits_for_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writer, "COMPANY", 600.0)
     assert commits_of(Kept(tmp_path / "s.db"), 2) >= ROUNDS
 
@@ -70,11 +73,15 @@ def writers_of(api: Kept, charges: int, monkeypatch: pytest.MonkeyPatch) -> list
     return found
 
 
-def test_a_commit_that_is_alone_changes_no_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_is_alone_changes_no_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert writers_of(Kept(tmp_path / "s.db"), 5, monkeypatch) == [True] * 5
 
 
-def test_after_two_slow_commits_a_thread_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_two_slow_commits_a_thread_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writer, "QUICK", 0.0)
     monkeypatch.setattr(writer, "THREADED", 1_000_000)
     assert writers_of(Kept(tmp_path / "s.db"), 5, monkeypatch) == [True, True, False, False, False]
@@ -86,7 +93,9 @@ def test_a_commit_that_waits_for_the_disk_is_written_by_a_thread(
     assert writers_of(Kept(tmp_path / "s.db", store_sync="full"), 3, monkeypatch) == [False] * 3
 
 
-def test_a_file_in_use_is_not_waited_for_on_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_in_use_is_not_waited_for_on_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     api = Kept(tmp_path / "s.db")
     api.charge()
     store: Any = api.app.world.store

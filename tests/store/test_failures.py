@@ -65,13 +65,16 @@ def lose_one_commit(api: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _things(part: str, value: bytes) -> int:
-    """How many things a row holds that a sandbox may have any number of: of what only grows several at a time."""
+    """How many things a row holds that a sandbox may have any number of: of what only grows several
+    at a time."""
     if part.startswith("findings"):
         return 0
     return len(json.loads(value)) if part in ("journal", "stories") else 1
 
 
-def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_refuses_and_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     twins = Twins(tmp_path / "s.db", every=1_000)
     twins.charge(reference="before")
     disk = FullDisk(twins.kept, monkeypatch)
@@ -130,7 +133,9 @@ def test_a_sandbox_whose_deletion_could_not_be_kept_is_there_as_before(
     assert api.call("GET", "/__admin/sandboxes", key=None).body["count"] == 0
 
 
-def test_a_key_that_could_not_be_kept_opens_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_could_not_be_kept_opens_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     api = Kept(tmp_path / "s.db")
     disk = FullDisk(api, monkeypatch)
     disk.is_full = True
@@ -168,7 +173,9 @@ def test_a_long_call_that_could_not_be_kept_on_the_way_is_refused(
 ) -> None:
     api = Kept(tmp_path / "s.db")
     for hour in range(1, 30):
-        api.call("POST", "/vault", {"cardNumber": CARD["cardNumber"], "expireSeconds": 3_600 * hour})
+        api.call(
+            "POST", "/vault", {"cardNumber": CARD["cardNumber"], "expireSeconds": 3_600 * hour}
+        )
     lose_one_commit(api, monkeypatch)
     reply = api.call("POST", "/__admin/clock/advance", {"by": "2d"})
     assert (reply.status, reply["code"]) == (503, 43)
@@ -176,7 +183,9 @@ def test_a_long_call_that_could_not_be_kept_on_the_way_is_refused(
     assert api.get("/__admin/clock")["now"] >= "2031-03-03"
 
 
-def test_a_reset_of_all_is_refused_when_some_could_not_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reset_of_all_is_refused_when_some_could_not_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     api = Kept(tmp_path / "s.db")
     for number in range(30):
         api.try_charge(key=f"sk_{number}")
@@ -227,7 +236,8 @@ def test_a_senseless_row_of_a_large_table_is_refused_where_it_is_looked_at(
     with sqlite3.connect(path) as db:
         value = json.dumps([ids[1], None, "4111111111111111"]).encode()
         db.execute(
-            "UPDATE rows SET value = ?, sum = ? WHERE world = 1 AND part = 'charges' AND number = 1",
+            "UPDATE rows SET value = ?, sum = ? WHERE world = 1 AND part = 'charges' AND number = "
+            "1",
             (value, row_sum(1, "charges", 1, value)),
         )
     db.close()
@@ -240,7 +250,10 @@ def test_a_senseless_row_of_a_large_table_is_refused_where_it_is_looked_at(
     assert api.try_charge().status == 201
     api.kill()
     done = CliRunner().invoke(main, ["store", "check", str(path)])
-    assert (done.exit_code, "charges: TypeError: Charge.__init__() missing" in done.output) == (4, True), done.output
+    assert (done.exit_code, "charges: TypeError: Charge.__init__() missing" in done.output) == (
+        4,
+        True,
+    ), done.output
 
 
 def test_a_senseless_row_that_comes_due_does_not_stop_the_time_of_others(
@@ -250,13 +263,20 @@ def test_a_senseless_row_that_comes_due_does_not_stop_the_time_of_others(
     more: dict[str, Any] = {"clock": "real", "real_clock": lambda: now[0]}
     api = Kept(path, **more)
     keys = ("sk_tests", "sk_tests", "sk_other")
-    first, *_ = [api.call("POST", "/charge/card", card_charge(capture=False), key=key)["chargeId"] for key in keys]
+    first, *_ = [
+        api.call("POST", "/charge/card", card_charge(capture=False), key=key)["chargeId"]
+        for key in keys
+    ]
     api.kill()
     with sqlite3.connect(path) as db:
         [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
         value = json.dumps([first]).encode()
         row = value, row_sum(world, "charges", 0, value), world
-        db.execute("UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = 'charges' AND number = 0", row)
+        db.execute(
+            "UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = 'charges' AND number = "
+            "0",
+            row,
+        )
     db.close()
     monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", 1)
     api = Kept(path, **more)
@@ -310,8 +330,29 @@ def test_damage_in_a_large_file_is_found_when_the_sandbox_is_read(
 def test_every_part_of_a_sandbox_is_kept_or_derived(tmp_path: Path) -> None:
     """A new part must be looked at here: stored by ``SandboxPersister``, or named as derived."""
     kept = {
-        *("assumed", "cards", "clock", "config", "deliveries", "director", "horizon", "idempotency"),
-        *("ids", "inboxes", "journal", "now", "opened", "origin", "own", "past", "replays", "schedule", "scripts"),
+        *(
+            "assumed",
+            "cards",
+            "clock",
+            "config",
+            "deliveries",
+            "director",
+            "horizon",
+            "idempotency",
+        ),
+        *(
+            "ids",
+            "inboxes",
+            "journal",
+            "now",
+            "opened",
+            "origin",
+            "own",
+            "past",
+            "replays",
+            "schedule",
+            "scripts",
+        ),
         *("setup", "touched", "used", "warned", "observers", "arrivals"),
     }
     sandbox = Kept(tmp_path / "s.db").app.world.sandboxes.open("sk_any", NOW)
@@ -327,7 +368,10 @@ def test_idle_sandboxes_are_put_away_and_come_back(tmp_path: Path) -> None:
     assert list(world.sandboxes) == []
     assert len(world.sandboxes) == 1
     assert api.get(f"/charge/{made['chargeId']}").body == made
-    assert api.call("GET", "/charge", key=None, headers={"x-publickey": "pk_tests"}).status in (200, 401)
+    assert api.call("GET", "/charge", key=None, headers={"x-publickey": "pk_tests"}).status in (
+        200,
+        401,
+    )
 
 
 def test_a_large_copy_goes_into_the_file_bit_by_bit_and_is_there_at_once(
@@ -430,7 +474,9 @@ def test_many_changed_sandboxes_are_gathered_while_others_have_their_turn(
     world: Any = api.app.world
     gathered: list[int] = []
     gather = world.store._gather
-    monkeypatch.setattr(world.store, "_gather", lambda *given: (gathered.append(1), gather(*given))[1])
+    monkeypatch.setattr(
+        world.store, "_gather", lambda *given: (gathered.append(1), gather(*given))[1]
+    )
 
     async def most_in_a_turn() -> int:
         for sandbox in world.sandboxes:

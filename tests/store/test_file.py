@@ -1,4 +1,5 @@
-"""The file of a store: made for its owner alone, used by one process, and refused unwritten when it is not whole."""
+"""The file of a store: made for its owner alone, used by one process, and refused unwritten when it
+is not whole."""
 
 import os
 import shutil
@@ -82,7 +83,9 @@ def test_a_file_of_another_kind_is_no_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "whose"), [(FORMAT + 1, "a newer"), (FORMAT - 1, "an older")])
-def test_another_format_is_refused_with_the_way_out(tmp_path: Path, version: int, whose: str) -> None:
+def test_another_format_is_refused_with_the_way_out(
+    tmp_path: Path, version: int, whose: str
+) -> None:
     path = filled(tmp_path / "s.db")
     with sqlite3.connect(path) as db:
         db.execute(f"PRAGMA user_version = {version}")
@@ -99,7 +102,8 @@ def test_a_changed_row_is_damage_and_the_sound_sandboxes_are_named(tmp_path: Pat
     second.kill()
     with sqlite3.connect(path) as db:
         db.execute(
-            "UPDATE rows SET value = CAST(replace(value, '20', '21') AS BLOB) WHERE part = 'charges' AND number = 1"
+            "UPDATE rows SET value = CAST(replace(value, '20', '21') AS BLOB) WHERE part = "
+            "'charges' AND number = 1"
         )
     db.close()
     told = str(refused(path))
@@ -145,7 +149,9 @@ def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Pa
     file = StoreFile(tmp_path / "s.db")
     kept = StoredSandbox("sk_a", 1, None, 0, 0, None)
     file.write(Commit(puts=[(1, "charges", number, b"{}") for number in range(7_000)], kept=[kept]))
-    file.write(Commit(puts=[(2, "head", 0, b"{}")], kept=[StoredSandbox("sk_a", 2, None, 0, 0, None)]))
+    file.write(
+        Commit(puts=[(2, "head", 0, b"{}")], kept=[StoredSandbox("sk_a", 2, None, 0, 0, None)])
+    )
     file.close()
     file = StoreFile(tmp_path / "s.db")
     assert [one.world for one in file.sandboxes] == [2]
@@ -158,7 +164,11 @@ def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Pa
 
 def test_clearing_a_world_away_does_not_look_through_the_pages_of_others(tmp_path: Path) -> None:
     file = StoreFile(tmp_path / "s.db")
-    pages = [(f"page-{number}", world) for world, count in ((1, 20_000), (2, 10)) for number in range(count)]
+    pages = [
+        (f"page-{number}", world)
+        for world, count in ((1, 20_000), (2, 10))
+        for number in range(count)
+    ]
     sandboxes = [StoredSandbox(f"sk_{world}", world, None, 0, 0, None) for world in (1, 2)]
     file.write(Commit(pages=pages, kept=sandboxes))
     file.write(Commit(kept=[StoredSandbox("sk_2", 3, None, 0, 0, None)]))
@@ -177,7 +187,9 @@ def test_a_long_row_does_not_slow_those_beside_it_down(tmp_path: Path) -> None:
         file.write(Commit(puts=[(1, "journal", number, b"j" * length) for number in range(3)]))
         before = process_time()
         for start in range(0, 3_000, 100):
-            file.write(Commit(puts=[(1, "charges", start + number, b"c" * 500) for number in range(100)]))
+            file.write(
+                Commit(puts=[(1, "charges", start + number, b"c" * 500) for number in range(100)])
+            )
         spent = process_time() - before
         file.close()
         return spent
@@ -210,9 +222,16 @@ def test_a_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
         {python} store check {disk}/s.db"""
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, env=environ, check=False
+        ["unshare", "-rm", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        env=environ,
+        check=False,
     )
-    words = f"{disk}/s.db cannot be used: the disk is full (No space left on device): make room, and start again; "
+    words = (
+        f"{disk}/s.db cannot be used: the disk is full (No space left on device): make room, "
+        f"and start again; "
+    )
     told = f"{words}it was not changed\nexit code 2\n"
     assert done.stderr == told + told
     assert done.stdout.endswith("is whole\n")

@@ -1,4 +1,5 @@
-"""The form of a row: the fields of a record in their order, read by versions that have more or fewer at the end."""
+"""The form of a row: the fields of a record in their order, read by versions that have more or
+fewer at the end."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def back(value: Any, annotation: Any = Order) -> Any:
     return form.read(json_value(json_text(form.write(value))), CARDS)
 
 
-def test_fields_of_another_version_are_skipped_and_those_that_are_missing_have_their_defaults() -> None:
+def test_fields_of_another_version_are_skipped_and_those_that_are_missing_have_their_defaults() -> (
+    None
+):
     read = Record.of(Order).read
     assert read(["o-1", "old", "2.50"], CARDS) == Order("o-1", "old", Decimal("2.50"))
     assert read(["o-1"], CARDS) == Order("o-1")
@@ -55,7 +58,10 @@ def test_fields_of_another_version_are_skipped_and_those_that_are_missing_have_t
             b'["o-5","plain","0",[],null,["o-6","plain","0",[],null,null,null,0],null,0]',
         ),
         (Order("o-7", note="\ud800", seq=7), b'["o-7","plain","0",[],"\\ud800",null,null,0]'),
-        (Order("o-8", due=Instant(5, 3), added=Instant(5, 3)), b'["o-8","plain","0",[],null,null,"5.3","5.3"]'),
+        (
+            Order("o-8", due=Instant(5, 3), added=Instant(5, 3)),
+            b'["o-8","plain","0",[],null,null,"5.3","5.3"]',
+        ),
     ],
 )
 def test_a_record_is_the_list_of_its_fields(order: Order, text: bytes) -> None:
@@ -74,7 +80,10 @@ def test_what_was_not_written_is_refused(raw: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "annotation"),
     [
-        ((b"text", b"\xff", "7", frozenset({1, 2})), tuple[bytes, bytes, int | str, frozenset[int]]),
+        (
+            (b"text", b"\xff", "7", frozenset({1, 2})),
+            tuple[bytes, bytes, int | str, frozenset[int]],
+        ),
         ({1: "one", 2: None}, dict[int, str | None]),
         ({1: DECLINE, 2: Pending()}, dict[int, ProviderOutcome]),
         (("\ud800", 2**70), tuple[str, int]),

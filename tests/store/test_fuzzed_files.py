@@ -1,4 +1,5 @@
-"""Files that were damaged in any way: refused before a server is ready, unchanged, or read whole."""
+"""Files that were damaged in any way: refused before a server is ready, unchanged, or read
+whole."""
 
 import random
 import shutil
@@ -55,7 +56,9 @@ def put(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 def content_or_refusal(path: Path) -> Any:
     """All that a server finds in a file, or why it is refused: then not a byte has changed."""
-    before = {name: (path.parent / name).read_bytes() for name in NAMES if (path.parent / name).exists()}
+    before = {
+        name: (path.parent / name).read_bytes() for name in NAMES if (path.parent / name).exists()
+    }
     try:
         file = StoreFile(path)
     except StoreRefused as refused:
@@ -120,7 +123,14 @@ def cut(raw: bytes, chance: random.Random) -> bytes:
     return raw[: chance.randrange(1, len(raw))]
 
 
-DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (flipped, zeroed, garbled, shifted, swapped, cut)
+DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    flipped,
+    zeroed,
+    garbled,
+    shifted,
+    swapped,
+    cut,
+)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -142,7 +152,9 @@ def test_what_is_damaged_is_refused_or_read_whole(
             assert str(found).startswith(str(path)), found
             assert found.exit_code is Exit.USAGE, found
             continue
-        if name == NAMES[1] and (damage in (cut, shifted) or files[name].startswith(raw[: last_commit(raw)])):
+        if name == NAMES[1] and (
+            damage in (cut, shifted) or files[name].startswith(raw[: last_commit(raw)])
+        ):
             # A log that ends earlier cannot be told from one that was written so far.
             continue
         assert found == wanted, (number, name)
@@ -152,13 +164,17 @@ def test_what_is_damaged_is_refused_or_read_whole(
 def test_a_log_without_its_file_is_left_alone(whole: tuple[Files, Files], tmp_path: Path) -> None:
     killed, _ = whole
     path = put(tmp_path / "f", {NAMES[1]: killed[NAMES[1]]})
-    with pytest.raises(StoreRefused, match=r"is not there, and .*s\.db-wal beside it, with commits, is"):
+    with pytest.raises(
+        StoreRefused, match=r"is not there, and .*s\.db-wal beside it, with commits, is"
+    ):
         StoreFile(path)
     assert [one.name for one in path.parent.iterdir()] == [NAMES[1]]
     assert (path.parent / NAMES[1]).read_bytes() == killed[NAMES[1]]
 
 
-def test_a_log_that_is_missing_or_of_another_file_is_damage(whole: tuple[Files, Files], tmp_path: Path) -> None:
+def test_a_log_that_is_missing_or_of_another_file_is_damage(
+    whole: tuple[Files, Files], tmp_path: Path
+) -> None:
     killed, stopped = whole
     (tmp_path / "other").mkdir()
     other, _ = made(tmp_path / "other", "sk_other")
@@ -190,7 +206,9 @@ def test_a_log_of_which_only_some_pages_were_put_into_the_file_leaves_it_whole(
     assert len(pages) > 3
 
 
-def test_another_program_that_has_read_the_log_leaves_a_whole_file(whole: tuple[Files, Files], tmp_path: Path) -> None:
+def test_another_program_that_has_read_the_log_leaves_a_whole_file(
+    whole: tuple[Files, Files], tmp_path: Path
+) -> None:
     wanted = content(put(tmp_path / "f", whole[0]))
     path = put(tmp_path / "f", whole[0])
     db = sqlite3.connect(path)
@@ -210,7 +228,10 @@ def test_another_program_that_has_read_the_log_leaves_a_whole_file(whole: tuple[
         ("UPDATE rows SET number = 'x' WHERE part = 'charges' AND number = 0", "row x of charges"),
         ("DELETE FROM rows WHERE part = 'head'", "has no head"),
         ("INSERT INTO rows VALUES (999, 'charges', 0, '{}', 0)", "row 0 of charges"),
-        ("INSERT INTO rows VALUES (1, 'nonsense', 0, x'7b7d', sum(1, 'nonsense', 0, x'7b7d'))", "rows of nonsense"),
+        (
+            "INSERT INTO rows VALUES (1, 'nonsense', 0, x'7b7d', sum(1, 'nonsense', 0, x'7b7d'))",
+            "rows of nonsense",
+        ),
         ("UPDATE sandboxes SET world = 999", "the index, at sandbox "),
         ("UPDATE sandboxes SET key = x'00ff' WHERE key = 'sk_tests'", "the index, at sandbox "),
         ("UPDATE sandboxes SET key = CAST(x'ff' AS TEXT) WHERE key = 'sk_tests'", "UTF-8"),
@@ -240,7 +261,9 @@ def test_rows_that_were_edited_by_hand_are_damage(
     assert why in done.output
 
 
-@pytest.mark.parametrize("value", [b"null", b"[]", b"{}", b"7", b'"x"', b"[[]]", b'{"a":', b"\xff", b"[" * 3_000])
+@pytest.mark.parametrize(
+    "value", [b"null", b"[]", b"{}", b"7", b'"x"', b"[[]]", b'{"a":', b"\xff", b"[" * 3_000]
+)
 def test_sound_rows_of_nonsense_spoil_their_sandbox_alone(
     whole: tuple[Files, Files], tmp_path: Path, value: bytes
 ) -> None:
@@ -269,7 +292,9 @@ def test_sound_rows_of_nonsense_spoil_their_sandbox_alone(
         db.close()
 
 
-def test_what_is_said_of_damage_shows_no_key_and_no_card(whole: tuple[Files, Files], tmp_path: Path) -> None:
+def test_what_is_said_of_damage_shows_no_key_and_no_card(
+    whole: tuple[Files, Files], tmp_path: Path
+) -> None:
     path = put(tmp_path / "f", whole[1])
     with sqlite3.connect(path) as db:
         db.execute("UPDATE sandboxes SET key = CAST(key || x'ff' AS TEXT) WHERE key = 'sk_tests'")
@@ -281,7 +306,13 @@ def test_what_is_said_of_damage_shows_no_key_and_no_card(whole: tuple[Files, Fil
     with sqlite3.connect(path) as db:
         [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
         put_row(db, world, "scripts", 0, b"{}")
-        put_row(db, world, "charges", 0, b'["4111111111111111","4111111111111111","4111111111111111 AUD"]')
+        put_row(
+            db,
+            world,
+            "charges",
+            0,
+            b'["4111111111111111","4111111111111111","4111111111111111 AUD"]',
+        )
     db.close()
     done = CliRunner().invoke(main, ["store", "check", str(path)])
     assert (done.exit_code, "4111111111111111" in done.output) == (4, False), done.output
@@ -294,24 +325,37 @@ def test_what_is_said_of_damage_shows_no_key_and_no_card(whole: tuple[Files, Fil
         ("folder.db/x/s.db", {"folder.db": b""}, Exit.USAGE, "Not a directory"),
         (".", {}, Exit.USAGE, "is not a file"),
         ("s.db", {"s.db": b"version: 1\n" * 50}, Exit.USAGE, "is not a store"),
-        ("s.db", {"s.db": b"SQLite format 3\x00"}, Exit.USAGE, "is damaged: file is not a database"),
+        (
+            "s.db",
+            {"s.db": b"SQLite format 3\x00"},
+            Exit.USAGE,
+            "is damaged: file is not a database",
+        ),
     ],
 )
-def test_a_server_says_why_it_cannot_begin(tmp_path: Path, name: str, files: Files, code: Exit, why: str) -> None:
+def test_a_server_says_why_it_cannot_begin(
+    tmp_path: Path, name: str, files: Files, code: Exit, why: str
+) -> None:
     put(tmp_path / "f", files)
     done = CliRunner().invoke(main, ["serve", "--port", "0", "--store", str(tmp_path / "f" / name)])
     assert (done.exit_code, why in done.output) == (code, True), done.output
     assert "ready on" not in done.output
-    assert {one.name: one.read_bytes() for one in (tmp_path / "f").iterdir() if one.suffix == ".db"} == files
+    assert {
+        one.name: one.read_bytes() for one in (tmp_path / "f").iterdir() if one.suffix == ".db"
+    } == files
 
 
-def test_a_second_server_leaves_the_lock_of_the_first(whole: tuple[Files, Files], tmp_path: Path) -> None:
+def test_a_second_server_leaves_the_lock_of_the_first(
+    whole: tuple[Files, Files], tmp_path: Path
+) -> None:
     path = put(tmp_path / "f", whole[0])
     file = StoreFile(path)
     for command in (["serve", "--port", "0", "--store"], ["store", "info"]):
         assert CliRunner().invoke(main, [*command, str(path)]).exit_code == 3
     # Another process knows only the lock.
-    code = "import sys, sqlite3; sqlite3.connect(sys.argv[1], timeout=0).execute('SELECT * FROM rows')"
+    code = (
+        "import sys, sqlite3; sqlite3.connect(sys.argv[1], timeout=0).execute('SELECT * FROM rows')"
+    )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
     assert "database is locked" in done.stderr
     file.close()
@@ -319,7 +363,9 @@ def test_a_second_server_leaves_the_lock_of_the_first(whole: tuple[Files, Files]
 
 def put_row(db: sqlite3.Connection, world: int, part: str, number: int, value: bytes) -> None:
     row = (value, row_sum(world, part, number, value), world, part, number)
-    db.execute("UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = ? AND number = ?", row)
+    db.execute(
+        "UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = ? AND number = ?", row
+    )
 
 
 def test_a_link_is_the_file_that_it_names(whole: tuple[Files, Files], tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""A server process that ends between two answers, by a kill or in peace, and one whose disk is full."""
+"""A server process that ends between two answers, by a kill or in peace, and one whose disk is
+full."""
 
 import asyncio
 import json
@@ -29,7 +30,9 @@ async def _send(port: int, call: Call) -> tuple[int, bytes]:
         line.close()
 
 
-def ask(port: int, method: str, target: str, body: Any = None, key: str = "sk_tests") -> tuple[int, Any]:
+def ask(
+    port: int, method: str, target: str, body: Any = None, key: str = "sk_tests"
+) -> tuple[int, Any]:
     """Status and JSON of an answer."""
     status, answer = asyncio.run(_send(port, Call(method, target, body, key, "ask")))
     return status, json.loads(answer)
@@ -67,9 +70,15 @@ def test_a_stop_cuts_a_move_of_the_clock_short_and_says_so(tmp_path: Path) -> No
         return json.loads(story.done[-1].answer)
 
     async def run() -> str:
-        method = await tell_one("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})
+        method = await tell_one(
+            "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}
+        )
         plan = {"amount": 9, "currency": "AUD", "interval": "Day", "frequency": 1}
-        await tell_one("POST", "/subscription/payment_method", {**plan, "paymentMethodId": method["paymentMethodId"]})
+        await tell_one(
+            "POST",
+            "/subscription/payment_method",
+            {**plan, "paymentMethodId": method["paymentMethodId"]},
+        )
         moving = asyncio.create_task(tell_one("POST", "/__admin/clock/advance", {"by": "4000d"}))
         look = Call("GET", "/__admin/clock", None, story.key, "look")
         while json.loads((await _send(served.port, look))[1])["now"].startswith(START[:10]):
@@ -78,7 +87,9 @@ def test_a_stop_cuts_a_move_of_the_clock_short_and_says_so(tmp_path: Path) -> No
         return str((await moving)["hint"])
 
     try:
-        assert asyncio.run(run()).startswith("the server was asked to stop on the way to 2042-02-11")
+        assert asyncio.run(run()).startswith(
+            "the server was asked to stop on the way to 2042-02-11"
+        )
         assert served.stop() == 0
         served = Served(tmp_path / "s.db")
         verify_alone(served, story)
@@ -86,7 +97,9 @@ def test_a_stop_cuts_a_move_of_the_clock_short_and_says_so(tmp_path: Path) -> No
         served.kill()
 
 
-def test_a_sandbox_that_was_put_away_sends_its_webhook_when_it_is_due_and_is_listed(tmp_path: Path) -> None:
+def test_a_sandbox_that_was_put_away_sends_its_webhook_when_it_is_due_and_is_listed(
+    tmp_path: Path,
+) -> None:
     posts: Queue[str] = Queue()
 
     class Refusing(BaseHTTPRequestHandler):
@@ -108,7 +121,8 @@ def test_a_sandbox_that_was_put_away_sends_its_webhook_when_it_is_due_and_is_lis
         url = f"http://127.0.0.1:{receiver.server_address[1]}/hook"
         made = ask(served.port, "POST", "/charge/card", card_charge(webhook={"url": url}))[1]
         assert posts.get(timeout=20) == "/hook"
-        # The second try is due 10 s later, 2.5 s of the machine's time: the sandbox is not in memory by then.
+        # The second try is due 10 s later, 2.5 s of the machine's time: the sandbox is not in
+        # memory by then.
         assert posts.get(timeout=20) == "/hook"
         assert "put away" in served.errors.read_text()
         assert ask(served.port, "GET", "/__admin/sandboxes", key="")[1]["count"] == 1
@@ -121,7 +135,9 @@ def test_a_sandbox_that_was_put_away_sends_its_webhook_when_it_is_due_and_is_lis
         receiver.server_close()
 
 
-@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of other processes cannot be set here")
+@pytest.mark.skipif(
+    not hasattr(resource, "prlimit"), reason="limits of other processes cannot be set here"
+)
 def test_a_disk_that_fills_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     one = serve("--store", str(path), "--seed", "42", "--clock", START, files=256)
@@ -145,7 +161,12 @@ def test_a_disk_that_fills_refuses_and_goes_on_when_there_is_room(tmp_path: Path
                 acknowledged.append(body)
                 continue
             refused += 1
-            assert (status, body["code"], body["isRetryable"], body["httpStatus"]) == (503, 43, True, 503)
+            assert (status, body["code"], body["isRetryable"], body["httpStatus"]) == (
+                503,
+                43,
+                True,
+                503,
+            )
             assert list(body["details"]) == ["Store"]
             if refused == 5:
                 break

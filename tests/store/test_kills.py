@@ -1,7 +1,8 @@
-"""A server is killed at random instants under a mixed load: what was answered is there, and nothing else by half.
+"""A server is killed at random instants under a mixed load: what was answered is there, and nothing
+else by half.
 
-Every sandbox is compared to the byte with that of a server which was told the same and never interrupted. That one has
-been told what was answered, and may have been told what was not.
+Every sandbox is compared to the byte with that of a server which was told the same and never
+interrupted. That one has been told what was answered, and may have been told what was not.
 """
 
 import asyncio
@@ -21,7 +22,17 @@ import pytest
 
 from tests.depth import tries
 from tests.driving import Api
-from tests.store.killed import FRESH, OWN_VIEWS, Line, Served, difference, looks, looks_again, tell, tell_again
+from tests.store.killed import (
+    FRESH,
+    OWN_VIEWS,
+    Line,
+    Served,
+    difference,
+    looks,
+    looks_again,
+    tell,
+    tell_again,
+)
 from tests.store.stories import BY_HEADER, INBOX, Call, Done, Story
 
 pytestmark = pytest.mark.slow
@@ -84,12 +95,20 @@ class Round:
 
     def __init__(self, number: int, receiver: Receiver) -> None:
         self.receiver = receiver
-        self.alone = [Story(f"r{number}-{n}", f"sk_r{number}_{n}", control=True) for n in range(ALONE)]
+        self.alone = [
+            Story(f"r{number}-{n}", f"sk_r{number}_{n}", control=True) for n in range(ALONE)
+        ]
         self.shared = {
-            key: [Story(f"{key[3:]}-{n}", key, control=False, webhook=webhook) for n in range(TOGETHER)]
+            key: [
+                Story(f"{key[3:]}-{n}", key, control=False, webhook=webhook)
+                for n in range(TOGETHER)
+            ]
             for key, webhook in ((f"sk_r{number}_x", INBOX), (f"sk_r{number}_y", receiver.url))
         }
-        self.stories = [*self.alone, *(story for stories in self.shared.values() for story in stories)]
+        self.stories = [
+            *self.alone,
+            *(story for stories in self.shared.values() for story in stories),
+        ]
 
     @property
     def answered(self) -> int:
@@ -138,7 +157,9 @@ class Round:
             assert answer is None or answer == again, (call, answer, again)
         lost = [call for calls in asked.values() for call, answer in calls if answer is not None]
         assert not lost
-        if told := difference(_in_any_order(found), _in_any_order(looks_again(api, key, SHARED_VIEWS))):
+        if told := difference(
+            _in_any_order(found), _in_any_order(looks_again(api, key, SHARED_VIEWS))
+        ):
             pytest.fail(pformat(told, width=200))
         if stories[0].webhook != INBOX:
             self._verify_webhooks(served, key)
@@ -146,7 +167,9 @@ class Round:
     def _verify_webhooks(self, served: Served, key: str) -> None:
         """Nothing was sent of which the store knows nothing, and everything is sent in the end."""
         for _ in range(1_000):
-            looked = asyncio.run(_one(served.port, Call("GET", "/__admin/webhooks?limit=1000", None, key, "look")))
+            looked = asyncio.run(
+                _one(served.port, Call("GET", "/__admin/webhooks?limit=1000", None, key, "look"))
+            )
             planned = {one["messageId"]: one["state"] for one in looked["webhooks"]}
             if set(planned.values()) <= {"delivered"}:
                 break
@@ -171,8 +194,11 @@ def verify_alone(served: Served, story: Story) -> None:
     tell_again(api, call)
     told = _differences(api, found)
     if told and call.kind == "advance":
-        # Time passes instant by instant, and may have come part of the way: then both go on to its end.
-        end = json.loads(tell_again(api, Call("GET", "/__admin/clock", None, call.key, "look"))[1])["now"]
+        # Time passes instant by instant, and may have come part of the way: then both go on to its
+        # end.
+        end = json.loads(tell_again(api, Call("GET", "/__admin/clock", None, call.key, "look"))[1])[
+            "now"
+        ]
         call = Call("POST", "/__admin/clock/advance", {"to": end}, call.key, "advance")
         asyncio.run(_one(served.port, call))
         tell_again(api := _told_all(story.done), call)
@@ -183,18 +209,23 @@ def verify_alone(served: Served, story: Story) -> None:
 
 
 def _verify_cut(served: Served, story: Story) -> None:
-    """The last answer said how far a stop let the clock move: another call goes on from there, to where the move of an
-    unbroken server arrives. Only the journal shows that there were two."""
+    """The last answer said how far a stop let the clock move: another call goes on from there, to
+    where the move of an unbroken server arrives. Only the journal shows that there were two."""
     *before, last = story.done
     api = _told_all(before)
     cut, end = json.loads(last.answer)["now"], json.loads(tell_again(api, last.call)[1])["now"]
-    clock = asyncio.run(_one(served.port, Call("GET", "/__admin/clock", None, last.call.key, "look")))
+    clock = asyncio.run(
+        _one(served.port, Call("GET", "/__admin/clock", None, last.call.key, "look"))
+    )
     assert clock["now"] == cut <= end
     call = Call("POST", "/__admin/clock/advance", {"to": end}, last.call.key, "advance")
     asyncio.run(_one(served.port, call))
     tell_again(api, call)
     for key in story.keys:
-        found, wanted = asyncio.run(looks(served.port, key, OWN_VIEWS)), looks_again(api, key, OWN_VIEWS)
+        found, wanted = (
+            asyncio.run(looks(served.port, key, OWN_VIEWS)),
+            looks_again(api, key, OWN_VIEWS),
+        )
         # Both show their last 1,000 entries, of which one is on the way and not at the end.
         steps, unbroken = _steps(found), _steps(wanted)
         assert steps[-900:] == unbroken[-900:]
@@ -225,7 +256,9 @@ def _in_any_order(seen: dict[str, bytes]) -> dict[str, bytes]:
     """What is seen but for the order in which webhooks of steps at once were planned."""
     state = json.loads(seen[SHARED_VIEWS[0]])
     del state["schedule"]["order"]
-    state["schedule"]["entries"] = sorted([at, *work] for at, _, *work in state["schedule"]["entries"])
+    state["schedule"]["entries"] = sorted(
+        [at, *work] for at, _, *work in state["schedule"]["entries"]
+    )
     return {**seen, SHARED_VIEWS[0]: json.dumps(state).encode()}
 
 
@@ -238,10 +271,18 @@ def _mark(call: Call) -> object:
 
 def _mark_of(request: dict[str, Any]) -> object:
     body = request["body"] if isinstance(request.get("body"), dict) else {}
-    return _told(request["method"], request["path"], request["query"], body, request["headers"].get("idempotency-key"))
+    return _told(
+        request["method"],
+        request["path"],
+        request["query"],
+        body,
+        request["headers"].get("idempotency-key"),
+    )
 
 
-def _told(method: str, path: str, query: object, body: dict[str, Any], idempotency_key: str | None) -> object:
+def _told(
+    method: str, path: str, query: object, body: dict[str, Any], idempotency_key: str | None
+) -> object:
     told = {name: body[name] for name in _TOLD if name in body}
     return method, path, json.dumps([query, told], sort_keys=True), idempotency_key
 
@@ -255,7 +296,8 @@ def _told_all(story: list[Done]) -> Api:
 
 
 def _differences(api: Api, found: dict[str, dict[str, bytes]]) -> dict[str, list[object]]:
-    """Where sandboxes part from those of an unbroken server, but for how much the last move of a clock ran."""
+    """Where sandboxes part from those of an unbroken server, but for how much the last move of a
+    clock ran."""
     return {
         key: told
         for key, seen in found.items()
@@ -267,14 +309,18 @@ def _without_ran(seen: dict[str, bytes]) -> dict[str, bytes]:
     return {view: re.sub(rb'"ran":\d+', b"", text) for view, text in seen.items()}
 
 
-def test_what_was_answered_is_there_after_a_kill_at_any_instant(tmp_path: Path, receiver: Receiver) -> None:
+def test_what_was_answered_is_there_after_a_kill_at_any_instant(
+    tmp_path: Path, receiver: Receiver
+) -> None:
     random = Random(17)
     served = Served(tmp_path / "s.db")
     try:
         for number in range(tries(10, 200)):
             mixed = Round(number, receiver)
             mixed.load(served, random.randrange(MOST), random.uniform(0, 0.01))
-            served = Served(tmp_path / "s.db", *(["--store-sync", "full"] if number % 5 == 4 else []))
+            served = Served(
+                tmp_path / "s.db", *(["--store-sync", "full"] if number % 5 == 4 else [])
+            )
             mixed.verify(served)
     finally:
         served.kill()

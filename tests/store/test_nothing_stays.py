@@ -1,4 +1,5 @@
-"""A sandbox that leaves the memory is freed at once: what is cyclic may be frozen, and would stay for good."""
+"""A sandbox that leaves the memory is freed at once: what is cyclic may be frozen, and would stay
+for good."""
 
 import gc
 import tracemalloc
@@ -12,7 +13,11 @@ from mockserver.engine.sandbox import Sandbox
 from tests.control.test_state import fill, fill_everything
 from tests.store.twins import Kept
 
-LAG = {"version": 1, "name": "lag", "rules": [{"id": "lag", "when": {"op": "charge.get"}, "then": {"lag": "1h"}}]}
+LAG = {
+    "version": 1,
+    "name": "lag",
+    "rules": [{"id": "lag", "when": {"op": "charge.get"}, "then": {"lag": "1h"}}],
+}
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""Rows of a store have no names of fields: a record keeps the order of fields that older files have.
+"""Rows of a store have no names of fields: a record keeps the order of fields that older files
+have.
 
-``record_fields.txt`` is that order. A new field is appended at the end of its record, with a default,
-and at the end of its line there. A field that only has another name gets it there too. Any other
-change raises ``FORMAT`` in ``mockserver/store/file.py``, as older files can no longer be read;
-``pytest tests/store/test_record_order.py --update-golden`` then writes all lines anew.
+``record_fields.txt`` is that order. A new field is appended at the end of its record, with a
+default, and at the end of its line there. A field that only has another name gets it there too. Any
+other change raises ``FORMAT`` in ``mockserver/store/file.py``, as older files can no longer be
+read; ``pytest tests/store/test_record_order.py --update-golden`` then writes all lines anew.
 """
 
 import inspect
@@ -56,7 +57,8 @@ BY_NAME = (FindingKind,)
 
 @dataclass
 class Stored:
-    """The fields of a record in the order in which a store has them, and those that have no default."""
+    """The fields of a record in the order in which a store has them, and those that have no
+    default."""
 
     names: Sequence[str]
     required: Sequence[str] = ()
@@ -109,7 +111,10 @@ def problems(kept: dict[str, Sequence[str]], now: dict[str, Stored]) -> Iterator
     """What of the records does not fit the files that there are, and how that is mended."""
     for name in sorted(kept.keys() | now.keys()):
         if name not in now:
-            yield f"{name} is stored no longer: raise FORMAT, or take its line away if no file can hold it"
+            yield (
+                f"{name} is stored no longer: raise FORMAT, or take its line away if no file "
+                f"can hold it"
+            )
         elif name not in kept:
             yield f"{name} is stored now: append its line '{name}: {' '.join(now[name].names)}'"
         else:
@@ -125,11 +130,14 @@ def _problems_of(name: str, before: list[str], now: Stored) -> Iterator[str]:
             len(names),
         )
         yield (
-            f"{name}: files of a store have {before[place]!r} where the class has another field now, "
+            f"{name}: files of a store have {before[place]!r} where the class has another field "
+            f"now, "
             "and a row has no names; append a new field at the end, with a default, or raise FORMAT"
         )
     elif without := [field for field in added if field in now.required]:
-        yield f"{name}: older files have no {', '.join(without)}: give it a default, or raise FORMAT"
+        yield (
+            f"{name}: older files have no {', '.join(without)}: give it a default, or raise FORMAT"
+        )
     elif added:
         yield f"{name}: append {' '.join(added)} to its line in tests/store/{KEPT.name}"
 
@@ -149,7 +157,9 @@ def test_no_field_takes_the_place_of_another_in_files_that_there_are(
         lines = (f"{name}: {' '.join(now[name].names)}\n" for name in sorted(now))
         KEPT.write_text(f"FORMAT {FORMAT}\n{''.join(lines)}", "utf-8")
     version, kept = kept_fields()
-    assert version == FORMAT, "FORMAT is another: pytest tests/store/test_record_order.py --update-golden"
+    assert version == FORMAT, (
+        "FORMAT is another: pytest tests/store/test_record_order.py --update-golden"
+    )
     assert list(problems(kept, now)) == []
 
 
@@ -185,8 +195,12 @@ def test_every_record_that_a_store_writes_is_looked_at(tmp_path: Path) -> None:
         ("id amount", "id amount note", "id", "append note to its line"),
     ],
 )
-def test_what_must_be_done_for_a_field_is_said(kept: str, names: str, required: str, words: str | None) -> None:
-    told = list(problems({"Order": kept.split()}, {"Order": Stored(names.split(), required.split())}))
+def test_what_must_be_done_for_a_field_is_said(
+    kept: str, names: str, required: str, words: str | None
+) -> None:
+    told = list(
+        problems({"Order": kept.split()}, {"Order": Stored(names.split(), required.split())})
+    )
     assert words is None if not told else words is not None and words in told[0]
 
 

@@ -32,9 +32,15 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     fill(api)
     api.try_charge(key=KEYS[1])
     api.call("POST", "/__admin/sandboxes", {"key": KEYS[0], "name": "nikki"})
-    files = {f"{key}{query}": api.call("GET", f"/__admin/state{query}", key=key).raw for key, query in DOCUMENTS}
+    files = {
+        f"{key}{query}": api.call("GET", f"/__admin/state{query}", key=key).raw
+        for key, query in DOCUMENTS
+    }
     files["sandboxes"] = api.call("GET", "/__admin/sandboxes").raw
-    files["qa.db"], files["qa.db-wal"] = (folder / "qa.db").read_bytes(), (folder / "qa.db-wal").read_bytes()
+    files["qa.db"], files["qa.db-wal"] = (
+        (folder / "qa.db").read_bytes(),
+        (folder / "qa.db-wal").read_bytes(),
+    )
     api.kill()
     return files
 
@@ -51,16 +57,26 @@ def store(tmp_path: Path, written: dict[str, bytes]) -> Path:
 
 def sums(path: Path) -> list[str]:
     """What stands in a store and in the log beside it."""
-    return [hashlib.sha256(one.read_bytes()).hexdigest() for one in (path, path.with_name(f"{path.name}-wal"))]
+    return [
+        hashlib.sha256(one.read_bytes()).hexdigest()
+        for one in (path, path.with_name(f"{path.name}-wal"))
+    ]
 
 
-def test_info_says_what_the_list_of_sandboxes_says_and_shows_no_key(store: Path, written: dict[str, bytes]) -> None:
+def test_info_says_what_the_list_of_sandboxes_says_and_shows_no_key(
+    store: Path, written: dict[str, bytes]
+) -> None:
     before = sums(store)
     done = run("info", store, "--format", "json")
     assert done.exit_code == 0
     told = json.loads(done.output)
     size = len(written["qa.db"]) + len(written["qa.db-wal"])
-    assert (told["path"], told["format"], told["bytes"], told["damage"]) == (str(store), FORMAT, size, [])
+    assert (told["path"], told["format"], told["bytes"], told["damage"]) == (
+        str(store),
+        FORMAT,
+        size,
+        [],
+    )
     listed = {one["id"]: one for one in json.loads(written["sandboxes"])["sandboxes"]}
     assert {one["key"] for one in told["sandboxes"]} == {masked_key(key) for key in KEYS}
     for one in told["sandboxes"]:
@@ -121,9 +137,14 @@ def test_all_are_exported_by_the_line_or_into_a_folder_and_one_by_its_id(
 ) -> None:
     documents = {sandbox_id_of(key): written[key] for key in KEYS}
     done = run("export", store)
-    assert (done.exit_code, sorted(done.stdout_bytes.splitlines())) == (0, sorted(documents.values()))
+    assert (done.exit_code, sorted(done.stdout_bytes.splitlines())) == (
+        0,
+        sorted(documents.values()),
+    )
     assert run("export", store, "--out", tmp_path / "all").exit_code == 0
-    assert {file.stem: file.read_bytes().rstrip() for file in (tmp_path / "all").iterdir()} == documents
+    assert {
+        file.stem: file.read_bytes().rstrip() for file in (tmp_path / "all").iterdir()
+    } == documents
     for sandbox_id, document in documents.items():
         assert run("export", store, "--id", sandbox_id).stdout_bytes == document + b"\n"
 
@@ -141,13 +162,17 @@ def test_all_are_exported_by_the_line_or_into_a_folder_and_one_by_its_id(
         (("--key", KEYS[0], "--out", str(Path(__file__).parent)), "Is a directory"),
     ],
 )
-def test_an_export_that_cannot_be_is_bad_usage(store: Path, args: tuple[str, ...], why: str) -> None:
+def test_an_export_that_cannot_be_is_bad_usage(
+    store: Path, args: tuple[str, ...], why: str
+) -> None:
     done = run("export", store, *args)
     assert (done.exit_code, why in done.output) == (2, True), done.output
     assert "sk_nobody" not in done.output
 
 
-def test_compact_gives_back_the_room_of_what_is_gone(store: Path, written: dict[str, bytes]) -> None:
+def test_compact_gives_back_the_room_of_what_is_gone(
+    store: Path, written: dict[str, bytes]
+) -> None:
     api = Kept(store)
     for _ in range(60):
         api.charge()
@@ -165,7 +190,9 @@ def test_compact_gives_back_the_room_of_what_is_gone(store: Path, written: dict[
     api.kill()
 
 
-def test_compact_without_room_on_the_disk_leaves_the_file(store: Path, written: dict[str, bytes]) -> None:
+def test_compact_without_room_on_the_disk_leaves_the_file(
+    store: Path, written: dict[str, bytes]
+) -> None:
     resource = pytest.importorskip("resource")
     StoreFile(store).close()
     before = store.stat().st_size
@@ -212,10 +239,13 @@ def damage(store: Path, sql: str) -> None:
     db.close()
 
 
-def test_what_can_be_read_of_a_damaged_file_is_named_and_exported(store: Path, written: dict[str, bytes]) -> None:
+def test_what_can_be_read_of_a_damaged_file_is_named_and_exported(
+    store: Path, written: dict[str, bytes]
+) -> None:
     damage(
         store,
-        "UPDATE rows SET value = CAST('{}' AS BLOB) WHERE part = 'charges' AND number = 1 AND world ="
+        "UPDATE rows SET value = CAST('{}' AS BLOB) WHERE part = 'charges' AND number = 1 AND "
+        "world ="
         f" (SELECT world FROM sandboxes WHERE key = '{KEYS[0]}')",
     )
     before = store.read_bytes()

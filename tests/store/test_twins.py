@@ -35,7 +35,11 @@ def test_everything_that_there_is_comes_back(
 
 
 def test_a_sandbox_whose_webhook_waits_for_an_answer_is_woken_by_itself(tmp_path: Path) -> None:
-    hang = {"id": "hang", "when": {"op": "charge.create"}, "then": {"transport": {"at": "answer", "hang": {}}}}
+    hang = {
+        "id": "hang",
+        "when": {"op": "charge.create"},
+        "then": {"transport": {"at": "answer", "hang": {}}},
+    }
     api = Kept(tmp_path / "s.db", scenario=json.dumps({"version": 1, "rules": [hang]}))
     body = card_charge(webhook={"url": "http://127.0.0.1:9/hook"})
 
@@ -70,7 +74,10 @@ def test_copies_that_nobody_used_are_listed_as_they_were_made(tmp_path: Path) ->
 def test_undo_brings_back_a_sandbox_whose_reads_lag(tmp_path: Path) -> None:
     twins = Twins(tmp_path / "s.db", every=1_000)
     rules = [{"id": "late", "when": {"op": "charge.search"}, "then": {"lag": "10s"}}]
-    assert twins.put("/__admin/scenarios", {"version": 1, "name": "late", "rules": rules}).status == 200
+    assert (
+        twins.put("/__admin/scenarios", {"version": 1, "name": "late", "rules": rules}).status
+        == 200
+    )
     twins.charge(reference="one")
     twins.advance("1m")
     assert twins.call("POST", "/__admin/reset?undo=true").status == 200
@@ -97,7 +104,9 @@ def test_undo_brings_back_a_sandbox_whose_money_was_summed_up(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("every", [4, 9])
-def test_a_journal_that_has_dropped_entries_comes_back_without_them(tmp_path: Path, every: int) -> None:
+def test_a_journal_that_has_dropped_entries_comes_back_without_them(
+    tmp_path: Path, every: int
+) -> None:
     twins = Twins(tmp_path / "s.db", every, journal_limit=70)
     for number in range(160):
         twins.charge(reference=f"o-{number}")
@@ -115,7 +124,12 @@ def test_a_page_wakes_the_sandbox_of_its_object(tmp_path: Path) -> None:
     charge, plain = challenged(twins), twins.charge()
     for page, status in ((f"/3ds/{charge['chargeId']}", 200), (f"/3ds/{plain['chargeId']}", 404)):
         assert twins.call("GET", page, key=None).status == status
-    assert twins.call("POST", f"/3ds/{charge['chargeId']}", raw=b"result=pass", key=None, headers=FORM).status == 303
+    assert (
+        twins.call(
+            "POST", f"/3ds/{charge['chargeId']}", raw=b"result=pass", key=None, headers=FORM
+        ).status
+        == 303
+    )
     assert twins.get(f"/charge/{charge['chargeId']}")["status"] == "SUCCESS"
 
 
@@ -123,14 +137,18 @@ def test_a_sandbox_of_another_start_keeps_what_it_was_opened_with(tmp_path: Path
     first = Kept(tmp_path / "s.db", seed=7)
     made = first.charge()
     first.kill()
-    other = Kept(tmp_path / "s.db", seed=8, clock="2040-01-01T00:00:00Z", public_url="http://shop.test")
+    other = Kept(
+        tmp_path / "s.db", seed=8, clock="2040-01-01T00:00:00Z", public_url="http://shop.test"
+    )
     assert other.get(f"/charge/{made['chargeId']}").body == made
     assert other.call("GET", "/__admin/state")["seed"] == 7
     assert other.call("GET", "/__admin/state", key="sk_new")["seed"] == 8
     link = other.post("/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD"})
     assert "http://shop.test/pay/" in link.raw.decode()
     other.restart()
-    page = other.call("GET", f"/pay/{link['paymentLinkId']}", key=None, headers={"host": "shop.test"})
+    page = other.call(
+        "GET", f"/pay/{link['paymentLinkId']}", key=None, headers={"host": "shop.test"}
+    )
     assert (page.status, "view=" in page.headers["location"]) == (303, True)
     assert other.call("POST", "/__admin/reset?scenario=true").status == 200
     assert other.call("GET", "/__admin/state")["seed"] == 8
@@ -148,7 +166,9 @@ def test_what_a_refused_repeat_asked_for_comes_back(tmp_path: Path) -> None:
     assert twins.get("/__admin/timeline").body["lines"][-1][-1]["reference"] == "order-1"
 
 
-def test_an_imported_sandbox_names_the_places_of_rules_that_are_in_force_here(tmp_path: Path) -> None:
+def test_an_imported_sandbox_names_the_places_of_rules_that_are_in_force_here(
+    tmp_path: Path,
+) -> None:
     twins = Twins(tmp_path / "s.db", every=1)
     rule = {"id": "no", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}}
     put = twins.call("PUT", "/__admin/scenarios", {"version": 1, "name": "mine", "rules": [rule]})
@@ -160,11 +180,16 @@ def test_an_imported_sandbox_names_the_places_of_rules_that_are_in_force_here(tm
     assert twins.call("GET", "/__admin/rules", key="sk_imported").body["rules"] == rules
 
 
-def test_webhooks_are_listed_as_they_were_planned_after_an_undo_and_a_restart(tmp_path: Path) -> None:
+def test_webhooks_are_listed_as_they_were_planned_after_an_undo_and_a_restart(
+    tmp_path: Path,
+) -> None:
     twins = Twins(tmp_path / "s.db", every=1_000)
     for by in ("1h", "1s"):
         late = {"id": "late", "when": {"op": "charge.create"}, "then": {"webhook": {"delay": by}}}
-        assert twins.put("/__admin/scenarios", {"version": 1, "name": "late", "rules": [late]}).status == 200
+        assert (
+            twins.put("/__admin/scenarios", {"version": 1, "name": "late", "rules": [late]}).status
+            == 200
+        )
         twins.charge(webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
     twins.advance("2h")
     assert twins.call("POST", "/__admin/reset?undo=true").status == 200
@@ -173,7 +198,9 @@ def test_webhooks_are_listed_as_they_were_planned_after_an_undo_and_a_restart(tm
     twins.look()
 
 
-def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     twins = Twins(tmp_path / "s.db", every=1_000)
     method = {"providerId": DUMMY, "paymentInformation": CARD}
     owner = twins.post("/customer/card", {**method, "firstName": "Ann"})["customerId"]
@@ -192,21 +219,32 @@ def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(tmp_path: Path, m
 
 def test_instants_keep_the_tenths_of_a_microsecond(tmp_path: Path) -> None:
     twins = Twins(tmp_path / "s.db", every=1)
-    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "expireDate": "2031-03-05T00:00:00.1234567Z"}
+    card = {
+        "cardNumber": "4111111111111111",
+        "expiryDate": "12/40",
+        "expireDate": "2031-03-05T00:00:00.1234567Z",
+    }
     assert twins.post("/vault", card).status == 201
     for by in ("1h", "7d"):
         twins.advance(by)
         twins.look()
 
 
-def test_a_blocked_queue_of_webhooks_goes_on_in_order_after_restart_fork_and_import(tmp_path: Path) -> None:
+def test_a_blocked_queue_of_webhooks_goes_on_in_order_after_restart_fork_and_import(
+    tmp_path: Path,
+) -> None:
     twins = Twins(tmp_path / "s.db", every=1)
     rule = {"id": "queue", "when": {"op": "webhook.deliver"}, "then": {"webhook": {"blocks": True}}}
     rule["then"]["webhook"]["receiver"] = [500, 500, 200]  # type: ignore[index]
-    assert twins.put("/__admin/scenarios", {"version": 1, "name": "queue", "rules": [rule]}).status == 200
+    assert (
+        twins.put("/__admin/scenarios", {"version": 1, "name": "queue", "rules": [rule]}).status
+        == 200
+    )
 
     def charge(reference: str, key: str = twins.key or "") -> None:
-        body = card_charge(reference=reference, webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
+        body = card_charge(
+            reference=reference, webhook={"url": "http://127.0.0.1:4111/__inbox/shop"}
+        )
         assert twins.call("POST", "/charge/card", body, key=key).status == 201
 
     def tried(key: str = twins.key or "") -> list[list[str]]:
@@ -231,4 +269,8 @@ def test_a_blocked_queue_of_webhooks_goes_on_in_order_after_restart_fork_and_imp
         twins.advance(by)
         twins.get("/__admin/state")
     twins.look(twins.key or "", *copies)
-    assert tried() == [["00:00", "00:10", "01:10"], ["01:10", "01:20", "02:20"], ["02:20", "02:30", "03:30"]]
+    assert tried() == [
+        ["00:00", "00:10", "01:10"],
+        ["01:10", "01:20", "02:20"],
+        ["02:20", "02:30", "03:30"],
+    ]

@@ -1,4 +1,5 @@
-"""Whatever wakes a sandbox from the file, others have their turn while it is read; a reset of all reads none."""
+"""Whatever wakes a sandbox from the file, others have their turn while it is read; a reset of all
+reads none."""
 
 import threading
 from pathlib import Path
@@ -84,7 +85,9 @@ def test_a_reset_of_all_reads_no_sandbox_and_leaves_the_memory_as_it_was(
     assert api.call("POST", "/__admin/reset?all=true", key="sk_49")["reset"] == 50
     assert reads.aside == [True]
     assert api.app.world.sandboxes.in_memory.keys() == {"sk_49"}
-    assert [api.call("GET", "/charge", key=f"sk_{number}")["count"] for number in range(50)] == [0] * 50
+    assert [api.call("GET", "/charge", key=f"sk_{number}")["count"] for number in range(50)] == [
+        0
+    ] * 50
     assert api.get("/__admin/journal", since="begun")["entries"]
     shown = {row["key"]: row["value"] for row in api.get("/__admin/assumptions")["assumptions"]}
     assert shown["request.idempotency"] == "by_header"

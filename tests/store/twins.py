@@ -1,5 +1,5 @@
-"""One story told to two servers: to one that keeps everything in memory, and to one with a store that ends again and
-again. Every answer must be the same."""
+"""One story told to two servers: to one that keeps everything in memory, and to one with a store
+that ends again and again. Every answer must be the same."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,11 @@ VIEWS = (
 
 def listed(rows: StoredRows) -> list[tuple[str, int, bytes]]:
     """Rows as a list: part, number and content."""
-    return [(part, *row) for part, some in rows.items() for row in zip(some.numbers, some.texts, strict=True)]
+    return [
+        (part, *row)
+        for part, some in rows.items()
+        for row in zip(some.numbers, some.texts, strict=True)
+    ]
 
 
 class Kept(Api):

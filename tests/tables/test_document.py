@@ -1,4 +1,5 @@
-"""The service document, table by table, walked over HTTP: operations, fields, limits, enumerations, states."""
+"""The service document, table by table, walked over HTTP: operations, fields, limits, enumerations,
+states."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +21,9 @@ def read(name: str) -> Any:
 
 
 OBJECTS: dict[str, Any] = read("objects.yaml")
-OPERATIONS: dict[str, dict[str, Any]] = {row["name"]: row for row in read("operations.yaml")["operations"]}
+OPERATIONS: dict[str, dict[str, Any]] = {
+    row["name"]: row for row in read("operations.yaml")["operations"]
+}
 LIMITS: dict[str, Any] = read("limits.yaml")
 SERVED = {(row.method, re.sub(r"\{\w+\}", "{}", row.path)) for row in ROUTES}
 IDS = {
@@ -51,7 +54,8 @@ class Book:
         self.made: dict[str, str] = {}
 
     def perform(self, name: str, change: Mapping[str, object] | None = None) -> Reply:
-        """The answer to an operation, its documented body or query with some values put in their place."""
+        """The answer to an operation, its documented body or query with some values put in their
+        place."""
         row = OPERATIONS[name]
         body, query = row.get("body"), row.get("query")
         if change is not None and body is not None:
@@ -60,7 +64,11 @@ class Book:
             query = {**(query or {}), **change}
         headers = {"x-publickey": self.public_key()} if row.get("key") == "public" else None
         return self.api.call(
-            row["method"], self.filled(row["path"]), self.filled(body), query=self.filled(query), headers=headers
+            row["method"],
+            self.filled(row["path"]),
+            self.filled(body),
+            query=self.filled(query),
+            headers=headers,
         )
 
     def filled(self, value: Any) -> Any:
@@ -79,12 +87,20 @@ class Book:
         if name not in self.made:
             match name:
                 case "token":
-                    body = {"paymentInformation": OPERATIONS["card charge"]["body"]["paymentInformation"]}
+                    body = {
+                        "paymentInformation": OPERATIONS["card charge"]["body"][
+                            "paymentInformation"
+                        ]
+                    }
                     provider = OPERATIONS["card charge"]["body"]["providerId"]
-                    reply = self.api.call("POST", "/token/card", body, headers={"ProviderId": provider})
+                    reply = self.api.call(
+                        "POST", "/token/card", body, headers={"ProviderId": provider}
+                    )
                     self.made[name] = taken(reply)["tokenId"]
                 case "network token":
-                    self.made[name] = taken(self.perform("method with network token"))["networkTokenId"]
+                    self.made[name] = taken(self.perform("method with network token"))[
+                        "networkTokenId"
+                    ]
                 case _:
                     self.made[name] = taken(self.perform(name))[IDS[name]]
         return self.made[name]
@@ -130,7 +146,9 @@ def check(value: object, kind: Any, place: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if is_served(name)])
-def test_an_operation_takes_every_documented_field_and_answers_with_every_documented_field(name: str) -> None:
+def test_an_operation_takes_every_documented_field_and_answers_with_every_documented_field(
+    name: str,
+) -> None:
     reply = Book(strict=True).perform(name)
     body = taken(reply)
     check(body, OPERATIONS[name]["answer"], name)
@@ -180,7 +198,9 @@ def _other_case(name: str) -> str:
 
 def stretched(value: object) -> object:
     """``@40`` stands for a text of forty characters."""
-    return "x" * int(value[1:]) if isinstance(value, str) and re.fullmatch(r"@\d+", value) else value
+    return (
+        "x" * int(value[1:]) if isinstance(value, str) and re.fullmatch(r"@\d+", value) else value
+    )
 
 
 SERVED_LIMITS = [row for row in LIMITS["limits"] if is_served(row["of"])]
@@ -200,7 +220,9 @@ def test_every_limit_takes_what_is_within_and_refuses_what_is_not(row: dict[str,
 
 
 @pytest.mark.parametrize("row", SERVED_ENUMS, ids=lambda row: row["subject"])
-def test_every_value_of_an_enumeration_is_taken_in_any_case_and_no_other(row: dict[str, Any]) -> None:
+def test_every_value_of_an_enumeration_is_taken_in_any_case_and_no_other(
+    row: dict[str, Any],
+) -> None:
     def put(value: str) -> dict[str, object]:
         return {row["field"]: [value] if row.get("many") else value}
 

@@ -1,4 +1,5 @@
-"""A browser without JavaScript: it opens pages and sends forms with all that they hold, hidden fields included."""
+"""A browser without JavaScript: it opens pages and sends forms with all that they hold, hidden
+fields included."""
 
 from html.parser import HTMLParser
 from urllib.parse import urlencode
@@ -7,7 +8,8 @@ from tests.driving import Api, Reply
 
 
 class Document(HTMLParser):
-    """What a page holds: texts by ``data-testid``, hidden fields, references from inputs to their errors."""
+    """What a page holds: texts by ``data-testid``, hidden fields, references from inputs to their
+    errors."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

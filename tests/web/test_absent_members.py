@@ -1,5 +1,5 @@
-"""``edit`` and ``omit`` of members that are not there: told when the file is checked, and in the journal when it
-happens."""
+"""``edit`` and ``omit`` of members that are not there: told when the file is checked, and in the
+journal when it happens."""
 
 from typing import Any
 
@@ -30,31 +30,52 @@ def told(op: str, then: str) -> list[str]:
             "omits 'ammount', and no answer has 'ammount' there - did you mean 'amount'?",
         ),
         ("charge.get", "omit: [zzz]", "omits 'zzz', and no answer has 'zzz' there"),
-        ("charge.get", "edit: {staus: X}", "edits 'staus', and no answer has 'staus' there - did you mean 'status'?"),
+        (
+            "charge.get",
+            "edit: {staus: X}",
+            "edits 'staus', and no answer has 'staus' there - did you mean 'status'?",
+        ),
         ("charge.get", "edit: {no.such: X}", "edits 'no.such', and no answer has 'no' there"),
         ("charge.search", "omit: [charges.0.staus]", "'staus' there - did you mean 'status'?"),
         ("charge.search", "omit: [charges.*.staus]", "'staus' there - did you mean 'status'?"),
         ("charge.get", "omit: ['4111111111111111']", "no answer has '4111********1111' there"),
     ],
 )
-def test_a_member_that_no_answer_has_is_reported_with_the_nearest(op: str, then: str, words: str) -> None:
+def test_a_member_that_no_answer_has_is_reported_with_the_nearest(
+    op: str, then: str, words: str
+) -> None:
     (found,) = told(op, f"transport: {{at: answer, {then}}}")
     assert found.endswith(words)
 
 
 def test_a_member_that_no_webhook_has_is_reported() -> None:
     (found,) = told("charge.create", "webhook: {omit: [data.ammount]}")
-    assert found == "omits 'data.ammount', and no webhook has 'ammount' there - did you mean 'amount'?"
+    assert (
+        found == "omits 'data.ammount', and no webhook has 'ammount' there - did you mean 'amount'?"
+    )
 
 
 @pytest.mark.parametrize(
     ("op", "then"),
     [
-        ("charge.create", "transport: {at: answer, omit: [amount, paymentInformation.card, code, details.Amount]}"),
-        ("charge.create", "transport: {at: answer, edit: {riskScore: 1, paymentInformation.card.wallet: {}}}"),
-        ("charge.search", "transport: {at: answer, edit: {charges.0.status: X, charges.*.amount: 1}}"),
+        (
+            "charge.create",
+            "transport: {at: answer, omit: [amount, paymentInformation.card, code, "
+            "details.Amount]}",
+        ),
+        (
+            "charge.create",
+            "transport: {at: answer, edit: {riskScore: 1, paymentInformation.card.wallet: {}}}",
+        ),
+        (
+            "charge.search",
+            "transport: {at: answer, edit: {charges.0.status: X, charges.*.amount: 1}}",
+        ),
         ("charge.*", "transport: {at: answer, omit: [chargeId]}"),
-        ("charge.create", "webhook: {edit: {data.status: X, meta.eventType: y}, omit: [data.amount]}"),
+        (
+            "charge.create",
+            "webhook: {edit: {data.status: X, meta.eventType: y}, omit: [data.amount]}",
+        ),
         ("charge.create", "transport: {at: answer, headers: {x-a: b}}"),
     ],
 )
@@ -71,7 +92,10 @@ def test_no_shipped_scenario_is_reported_of() -> None:
 def test_the_editor_and_the_command_are_reported(api: Api) -> None:
     text = scenario("charge.get", "transport: {at: answer, omit: [ammount]}")
     answer = api.call(
-        "POST", "/__admin/scenarios/check", raw=text.encode(), headers={"content-type": "application/yaml"}
+        "POST",
+        "/__admin/scenarios/check",
+        raw=text.encode(),
+        headers={"content-type": "application/yaml"},
     )
     assert [one["message"] for one in answer["warnings"]] == [
         "rule 'r' omits 'ammount', and no answer has 'ammount' there - did you mean 'amount'?"
@@ -85,7 +109,9 @@ def warnings(api: Api) -> list[str]:
 
 
 def test_the_journal_tells_what_an_answer_had_nothing_for() -> None:
-    api = Api(scenario=scenario("charge.get", "transport: {at: answer, omit: [refunds.0.amount, amount]}"))
+    api = Api(
+        scenario=scenario("charge.get", "transport: {at: answer, omit: [refunds.0.amount, amount]}")
+    )
     charge = api.charge()["chargeId"]
     assert "amount" not in api.get(f"/charge/{charge}").body
     assert warnings(api) == ["the answer has nothing for omit 'refunds.0.amount'"]
@@ -108,7 +134,9 @@ def test_the_journal_tells_what_a_webhook_had_nothing_for_once() -> None:
         ({}, ["a", "a"], ["omit 'a'"]),
     ],
 )
-def test_what_is_not_found_changes_nothing(edit: dict[str, Any], omit: list[str], lost: list[str]) -> None:
+def test_what_is_not_found_changes_nothing(
+    edit: dict[str, Any], omit: list[str], lost: list[str]
+) -> None:
     value = {"a": 1, "b": [1, 2], "c": {}}
     assert unfound(value, edit, omit) == lost
     idle = {path: new for path, new in edit.items() if f"edit '{path}'" in lost}

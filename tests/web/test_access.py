@@ -1,4 +1,5 @@
-"""What the request log shows of a path: the short way to leave an ordinary one alone shows what the long way shows."""
+"""What the request log shows of a path: the short way to leave an ordinary one alone shows what the
+long way shows."""
 
 import tracemalloc
 from json import loads
@@ -12,7 +13,9 @@ from mockserver.web.access import Access, shown_path
 
 IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
 PARTS = st.one_of(
-    IDS, st.text("0123456789", max_size=19), st.sampled_from(["charge", "4111111111111111", "sk_live", "4111", "1111"])
+    IDS,
+    st.text("0123456789", max_size=19),
+    st.sampled_from(["charge", "4111111111111111", "sk_live", "4111", "1111"]),
 )
 
 
@@ -27,7 +30,10 @@ def test_a_path_is_shown_as_masking_shows_it(path: str) -> None:
 
 def test_a_card_number_in_parts_of_a_path_is_masked() -> None:
     assert "1111/1111" not in shown("/charge/4111/1111/1111/1111")
-    assert shown("/charge/f31cfdaf91dd0a476c645fef202aa9c3") == "/charge/f31cfdaf91dd0a476c645fef202aa9c3"
+    assert (
+        shown("/charge/f31cfdaf91dd0a476c645fef202aa9c3")
+        == "/charge/f31cfdaf91dd0a476c645fef202aa9c3"
+    )
 
 
 def test_keys_that_are_too_long_for_a_sandbox_are_not_kept_with_how_they_are_shown() -> None:
@@ -35,7 +41,12 @@ def test_keys_that_are_too_long_for_a_sandbox_are_not_kept_with_how_they_are_sho
     try:
         for number in range(200):
             headers = [(b"x-secretkey", b"%d" % number + b"k" * 20_000)]
-            scope = {"method": "GET", "path": "/charge", "query_string": b"limit=1", "headers": headers}
+            scope = {
+                "method": "GET",
+                "path": "/charge",
+                "query_string": b"limit=1",
+                "headers": headers,
+            }
             for as_json in (False, True):
                 assert "k" * 10 not in Access(scope, 0, 0, 401).lines(as_json=as_json)[0]
         assert tracemalloc.get_traced_memory()[0] < 1_000_000
@@ -44,7 +55,13 @@ def test_keys_that_are_too_long_for_a_sandbox_are_not_kept_with_how_they_are_sho
 
 
 def test_the_time_of_a_request_is_reported_in_hundredths_of_a_millisecond() -> None:
-    scope: dict[str, Any] = {"method": "GET", "path": "/", "query_string": b"", "headers": [], "path_params": {}}
+    scope: dict[str, Any] = {
+        "method": "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [],
+        "path_params": {},
+    }
     for took, shown in (
         (0, "0.00"),
         (4, "0.00"),

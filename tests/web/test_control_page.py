@@ -51,7 +51,9 @@ def test_every_file_that_the_page_names_is_there(api: Api) -> None:
         reply = api.send("GET", path)
         assert reply.status == 200, path
         text = reply.raw.decode()
-        waiting += [part.split('"')[0] for part in text.split('="')[1:] if part.startswith("/__static/")]
+        waiting += [
+            part.split('"')[0] for part in text.split('="')[1:] if part.startswith("/__static/")
+        ]
         folder = path.rpartition("/")[0]
         waiting += [folder + "/" + part.split('"')[0] for part in text.split('from "./')[1:]]
         kept = "immutable" in reply.headers.get("cache-control", "")
@@ -67,12 +69,16 @@ HEAVIEST = 168_000
 def test_the_page_is_light(api: Api) -> None:
     html = api.send("GET", "/__admin/").raw
     names = {
-        part.split('"')[0] for part in html.decode().split("/") if part.split('"')[0].endswith((".js", ".css", ".svg"))
+        part.split('"')[0]
+        for part in html.decode().split("/")
+        if part.split('"')[0].endswith((".js", ".css", ".svg"))
     }
     known = pages.static_files()
     waiting = list(names)
     while waiting:
-        found = {*re.findall(r'^import .* from "\./([^"]+)"', known[waiting.pop()].body.decode(), re.M)} - names
+        found = {
+            *re.findall(r'^import .* from "\./([^"]+)"', known[waiting.pop()].body.decode(), re.M)
+        } - names
         waiting += found
         names |= found
     assert {"admin.js", "admin.css", "admin-books.js"} < names
@@ -91,12 +97,17 @@ def test_a_sandbox_is_named_by_its_public_key_where_no_secret_is_known(api: Api)
     reply = api.send("GET", "/__admin/sandbox", headers={"x-publickey": listed})
     assert reply["publicKey"] == listed
     other = Api(key=None, seed=1)
-    assert problem_of(other.send("GET", "/__admin/clock", headers={"x-publickey": "pk-nobody"})) == (401, 40)
+    assert problem_of(
+        other.send("GET", "/__admin/clock", headers={"x-publickey": "pk-nobody"})
+    ) == (401, 40)
 
 
 def test_the_timeline_tells_each_step_in_a_line(api: Api) -> None:
     charge = api.charge()
-    api.post("/charge/card", {"amount": 1, "providerId": "x", "paymentInformation": card("4000000000009995")})
+    api.post(
+        "/charge/card",
+        {"amount": 1, "providerId": "x", "paymentInformation": card("4000000000009995")},
+    )
     api.advance("1d")
     told = api.get("/__admin/timeline").body
     first = told["lines"][0]
@@ -118,7 +129,12 @@ def test_due_work_is_a_line_too(api: Api) -> None:
     api.advance("7d")
     expired, moved = api.get("/__admin/timeline")["lines"][-2:]
     assert (expired[2], expired[4], expired[5]) == ("", "clock.authorisation_expiry", None)
-    assert (moved[2], moved[3], moved[4], moved[5]) == ("POST", "/__admin/clock/advance", "clock.advance", 200)
+    assert (moved[2], moved[3], moved[4], moved[5]) == (
+        "POST",
+        "/__admin/clock/advance",
+        "clock.advance",
+        200,
+    )
 
 
 def test_objects_are_counted_and_listed_newest_first(api: Api) -> None:
@@ -130,7 +146,9 @@ def test_objects_are_counted_and_listed_newest_first(api: Api) -> None:
         "id": second["chargeId"], "added": "2031-03-01T00:00:00.0000000Z", "state": "SUCCESS", "amount": "AUD 12.5",
         "label": "two",
     }  # fmt: skip
-    assert [row["id"] for row in api.get("/__admin/objects", kind="charge", skip=1)["objects"]] == [first["chargeId"]]
+    assert [row["id"] for row in api.get("/__admin/objects", kind="charge", skip=1)["objects"]] == [
+        first["chargeId"]
+    ]
 
 
 def test_one_object_is_shown_as_the_api_shows_it(api: Api) -> None:
@@ -171,14 +189,18 @@ def test_an_unknown_kind_or_id_is_refused_with_a_hint(api: Api) -> None:
 def test_the_state_tables_are_reported_whole(api: Api) -> None:
     told = api.get("/__admin/states").body
     assert told["charge"]["moves"]["Authorised"]["captured"] == "SUCCESS"
-    assert told["charge"]["moves"]["REFUND"] == {"refund_failed": "PARTIAL_REFUND", "last_refund_failed": "SUCCESS"}
+    assert told["charge"]["moves"]["REFUND"] == {
+        "refund_failed": "PARTIAL_REFUND",
+        "last_refund_failed": "SUCCESS",
+    }
     assert told["charge"]["moves"]["FAILED"] == {}
     assert told["charge"]["begins"]["paid"] == "SUCCESS"
     assert told["vault"]["begins"] == {"": "stored"}
 
 
 def news_of(api: Api, meanwhile: Any = None) -> tuple[dict[str, Any], list[bytes]]:
-    """The start and the first pieces of the stream, until it has told two pieces of news and the browser leaves."""
+    """The start and the first pieces of the stream, until it has told two pieces of news and the
+    browser leaves."""
     scope = {
         "type": "http", "method": "GET", "path": "/__admin/events-stream", "query_string": b"", "http_version": "1.1",
         "headers": [(b"host", b"127.0.0.1"), (b"x-secretkey", b"sk_tests")], "scheme": "http", "root_path": "",
@@ -213,7 +235,9 @@ def news_of(api: Api, meanwhile: Any = None) -> tuple[dict[str, Any], list[bytes
 
 def test_the_stream_tells_what_changed_and_ends_when_the_browser_leaves(api: Api) -> None:
     sandbox = api.app.world.sandboxes.open("sk_tests", 0)
-    start, pieces = news_of(api, lambda: sandbox.ids.hex32("x") and sandbox.clock.move_to(sandbox.clock.virtual + 1, 0))
+    start, pieces = news_of(
+        api, lambda: sandbox.ids.hex32("x") and sandbox.clock.move_to(sandbox.clock.virtual + 1, 0)
+    )
     assert start["status"] == 200
     assert dict(start["headers"])[b"content-type"] == b"text/event-stream; charset=utf-8"
     first, second = [json.loads(piece.split(b"data: ")[1]) for piece in pieces[:2]]
@@ -242,4 +266,6 @@ def test_too_many_streams_are_refused() -> None:
 
 
 def test_a_stream_of_nobody_is_refused(api: Api) -> None:
-    assert problem_of(api.send("GET", "/__admin/events-stream", headers={"x-secretkey": "invalid"})) == (401, 40)
+    assert problem_of(
+        api.send("GET", "/__admin/events-stream", headers={"x-secretkey": "invalid"})
+    ) == (401, 40)

@@ -1,4 +1,5 @@
-"""The demo shop and the client script as far as they go without a browser; tests/browser drives both."""
+"""The demo shop and the client script as far as they go without a browser; tests/browser drives
+both."""
 
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +14,10 @@ ORDER = "/demo/order?key=pk_tests"
 
 
 def token(api: Api, number: str = VISA) -> str:
-    made = api.post("/token/card/least_cost", {"amount": 24, "currency": "AUD", "paymentInformation": card(number)})
+    made = api.post(
+        "/token/card/least_cost",
+        {"amount": 24, "currency": "AUD", "paymentInformation": card(number)},
+    )
     assert made.status in (200, 201), made.raw
     return made["tokenId"]
 
@@ -46,13 +50,20 @@ def test_any_shop_may_load_the_script(api: Api) -> None:
     assert script.headers["access-control-allow-origin"] == "*"
 
 
-def test_any_shop_may_frame_the_fields_and_nothing_but_their_own_script_runs_there(api: Api) -> None:
+def test_any_shop_may_frame_the_fields_and_nothing_but_their_own_script_runs_there(
+    api: Api,
+) -> None:
     shown = api.send("GET", "/js/fields")
     policy = shown.headers["content-security-policy"]
     assert shown.status == 200
     assert "frame-ancestors http: https:" in policy
     assert "unsafe" not in policy
-    for rule in ("default-src 'none'", "script-src 'self'", "connect-src 'self'", "form-action 'none'"):
+    for rule in (
+        "default-src 'none'",
+        "script-src 'self'",
+        "connect-src 'self'",
+        "form-action 'none'",
+    ):
         assert rule in policy
     assert b"<script>" not in shown.raw
 
@@ -119,7 +130,10 @@ rules:
     assert (waits.texts["paid"], "mug is on its way" in waits.html) == ("Payment under way", False)
     api.advance("1h")
     returned = api.send("GET", there)
-    assert (returned.status, "Your bank has returned the payment" in document(returned).texts["alert"]) == (402, True)
+    assert (
+        returned.status,
+        "Your bank has returned the payment" in document(returned).texts["alert"],
+    ) == (402, True)
 
 
 def test_an_unknown_charge_and_an_unknown_key_are_reported(api: Api) -> None:

@@ -1,4 +1,5 @@
-"""Webhooks as OpenAPI and AsyncAPI describe them: what is sent fits, and nothing is sent that they do not name."""
+"""Webhooks as OpenAPI and AsyncAPI describe them: what is sent fits, and nothing is sent that they
+do not name."""
 
 import json
 import subprocess
@@ -23,7 +24,11 @@ SPECIFICATION = "@asyncapi/specs@6.11.1"
 
 def resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """A schema that stands alone."""
-    return {**schema, "components": document["components"], "$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {
+        **schema,
+        "components": document["components"],
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+    }
 
 
 def faults_of(schema: dict[str, Any], value: object) -> list[str]:
@@ -59,7 +64,10 @@ def sent_by(api: Api, **assumed: object) -> list[dict[str, Any]]:
 
 def described(api: Api) -> set[str]:
     """The types of events in both documents."""
-    by_both = api.get("/openapi.json")["webhooks"], api.get("/asyncapi.json")["components"]["messages"]
+    by_both = (
+        api.get("/openapi.json")["webhooks"],
+        api.get("/asyncapi.json")["components"]["messages"],
+    )
     return set(by_both[0]) & set(by_both[1])
 
 
@@ -69,7 +77,9 @@ def test_every_webhook_is_described_and_fits(api: Api) -> None:
     for body in sent_by(api):
         name = body["meta"]["eventType"]
         seen.add(body["meta"]["type"])
-        schema = document["webhooks"][name]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        schema = document["webhooks"][name]["post"]["requestBody"]["content"]["application/json"][
+            "schema"
+        ]
         assert faults_of(resolved(document, schema), body) == []
     assert seen == {kind.word for kind in WEBHOOKS}
 
@@ -101,12 +111,18 @@ def test_the_statuses_of_a_charge_are_the_words_of_the_profile() -> None:
 
 def test_links_lead_from_what_is_created_to_operations_that_take_its_id(api: Api) -> None:
     document = api.get("/openapi.json").body
-    operations = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+    operations = {
+        one["operationId"]: one for path in document["paths"].values() for one in path.values()
+    }
     links = document["paths"]["/charge/card"]["post"]["responses"]["201"]["links"]
     assert links["getChargeByChargeId"]["parameters"] == {"charge_id": "$response.body#/chargeId"}
     for operation in operations.values():
         for link in operation["responses"].get("201", {}).get("links", {}).values():
-            taken = {one["name"] for one in operations[link["operationId"]]["parameters"] if one["in"] == "path"}
+            taken = {
+                one["name"]
+                for one in operations[link["operationId"]]["parameters"]
+                if one["in"] == "path"
+            }
             assert set(link["parameters"]) == taken
 
 
@@ -115,7 +131,9 @@ def test_links_lead_from_what_is_created_to_operations_that_take_its_id(api: Api
 @needs.program("npm")
 def test_the_asyncapi_document_is_valid_by_the_official_schema(api: Api, tmp_path: Path) -> None:
     pack = ["npm", "pack", "--silent", SPECIFICATION]
-    name = subprocess.run(pack, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.split()[-1]
+    name = subprocess.run(
+        pack, cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout.split()[-1]
     with tarfile.open(tmp_path / name) as archive:
         found = archive.extractfile("package/schemas/3.0.0-without-$id.json")
         assert found is not None

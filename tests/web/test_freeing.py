@@ -45,7 +45,8 @@ async def until(holds: Callable[[], bool], most: int = 1_000) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("POST", "/__admin/reset"), ("POST", "/__admin/reset?all=true"), ("PUT", "/__admin/state")]
+    ("method", "path"),
+    [("POST", "/__admin/reset"), ("POST", "/__admin/reset?all=true"), ("PUT", "/__admin/state")],
 )
 def test_what_lost_its_key_is_freed(method: str, path: str) -> None:
     api = Api()

@@ -55,7 +55,9 @@ def test_a_link_of_every_currency_can_be_paid(api: Api, kind: str) -> None:
 
 
 def test_the_page_shows_what_the_link_says(api: Api) -> None:
-    path = link(api, description="Brass\nand glass", image=PIXEL, callToAction="Donate", amount="1250.5")
+    path = link(
+        api, description="Brass\nand glass", image=PIXEL, callToAction="Donate", amount="1250.5"
+    )
     shown = opened(api, path)
     assert shown.texts["title"] == "A lamp"
     assert shown.texts["description"] == "Brass and glass"
@@ -84,11 +86,15 @@ def test_the_policy_lets_the_form_go_to_the_shop_and_the_page_be_framed(api: Api
     assert "unsafe" not in policy
 
 
-@pytest.mark.parametrize("away", ["http://*/", "https://*.example/", "http://shop.example:*/", "http://a;script-src *"])
+@pytest.mark.parametrize(
+    "away", ["http://*/", "https://*.example/", "http://shop.example:*/", "http://a;script-src *"]
+)
 def test_no_address_widens_the_policy(api: Api, away: str) -> None:
     path = link(api, redirectUrl="https://shop.example/ok")
     state = api.send("GET", "/__admin/state").raw.replace(b"https://shop.example/ok", away.encode())
-    assert api.send("PUT", "/__admin/state", state, {"content-type": "application/json"}).status == 200
+    assert (
+        api.send("PUT", "/__admin/state", state, {"content-type": "application/json"}).status == 200
+    )
     policy = visit(api, path).headers["content-security-policy"]
     assert "form-action 'self';" in policy
     assert "*" not in policy
@@ -117,7 +123,11 @@ def test_a_payment_is_an_ordinary_charge_counted_once(api: Api) -> None:
     assert thanks.texts["confirmation"] == "Come again"
     (charge,) = charges(api)
     assert thanks.texts["charge-id"] == charge["chargeId"]
-    assert (charge["status"], charge["amount"], charge["metadata"]) == ("SUCCESS", 20, {"order": "7"})
+    assert (charge["status"], charge["amount"], charge["metadata"]) == (
+        "SUCCESS",
+        20,
+        {"order": "7"},
+    )
     assert count(api, path) == 1
 
 
@@ -164,7 +174,11 @@ def test_a_declined_payer_reads_why_and_tries_again(api: Api) -> None:
 def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -> None:
     path = link(api)
     shown = opened(api, path)
-    assert pay(api, path, shown, cardNumber=POOR).status == pay(api, path, shown, cardNumber=POOR).status == 402
+    assert (
+        pay(api, path, shown, cardNumber=POOR).status
+        == pay(api, path, shown, cardNumber=POOR).status
+        == 402
+    )
     assert len(charges(api)) == 1
 
 
@@ -219,7 +233,8 @@ def test_a_link_without_amount_lets_the_payer_choose(api: Api, amount: str, paid
 
 
 @pytest.mark.parametrize(
-    "amount", ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5,5", "\u0665"]
+    "amount",
+    ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5,5", "\u0665"],
 )
 def test_an_amount_that_is_none_is_refused_beside_its_field(api: Api, amount: str) -> None:
     path = link(api, amount=None)
@@ -298,7 +313,11 @@ def test_a_challenged_payer_may_be_sent_on_to_the_shop(api: Api) -> None:
     challenge = pay(api, path, cardNumber=CHALLENGED).headers["location"]
     assert "https://shop.example;" in api.send("GET", challenge).headers["content-security-policy"]
     back = urlsplit(submit(api, challenge, result="pass").headers["location"])
-    assert api.send("GET", f"{back.path}?{back.query}").headers["location"].startswith("https://shop.example/ok?")
+    assert (
+        api.send("GET", f"{back.path}?{back.query}")
+        .headers["location"]
+        .startswith("https://shop.example/ok?")
+    )
 
 
 def test_the_journal_tells_the_payment_without_the_card(api: Api) -> None:
@@ -349,7 +368,9 @@ def test_a_simulated_way_to_pay_is_declined_and_tried_again(api: Api) -> None:
 
 def test_a_simulated_way_to_pay_is_cancelled(api: Api) -> None:
     path = link(api)
-    back = submit(api, path, **opened(api, f"{path}?type=zip").hidden, result="cancel").headers["location"]
+    back = submit(api, path, **opened(api, f"{path}?type=zip").hidden, result="cancel").headers[
+        "location"
+    ]
     assert "Nothing was paid" in opened(api, back).texts["notice"]
     assert charges(api) == []
 
@@ -358,7 +379,9 @@ def test_a_way_that_the_link_does_not_take_is_refused(api: Api) -> None:
     path = link(api, allowedPaymentTypes=["card"])
     shown = opened(api, f"{path}?type=paypal")
     assert "card-form" in shown.texts
-    refused = submit(api, path, attempt=shown.hidden["attempt"], paymentType="paypal", result="approve")
+    refused = submit(
+        api, path, attempt=shown.hidden["attempt"], paymentType="paypal", result="approve"
+    )
     assert refused.status == 400
     assert charges(api) == []
 
@@ -396,7 +419,9 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
         ("amount", "1.234", "AUD has 2 digits after the point."),
     ],
 )
-def test_a_fault_is_reported_in_the_words_of_a_payer(api: Api, name: str, value: str, words: str) -> None:
+def test_a_fault_is_reported_in_the_words_of_a_payer(
+    api: Api, name: str, value: str, words: str
+) -> None:
     path = link(api, amount=None)
     refused = document(pay(api, path, **{"amount": "5", name: value}))
     assert refused.texts[f"{name}-error"] == words
@@ -407,7 +432,11 @@ def test_a_fault_is_reported_in_the_words_of_a_payer(api: Api, name: str, value:
     [
         ({"amount.minimum": "3"}, "2", "Please pay at least 3."),
         ({"amount.maximum": "50"}, "70", "Please pay at least 0.01 and at most 50."),
-        ({"amount.minimum": "3", "amount.maximum": "50"}, "0", "Please pay at least 3 and at most 50."),
+        (
+            {"amount.minimum": "3", "amount.maximum": "50"},
+            "0",
+            "Please pay at least 3 and at most 50.",
+        ),
         ({"amount.minimum": "3", "amount.maximum": "50"}, "50", None),
         ({"amount.minimum": "0"}, "0.01", None),
     ],
@@ -441,13 +470,19 @@ def test_what_can_be_meant_in_one_way_only_is_taken(api: Api, name: str, value: 
     assert pay(api, path, **{"amount": "5", name: value}).status == 303
     (charge,) = charges(api)
     card = charge["paymentInformation"]["card"]
-    assert (charge["amount"], card["cardNumber"], card["expiryDate"]) == (5, "4111********1111", "12/40")
+    assert (charge["amount"], card["cardNumber"], card["expiryDate"]) == (
+        5,
+        "4111********1111",
+        "12/40",
+    )
     # The page puts it right, so --strict has nothing to refuse.
     strict = Api(strict=True)
     assert pay(strict, link(strict, amount=None), **{"amount": "5", name: value}).status == 303
 
 
-@pytest.mark.parametrize(("amount", "paid"), [("1,234.50", 1234.5), ("1,234,567", 1234567), ("0,5", 0.5)])
+@pytest.mark.parametrize(
+    ("amount", "paid"), [("1,234.50", 1234.5), ("1,234,567", 1234567), ("0,5", 0.5)]
+)
 def test_an_amount_with_commas_is_read(api: Api, amount: str, paid: float) -> None:
     assert pay(api, link(api, amount=None), amount=amount).status == 303
     assert [charge["amount"] for charge in charges(api)] == [paid]
@@ -471,7 +506,9 @@ def test_all_faults_of_a_form_are_reported_at_once(api: Api) -> None:
         ("provider_down", "The payment could not be made just now. Try again in a moment."),
     ],
 )
-def test_a_payer_reads_no_more_of_a_decline_than_a_bank_would_say(api: Api, outcome: str, words: str) -> None:
+def test_a_payer_reads_no_more_of_a_decline_than_a_bank_would_say(
+    api: Api, outcome: str, words: str
+) -> None:
     declined = document(pay(api, link(api, metadata={"mock": outcome})))
     assert declined.texts["alert"] == f"{words} Nothing was taken."
 
@@ -479,7 +516,9 @@ def test_a_payer_reads_no_more_of_a_decline_than_a_bank_would_say(api: Api, outc
 def test_a_fault_of_no_field_of_the_form_is_reported_in_the_alert(api: Api) -> None:
     """The payer has nothing to mend when the link's own provider is the matter."""
     path = link(api, allowedPaymentTypes=["card", "zip"])
-    refused = submit(api, path, **{**opened(api, path).hidden, "paymentType": "upi"}, result="approve")
+    refused = submit(
+        api, path, **{**opened(api, path).hidden, "paymentType": "upi"}, result="approve"
+    )
     shown = document(refused)
     assert refused.status == 400
     assert shown.texts["alert"].startswith("The payment could not be made. Nothing was taken")
@@ -500,7 +539,9 @@ def test_a_pending_payment_is_not_thanked_for_as_paid() -> None:
     there = pay(api, path).headers["location"]
     waits = opened(api, there)
     assert waits.texts["paid"] == "Payment under way"
-    assert waits.texts["confirmation"] == "It is not complete yet: the bank still has to confirm it."
+    assert (
+        waits.texts["confirmation"] == "It is not complete yet: the bank still has to confirm it."
+    )
     api.advance("1h")
     assert opened(api, there).texts["confirmation"] == "Paid, thank you"
 
@@ -566,7 +607,9 @@ def test_back_to_a_declined_try_of_a_paid_view_charges_no_more(api: Api) -> None
 def test_a_try_that_the_page_has_not_offered_is_out_of_date(api: Api) -> None:
     path = link(api)
     shown = opened(api, path)
-    refused = submit(api, path, **{**shown.hidden, "attempt": shown.hidden["attempt"] + ".7"}, **CARD)
+    refused = submit(
+        api, path, **{**shown.hidden, "attempt": shown.hidden["attempt"] + ".7"}, **CARD
+    )
     assert (refused.status, charges(api)) == (400, [])
     assert "out of date" in document(refused).texts["alert"]
 
@@ -577,7 +620,10 @@ def test_back_to_the_form_of_a_challenged_payment_leads_to_the_challenge(api: Ap
     challenge = pay(api, path, opened(api, view), cardNumber=CHALLENGED).headers["location"]
     assert api.send("GET", view).headers["location"] == challenge
     back = submit(api, challenge, result="fail").headers["location"]
-    assert opened(api, view).hidden == document(api.send("GET", back.removeprefix("http://127.0.0.1:4111"))).hidden
+    assert (
+        opened(api, view).hidden
+        == document(api.send("GET", back.removeprefix("http://127.0.0.1:4111"))).hidden
+    )
 
 
 def test_a_copy_of_a_link_keeps_its_sandbox_from_page_to_page(api: Api) -> None:
@@ -609,7 +655,8 @@ def test_texts_are_laid_out_in_their_own_direction(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "words"), [("paybyaccount", "Pay by account"), ("applepay", "Apple Pay"), ("card", "VISA •••• 1111")]
+    ("way", "words"),
+    [("paybyaccount", "Pay by account"), ("applepay", "Apple Pay"), ("card", "VISA •••• 1111")],
 )
 def test_the_payer_reads_how_the_payment_was_made(api: Api, way: str, words: str) -> None:
     path = link(api)

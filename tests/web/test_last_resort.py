@@ -1,4 +1,5 @@
-"""An error that nobody foresaw: one JSON object, and a client that keeps its connections is told to make a new one."""
+"""An error that nobody foresaw: one JSON object, and a client that keeps its connections is told to
+make a new one."""
 
 import asyncio
 import json

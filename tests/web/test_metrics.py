@@ -1,4 +1,5 @@
-"""``GET /metrics``: what has happened is counted, nothing secret is shown, and it is guarded as the control API is."""
+"""``GET /metrics``: what has happened is counted, nothing secret is shown, and it is guarded as the
+control API is."""
 
 import json
 import re
@@ -26,7 +27,11 @@ BROKEN = {
     "version": 1,
     "name": "s",
     "rules": [
-        {"id": "broken", "when": {"op": "charge.create"}, "then": {"transport": {"at": "receive", "status": 503}}}
+        {
+            "id": "broken",
+            "when": {"op": "charge.create"},
+            "then": {"transport": {"at": "receive", "status": 503}},
+        }
     ],
 }
 
@@ -40,7 +45,10 @@ def api() -> Api:
 def samples(api: Api, **headers: str) -> dict[str, float]:
     """Every sample of the server by its name and the values of its labels."""
     reply = api.call("GET", "/metrics", key=None, headers=headers)
-    assert (reply.status, reply.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert (reply.status, reply.headers["content-type"]) == (
+        200,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )
     return {
         " ".join([sample.name, *sample.labels.values()]): sample.value
         for family in text_string_to_metric_families(reply.raw.decode())
@@ -57,7 +65,9 @@ def test_requests_are_counted_by_operation_and_status(api: Api) -> None:
     api.call("GET", "/__admin/clock")
     api.call("GET", "/charge", headers={"host": "evil.example.com"})
     found = samples(api)
-    counted = {name.partition(" ")[2]: count for name, count in found.items() if "requests_total" in name}
+    counted = {
+        name.partition(" ")[2]: count for name, count in found.items() if "requests_total" in name
+    }
     assert counted == {
         "charge.create 201": 2,
         "charge.get 404": 1,
@@ -74,7 +84,11 @@ def test_the_histogram_counts_each_request_up_to_its_duration() -> None:
     api = Api(real_clock=lambda: next(now))
     api.try_charge()
     found = samples(api)
-    buckets = [count for name, count in found.items() if name.startswith("mockserver_request_seconds_bucket")]
+    buckets = [
+        count
+        for name, count in found.items()
+        if name.startswith("mockserver_request_seconds_bucket")
+    ]
     assert buckets == sorted(buckets)
     assert (buckets[0], buckets[-1]) == (0, 1)
     assert found["mockserver_request_seconds_count charge.create"] == 1
@@ -116,7 +130,10 @@ def test_no_more_rules_than_the_bound_count_by_id_and_none_that_holds_a_card_num
 
 def test_webhooks_are_counted_by_what_they_are_after_a_try(api: Api) -> None:
     for name in ("shop", "ledger"):
-        api.post("/webhook/subscription", {"url": f"http://127.0.0.1:4111/__inbox/{name}", "types": ["Transaction"]})
+        api.post(
+            "/webhook/subscription",
+            {"url": f"http://127.0.0.1:4111/__inbox/{name}", "types": ["Transaction"]},
+        )
     api.try_charge()
     api.advance("1s")
     assert samples(api)["mockserver_webhook_tries_total delivered"] == 2
@@ -158,7 +175,11 @@ def queries(part: Any) -> list[str]:
         return [query for one in part for query in queries(one)]
     if not isinstance(part, dict):
         return []
-    own = [value for name, value in part.items() if name in ("expr", "query") and isinstance(value, str)]
+    own = [
+        value
+        for name, value in part.items()
+        if name in ("expr", "query") and isinstance(value, str)
+    ]
     return own + [query for one in part.values() for query in queries(one)]
 
 

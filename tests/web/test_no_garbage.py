@@ -1,4 +1,5 @@
-"""Requests leave no cyclic garbage: new objects are frozen lot by lot, and what is cyclic then stays for good."""
+"""Requests leave no cyclic garbage: new objects are frozen lot by lot, and what is cyclic then
+stays for good."""
 
 import asyncio
 import gc
@@ -8,7 +9,11 @@ from tests.driving import CARD, DUMMY, VISA, Api, batch_of
 
 CHARGE = {"amount": 12.5, "currency": "AUD", "providerId": DUMMY, "paymentInformation": CARD}
 DECLINED = {**CHARGE, "paymentInformation": {**CARD, "cardNumber": "4000000000009995"}}
-RULE = {"id": "no", "when": {"op": "charge.create", "request.amount": 3}, "then": {"decline": "expired_card"}}
+RULE = {
+    "id": "no",
+    "when": {"op": "charge.create", "request.amount": 3},
+    "then": {"decline": "expired_card"},
+}
 SCENARIO = {"version": 1, "name": "no", "rules": [RULE]}
 ROWS = 30
 
@@ -34,14 +39,18 @@ async def story(api: Api) -> None:
     await call("GET", "/charge?limit=5&SortBy=amount")
     await call("GET", "/nowhere", None, 404)
     await call("POST", "/vault", {"cardNumber": VISA, "expireSeconds": 60})
-    method = await call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})
+    method = await call(
+        "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}
+    )
     body = batch_of(*[f"{method['paymentMethodId']},1,AUD,b"] * ROWS)
     batch = (await call("POST", "/batch/transaction/payment_method", body))["batchId"]
     held = {"for": {"batch": {"id": batch, "status": "SUCCESS"}}, "advance": True}
     await call("POST", "/__admin/wait", held)
     await call("POST", "/__admin/wait", {"for": {"charge": {"amount": 999}}, "timeout": "1ms"})
     await call("GET", f"/batch/{batch}")
-    link = (await call("POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"}))["url"]
+    link = (
+        await call("POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"})
+    )["url"]
     await call("GET", "/" + link.split("/", 3)[3])
     await call("GET", f"/__admin/journal?q={made[0]}")
     await call("PUT", "/__admin/scenarios", SCENARIO)

@@ -51,7 +51,9 @@ def resolve(reference: str) -> object:
 
 
 def test_every_operation_is_described_and_nothing_else() -> None:
-    described = {(method.upper(), path) for path, item in the_document()["paths"].items() for method in item}
+    described = {
+        (method.upper(), path) for path, item in the_document()["paths"].items() for method in item
+    }
     assert described == {(row.method, row.path) for row in ROUTES}
     assert the_document()["openapi"] == "3.1.0"
 
@@ -72,8 +74,12 @@ def test_an_operation_has_all_its_parts_and_an_example_that_its_model_takes(row:
     assert row.source in operation["description"]
     placed = {(parameter["name"], parameter["in"]) for parameter in operation["parameters"]}
     assert len(placed) == len(operation["parameters"])
-    assert {name for name, where in placed if where == "path"} == set(re.findall(r"\{(\w+)\}", row.path))
-    assert all(parameter["required"] for parameter in operation["parameters"] if parameter["in"] == "path")
+    assert {name for name, where in placed if where == "path"} == set(
+        re.findall(r"\{(\w+)\}", row.path)
+    )
+    assert all(
+        parameter["required"] for parameter in operation["parameters"] if parameter["in"] == "path"
+    )
     wanted = set(names_of(row.query)) if row.query else set()
     assert {name for name, where in placed if where == "query"} == wanted
     assert ("requestBody" in operation) == (row.body is not None)
@@ -125,7 +131,9 @@ def test_no_schema_lies_unused() -> None:
 
 def test_every_schema_is_valid() -> None:
     for schema in the_document()["components"]["schemas"].values():
-        jsonschema_rs.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+        jsonschema_rs.meta.validate(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+        )
 
 
 def test_examples_hold_no_number_but_published_test_numbers() -> None:
@@ -138,8 +146,14 @@ def test_the_profile_is_applied() -> None:
     assumptions_used = document(Assumed(Profile.SDK), "http://127.0.0.1:4111")
     assert "200" in assumptions_used["paths"]["/vault"]["post"]["responses"]
     assert "201" in the_document()["paths"]["/vault"]["post"]["responses"]
-    assert "Authorised" in the_document()["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
-    assert "AUTHORISE" in assumptions_used["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
+    assert (
+        "Authorised"
+        in the_document()["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
+    )
+    assert (
+        "AUTHORISE"
+        in assumptions_used["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
+    )
     assert "404" not in assumptions_used["paths"]["/vault/{vault_id}"]["get"]["responses"]
 
 
@@ -149,14 +163,18 @@ def test_it_is_served_without_a_key_and_with_one_as_its_sandbox_speaks() -> None
     assert (served.status, served.body["paths"]) == (200, the_document()["paths"])
     assert served.body["servers"] == [{"url": "http://127.0.0.1:4111"}]
     mine = {"x-secretkey": "sk_mine"}
-    changed = api.call("PUT", "/__admin/assumptions", {"response.created_status": 200}, headers=mine)
+    changed = api.call(
+        "PUT", "/__admin/assumptions", {"response.created_status": 200}, headers=mine
+    )
     assert changed.status == 200
     assumptions_used = api.call("GET", "/openapi.json", headers=mine)
     assert "200" in assumptions_used["paths"]["/vault"]["post"]["responses"]
 
 
 def test_the_command_prints_it() -> None:
-    done = CliRunner().invoke(main, ["openapi", "--profile", "sdk", "--public-url", "http://pay.test/"])
+    done = CliRunner().invoke(
+        main, ["openapi", "--profile", "sdk", "--public-url", "http://pay.test/"]
+    )
     assert (done.exit_code, json.loads(done.output)["servers"]) == (0, [{"url": "http://pay.test"}])
     assert "200" in json.loads(done.output)["paths"]["/vault"]["post"]["responses"]
 
@@ -167,7 +185,9 @@ def test_answers_are_as_described() -> None:
 
     def check(method: str, path: str, template: str, body: object = None, **query: object) -> Any:
         reply = api.call(method, path, body, query=query)
-        described = the_document()["paths"][template][method.lower()]["responses"][str(reply.status)]
+        described = the_document()["paths"][template][method.lower()]["responses"][
+            str(reply.status)
+        ]
         if "$ref" in described:
             described = resolve(described["$ref"])
         schema = described["content"]["application/json"]["schema"]
@@ -176,7 +196,12 @@ def test_answers_are_as_described() -> None:
 
     vaulted = check("POST", "/vault", "/vault", {"cardNumber": "4111111111111111", "ccv": "123"})
     check("GET", f"/vault/{vaulted['vaultId']}", "/vault/{vault_id}")
-    charge = check("POST", "/charge/card", "/charge/card", card_charge(capture=False, ip="203.0.113.7", firstName="A"))
+    charge = check(
+        "POST",
+        "/charge/card",
+        "/charge/card",
+        card_charge(capture=False, ip="203.0.113.7", firstName="A"),
+    )
     check("POST", f"/charge/{charge['chargeId']}", "/charge/{charge_id}", {})
     check("DELETE", f"/refund/{charge['chargeId']}", "/refund/{charge_id}", amount=1, comment="x")
     check("DELETE", f"/charge/{charge['chargeId']}/void", "/charge/{charge_id}/void")

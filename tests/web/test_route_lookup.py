@@ -21,15 +21,33 @@ from tests.driving import Api
 APP = mockserver.create_app()
 PATHS = sorted({route.path for route in APP.routes if isinstance(route, Route)})
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get", "LOCK"]
-WORDS = ["", "/", "*", "%2F", "%252F", "\n", "%0A", "é", "charge", "card", "__admin", "abc", "{charge_id}", " ", "."]
+WORDS = [
+    "",
+    "/",
+    "*",
+    "%2F",
+    "%252F",
+    "\n",
+    "%0A",
+    "é",
+    "charge",
+    "card",
+    "__admin",
+    "abc",
+    "{charge_id}",
+    " ",
+    ".",
+]
 
 segment = st.one_of(st.sampled_from(WORDS), st.text(max_size=4))
 template = st.sampled_from([part for path in PATHS for part in path.split("/")])
 free = st.lists(st.one_of(segment, template), max_size=6).map("/".join)
-near = st.tuples(st.sampled_from(PATHS), st.sampled_from(["", "/", "//", "\n", "/x", "%"]), segment).map(
-    lambda parts: parts[0].replace("{", parts[2] or "{") + parts[1]
+near = st.tuples(
+    st.sampled_from(PATHS), st.sampled_from(["", "/", "//", "\n", "/x", "%"]), segment
+).map(lambda parts: parts[0].replace("{", parts[2] or "{") + parts[1])
+paths = st.one_of(
+    near, near.map(lambda path: path.replace("/", "//", 1)), free, free.map(lambda path: "/" + path)
 )
-paths = st.one_of(near, near.map(lambda path: path.replace("/", "//", 1)), free, free.map(lambda path: "/" + path))
 
 
 def refuse(scope: Any, receive: Any, send: Any) -> Any:
@@ -38,7 +56,8 @@ def refuse(scope: Any, receive: Any, send: Any) -> Any:
 
 
 def served(app: Any, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
-    """The endpoint that an application comes to by a tidy path, and the values of its placeholders."""
+    """The endpoint that an application comes to by a tidy path, and the values of its
+    placeholders."""
     found: list[tuple[Endpoint, dict[str, str]]] = []
 
     async def called(self: Endpoint, scope: Any, receive: Any, send: Any) -> None:
@@ -113,7 +132,9 @@ async def whole(scope: Any, receive: Any, send: Any) -> None:
 def test_what_an_embedding_program_adds_is_served_beside_the_tables() -> None:
     api = Api()
     # One of its own: other tests get the application without these.
-    api.app = app = Application(api.app.world.settings, api.app.world.real_clock, api.app.world.directory.reader)
+    api.app = app = Application(
+        api.app.world.settings, api.app.world.real_clock, api.app.world.directory.reader
+    )
     assert api.get("/hello/Ann").status == 404
     app.router.routes.append(Route("/hello/{name:path}", hello))
     app.mount("/files", whole)

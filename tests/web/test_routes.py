@@ -30,14 +30,21 @@ def taken_by(handle: Any) -> tuple[Any, Any]:
 
 
 def fits(model: Any, said: Any, nothing: Any) -> bool:
-    """Whether a route's body or query is what its function takes: a class of its own, or a protocol."""
+    """Whether a route's body or query is what its function takes: a class of its own, or a
+    protocol."""
     if model is None:
         return said in (nothing, object)
-    return said is object or getattr(get_origin(said) or said, "_is_protocol", False) or issubclass(model, said)
+    return (
+        said is object
+        or getattr(get_origin(said) or said, "_is_protocol", False)
+        or issubclass(model, said)
+    )
 
 
 @pytest.mark.parametrize("route", OPERATIONS, ids=lambda route: f"{route.method} {route.path}")
-def test_an_operation_is_given_the_body_and_the_query_that_its_function_takes(route: Route[Any, Any]) -> None:
+def test_an_operation_is_given_the_body_and_the_query_that_its_function_takes(
+    route: Route[Any, Any],
+) -> None:
     if isinstance(route.handle, ListOf):
         assert (route.body, route.query) == (None, route.handle.query)
         return
@@ -47,7 +54,9 @@ def test_an_operation_is_given_the_body_and_the_query_that_its_function_takes(ro
 
 
 @pytest.mark.parametrize("route", CONTROL_ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_a_control_call_is_given_the_body_and_the_query_that_its_function_takes(route: ControlRoute[Any, Any]) -> None:
+def test_a_control_call_is_given_the_body_and_the_query_that_its_function_takes(
+    route: ControlRoute[Any, Any],
+) -> None:
     body, query = taken_by(route.handle)
     assert fits(route.body, body, ControlBody)
     assert fits(route.query, query, ControlBody)
@@ -99,12 +108,26 @@ def test_a_misspelt_field_and_a_wrong_model_fail_the_type_check(
     wrong: dict[str, str], line: int | None, tmp_path: Path
 ) -> None:
     needs.library("mypy")
-    words = {"descriptor": "descriptor", "amount": "amount", "by": "by", "model": "RefundQuery"} | wrong
+    words = {
+        "descriptor": "descriptor",
+        "amount": "amount",
+        "by": "by",
+        "model": "RefundQuery",
+    } | wrong
     (tmp_path / "wrong.py").write_text(MISSPELT.format(**words), "utf-8")
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", tmp_path / "wrong.py"],
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--config-file",
+            ROOT / "pyproject.toml",
+            tmp_path / "wrong.py",
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
-    assert f"wrong.py:{line}: error" in checked.stdout if line else checked.returncode == 0, checked.stdout
+    assert f"wrong.py:{line}: error" in checked.stdout if line else checked.returncode == 0, (
+        checked.stdout
+    )

@@ -1,4 +1,5 @@
-"""What the server does not load before its first answer, and the application as any ASGI server runs it."""
+"""What the server does not load before its first answer, and the application as any ASGI server
+runs it."""
 
 import asyncio
 import subprocess
@@ -15,7 +16,16 @@ import mockserver
 
 HEAVY = {
     # Of other libraries.
-    *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "re2", "rich"),
+    *(
+        "cryptography",
+        "faker",
+        "httpx",
+        "jinja2",
+        "opentelemetry",
+        "prometheus_client",
+        "re2",
+        "rich",
+    ),
     *("sqlite3", "trustme", "xml", "yaml"),
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("strict_yaml", "tls", "trace_export")),
@@ -77,7 +87,9 @@ def run(app: Any, scope: dict[str, Any], *asked: str) -> list[dict[str, Any]]:
 
 
 def test_a_lifespan_begins_and_ends() -> None:
-    got = run(mockserver.create_app(), {"type": "lifespan"}, "lifespan.startup", "lifespan.shutdown")
+    got = run(
+        mockserver.create_app(), {"type": "lifespan"}, "lifespan.startup", "lifespan.shutdown"
+    )
     assert got == [{"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}]
 
 
@@ -96,7 +108,9 @@ def test_a_lifespan_that_cannot_begin_says_why(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_websocket_is_turned_away() -> None:
-    (closed,) = run(mockserver.create_app(), {"type": "websocket", "path": "/charge"}, "websocket.connect")
+    (closed,) = run(
+        mockserver.create_app(), {"type": "websocket", "path": "/charge"}, "websocket.connect"
+    )
     assert closed["type"] == "websocket.close"
 
 

@@ -29,7 +29,9 @@ def answer(api: Api, charge: dict[str, Any], result: str) -> Reply:
 
 
 def form(api: Api, path: str, body: str) -> Reply:
-    return api.send("POST", path, body.encode(), {"content-type": "application/x-www-form-urlencoded"})
+    return api.send(
+        "POST", path, body.encode(), {"content-type": "application/x-www-form-urlencoded"}
+    )
 
 
 def test_the_page_shows_amount_and_card_and_three_answers(api: Api) -> None:
@@ -86,15 +88,23 @@ def test_the_payer_goes_back_to_the_shop_with_the_charge(api: Api) -> None:
     charge = challenged(api, threeDSNotificationUrl=SHOP)
     back = urlsplit(answer(api, charge, "pass").headers["location"])
     assert (back.scheme, back.netloc, back.path) == ("https", "shop.example", "/back")
-    assert parse_qs(back.query) == {"order": ["7"], "chargeId": [charge["chargeId"]], "status": ["SUCCESS"]}
+    assert parse_qs(back.query) == {
+        "order": ["7"],
+        "chargeId": [charge["chargeId"]],
+        "status": ["SUCCESS"],
+    }
 
 
 def test_the_form_may_be_redirected_to_the_shop_and_nowhere_else(api: Api) -> None:
-    policy = api.send("GET", page_of(challenged(api, threeDSNotificationUrl=SHOP))).headers["content-security-policy"]
+    policy = api.send("GET", page_of(challenged(api, threeDSNotificationUrl=SHOP))).headers[
+        "content-security-policy"
+    ]
     assert "form-action 'self' https://shop.example;" in policy
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "https://a.example; script-src *", "/relative", "data:x"])
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "https://a.example; script-src *", "/relative", "data:x"]
+)
 def test_an_address_that_is_not_for_browsers_is_not_gone_to(api: Api, address: str) -> None:
     charge = challenged(api, threeDSNotificationUrl=address)
     moved = answer(api, charge, "pass")
@@ -186,7 +196,9 @@ def test_the_journal_keeps_what_the_payer_did(api: Api) -> None:
     answer(api, charge, "cancel")
     entry = api.get("/__admin/journal", op="charge.challenge")["entries"][0]
     assert entry["request"]["body"] == {"result": "cancel"}
-    assert [(event["before"], event["after"]) for event in entry["events"]] == [("PENDING_CHECKOUT", "FAILED")]
+    assert [(event["before"], event["after"]) for event in entry["events"]] == [
+        ("PENDING_CHECKOUT", "FAILED")
+    ]
 
 
 def test_the_page_belongs_to_the_sandbox_that_has_the_charge(api: Api) -> None:
@@ -223,7 +235,10 @@ def test_the_shop_is_reported_at_its_notification_address(api: Api) -> None:
     assert webhooks(api) == []
     answer(api, charge, "fail")
     (message,) = api.get("/__admin/inbox/challenge")["messages"]
-    assert message["body"]["data"] | {"status": "FAILED", "chargeId": charge["chargeId"]} == message["body"]["data"]
+    assert (
+        message["body"]["data"] | {"status": "FAILED", "chargeId": charge["chargeId"]}
+        == message["body"]["data"]
+    )
 
 
 def test_nobody_is_reported_of_the_page_of_a_link_or_of_a_strange_address(api: Api) -> None:
@@ -239,7 +254,9 @@ def test_nobody_is_reported_of_the_page_of_a_link_or_of_a_strange_address(api: A
 def token_page(api: Api, **fields: object) -> tuple[str, str]:
     """A token whose payer is to be challenged first: its id and the path of the page."""
     body = {"paymentInformation": card(CHALLENGED), "threeDSEmail": "ann@example.com", **fields}
-    made = api.call("POST", "/token/card/least_cost", body, headers={"x-publickey": "pk_tests"}).body
+    made = api.call(
+        "POST", "/token/card/least_cost", body, headers={"x-publickey": "pk_tests"}
+    ).body
     return made["tokenId"], urlsplit(made["threeDsRedirectUrl"]).path
 
 
@@ -274,7 +291,10 @@ def test_a_payer_is_challenged_before_a_token_is_used(
 def test_a_wrong_answer_for_a_token_is_reported_and_changes_nothing(api: Api) -> None:
     _, page = token_page(api)
     assert form(api, page, "result=perhaps").status == 400
-    assert document(form(api, page, "result=perhaps")).texts["fault"] == "Choose one of the three answers."
+    assert (
+        document(form(api, page, "result=perhaps")).texts["fault"]
+        == "Choose one of the three answers."
+    )
     assert "pass" in document(api.send("GET", page)).texts
 
 
@@ -300,7 +320,9 @@ def test_only_a_payer_who_is_there_and_not_verified_is_challenged_before(api: Ap
 
 
 def test_a_rule_can_challenge_any_token() -> None:
-    rule = "{id: asked, when: {op: token.create, request.amount: {gte: 100}}, then: {challenge: {}}}"
+    rule = (
+        "{id: asked, when: {op: token.create, request.amount: {gte: 100}}, then: {challenge: {}}}"
+    )
     api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
     made = api.post("/token/card/least_cost", {"amount": 100, "paymentInformation": card()})
     assert made["threeDsRedirectUrl"].endswith(f"/3ds/token/{made['tokenId']}")

@@ -1,4 +1,5 @@
-"""Spans: one a request in its caller's trace, one a try of a webhook in its request's, and nothing secret in them."""
+"""Spans: one a request in its caller's trace, one a try of a webhook in its request's, and nothing
+secret in them."""
 
 import json
 import subprocess
@@ -21,7 +22,11 @@ from tests.adapters.test_webhook_sender import Receiver, listening, lived
 from tests.driving import VISA, Api, card, card_charge
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-CALLING = {"traceparent": f"00-{TRACE}-{CALLER}-01", "tracestate": "shop=7", "baggage": "key=sk_live_1"}
+CALLING = {
+    "traceparent": f"00-{TRACE}-{CALLER}-01",
+    "tracestate": "shop=7",
+    "baggage": "key=sk_live_1",
+}
 DECLINE = """
 version: 1
 name: strict
@@ -61,12 +66,19 @@ class Spans:
 
 def ids(span: ReadableSpan) -> tuple[str, str | None]:
     """Its trace, and the span above it."""
-    return f"{span.context.trace_id:032x}", None if span.parent is None else f"{span.parent.span_id:016x}"
+    return (
+        f"{span.context.trace_id:032x}",
+        None if span.parent is None else f"{span.parent.span_id:016x}",
+    )
 
 
 def test_a_request_joins_its_callers_trace_and_says_what_it_came_to(api: Api) -> None:
     span = Spans(api).of("POST", "/charge/card", card_charge(), headers=CALLING)
-    assert (span.name, span.kind.name, span.status.status_code) == ("POST /charge/card", "SERVER", StatusCode.UNSET)
+    assert (span.name, span.kind.name, span.status.status_code) == (
+        "POST /charge/card",
+        "SERVER",
+        StatusCode.UNSET,
+    )
     assert ids(span) == (TRACE, CALLER)
     charge = api.get("/charge")["charges"][0]
     assert dict(span.attributes or {}) == {
@@ -81,7 +93,9 @@ def test_a_request_joins_its_callers_trace_and_says_what_it_came_to(api: Api) ->
     }
 
 
-@pytest.mark.parametrize("sent", [{}, {"traceparent": "nonsense"}, {"traceparent": f"00-{'0' * 32}-{CALLER}-01"}])
+@pytest.mark.parametrize(
+    "sent", [{}, {"traceparent": "nonsense"}, {"traceparent": f"00-{'0' * 32}-{CALLER}-01"}]
+)
 def test_a_request_without_a_trace_begins_one(api: Api, sent: dict[str, str]) -> None:
     trace, above = ids(Spans(api).of("GET", "/charge", headers=sent))
     assert trace not in (TRACE, "0" * 32)
@@ -96,7 +110,9 @@ def test_a_rule_is_named_with_its_outcome() -> None:
     assert found["mockserver.rule"] == "broke"
     assert "insufficient" in str(found["mockserver.outcome"]).lower()
     assert found["mockserver.charge.status"] == "FAILED"
-    assert span.status.status_code is StatusCode.UNSET, "a declined payment is no error of the server"
+    assert span.status.status_code is StatusCode.UNSET, (
+        "a declined payment is no error of the server"
+    )
     with pytest.raises(Cut):
         api.call("POST", "/charge/card", card_charge(amount=14))
     (cut,) = spans.taken()
@@ -109,13 +125,19 @@ def test_a_rule_is_named_with_its_outcome() -> None:
 def test_what_the_guard_or_no_route_takes_has_a_span_and_probes_have_none(api: Api) -> None:
     spans = Spans(api)
     refused = spans.of("GET", "/charge", headers={"host": "evil.example.com"})
-    assert (dict(refused.attributes or {})["mockserver.op"], refused.name) == ("refused", "GET /charge")
+    assert (dict(refused.attributes or {})["mockserver.op"], refused.name) == (
+        "refused",
+        "GET /charge",
+    )
     unknown = spans.of("GET", "/no/such")
     assert (dict(unknown.attributes or {})["mockserver.op"], unknown.name) == ("none", "GET")
     odd = spans.of("4111111111111111", "/charge")
     assert (dict(odd.attributes or {})["http.request.method"], odd.name) == ("_OTHER", "HTTP")
     control = spans.of("GET", "/__admin/clock")
-    assert (dict(control.attributes or {})["mockserver.op"], control.name) == ("control", "GET /__admin/clock")
+    assert (dict(control.attributes or {})["mockserver.op"], control.name) == (
+        "control",
+        "GET /__admin/clock",
+    )
     for path in ("/healthz", "/readyz", "/metrics"):
         api.get(path)
     assert spans.taken() == []
@@ -129,15 +151,26 @@ def test_an_error_that_nobody_foresaw_is_one_of_its_span(monkeypatch: pytest.Mon
         api.get("/charge")
     (span,) = spans.taken()
     assert dict(span.attributes or {})["error.type"] == "TypeError"
-    assert (span.status.status_code, span.status.description, list(span.events)) == (StatusCode.ERROR, None, [])
+    assert (span.status.status_code, span.status.description, list(span.events)) == (
+        StatusCode.ERROR,
+        None,
+        [],
+    )
 
 
 def test_no_attribute_holds_a_key_card_data_or_a_ccv() -> None:
     key = "sk_live_7261"
     rules = DECLINE.replace("id: broke", f"id: card-{VISA}")
     spans = Spans(Api(key, scenario=rules))
-    told = [spans.of("POST", "/charge/card", card_charge(amount=13, paymentInformation=card(ccv="7261")))]
-    told += [spans.of("GET", f"/charge/{VISA}"), spans.of("GET", f"/charge/{key}?key={key}&ccv=7261")]
+    told = [
+        spans.of(
+            "POST", "/charge/card", card_charge(amount=13, paymentInformation=card(ccv="7261"))
+        )
+    ]
+    told += [
+        spans.of("GET", f"/charge/{VISA}"),
+        spans.of("GET", f"/charge/{key}?key={key}&ccv=7261"),
+    ]
     told += [spans.of("GET", "/charge/odd-key", key="odd-key"), spans.of("GET", f"/__inbox/{key}")]
     # Without ids and times, which may hold any digits.
     text = str([(span.name, dict(span.attributes or {}), span.status.description) for span in told])
@@ -157,10 +190,15 @@ def test_ids_of_spans_go_nowhere_into_answers_and_the_journal() -> None:
         api = Api()
         if traced:
             Spans(api)
-        api.post("/webhook/subscription", {"url": "http://127.0.0.1:4111/__inbox/shop", "types": ["Transaction"]})
+        api.post(
+            "/webhook/subscription",
+            {"url": "http://127.0.0.1:4111/__inbox/shop", "types": ["Transaction"]},
+        )
         replies = [api.call("POST", "/charge/card", card_charge())]
         api.advance("1s")
-        replies += [api.get(path) for path in ("/__admin/journal", "/__admin/webhooks", "/__inbox/shop")]
+        replies += [
+            api.get(path) for path in ("/__admin/journal", "/__admin/webhooks", "/__inbox/shop")
+        ]
         return [reply.raw for reply in replies]
 
     assert told(traced=True) == told(traced=False)
@@ -185,7 +223,9 @@ def test_each_try_of_a_webhook_carries_the_trace_of_its_request_on() -> None:
         assert (await api.calling("POST", "/__admin/clock/advance", {"by": "1d"})).status == 200
 
     served(api, receiver, story)
-    request, advance, failed, delivered = sorted(spans.taken(), key=lambda span: (span.kind.value, span.start_time))
+    request, advance, failed, delivered = sorted(
+        spans.taken(), key=lambda span: (span.kind.value, span.start_time)
+    )
     assert (request.name, advance.name) == ("POST /charge/card", "POST /__admin/clock/advance")
     assert ids(failed) == ids(delivered) == (TRACE, f"{request.context.span_id:016x}")
     first, second = (dict(span.attributes or {}) for span in (failed, delivered))
@@ -208,7 +248,9 @@ def test_each_try_of_a_webhook_carries_the_trace_of_its_request_on() -> None:
 
 
 @pytest.mark.slow
-def test_a_webhook_before_the_answer_is_in_its_requests_trace_and_an_event_of_ones_own_begins_one() -> None:
+def test_a_webhook_before_the_answer_is_in_its_requests_trace_and_an_event_of_ones_own_begins_one() -> (
+    None
+):
     rule = "{id: r, when: {op: charge.create}, then: {webhook: {before_answer: true}}}"
     api, receiver = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]"), Receiver()
     spans = Spans(api)
@@ -241,8 +283,14 @@ def test_without_tracing_a_webhook_has_no_traceparent_and_nothing_of_it_is_impor
     served(api, receiver, story)
     ((headers, _),) = receiver.got
     assert "traceparent" not in headers
-    seen = "import sys, mockserver, mockserver.cli; mockserver.create_app(); print('opentelemetry' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True).stdout == "False\n"
+    seen = (
+        "import sys, mockserver, mockserver.cli; mockserver.create_app(); "
+        "print('opentelemetry' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True).stdout
+        == "False\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -275,7 +323,10 @@ def test_the_fault_of_a_try_is_one_of_a_few_words(api: Api, sent: Sent | None, f
         ({"TRACES_ENDPOINT": "http://127.0.0.1:4318/v1/traces"}, "http/protobuf"),
         ({"ENDPOINT": " "}, None),
         ({"ENDPOINT": "http://a", "PROTOCOL": "grpc"}, "grpc"),
-        ({"ENDPOINT": "http://a", "PROTOCOL": "grpc", "TRACES_PROTOCOL": "http/protobuf"}, "http/protobuf"),
+        (
+            {"ENDPOINT": "http://a", "PROTOCOL": "grpc", "TRACES_PROTOCOL": "http/protobuf"},
+            "http/protobuf",
+        ),
     ],
 )
 def test_an_endpoint_turns_traces_on(environ: dict[str, str], protocol: str | None) -> None:

@@ -36,12 +36,16 @@ def test_a_card_is_shown_as_its_reply_says_under_every_profile(api: Api) -> None
     (sandbox,) = api.app.world.sandboxes
     (charge,) = sandbox.charges.rows
     card: Card = charge.instrument.card
-    profiles = [WireProfile(Assumed(Profile.SDK, {"card.masking": masking})) for masking in MASKINGS]
+    profiles = [
+        WireProfile(Assumed(Profile.SDK, {"card.masking": masking})) for masking in MASKINGS
+    ]
     profiles.append(WireProfile(Assumed(Profile.DOCUMENTED, {"charge.card_data": "yes"})))
     for profile in (*profiles, *profiles):
         for other in (
             charge,
-            replace(charge, instrument=replace(charge.instrument, card=replace(card, expiry="01/31"))),
+            replace(
+                charge, instrument=replace(charge.instrument, card=replace(card, expiry="01/31"))
+            ),
         ):
             plain = loads(dumps(card_reply(other.instrument.card, profile)))
             assert _cards(other, profile) == [plain, plain][: 1 + profile.card_data]
@@ -70,14 +74,30 @@ def test_no_field_of_a_charge_is_forgotten_where_it_is_known(api: Api) -> None:
     )
     shown = shown_of(known, WireProfile(Assumed(Profile.SDK)), "https://example.test/3ds")
     plain = shown_of(charge, WireProfile(Assumed(Profile.SDK)))
-    assert list(shown) == list(reply_type("ChargeReply").fields), "charge_text has the rows of replies.csv"
+    assert list(shown) == list(reply_type("ChargeReply").fields), (
+        "charge_text has the rows of replies.csv"
+    )
     empty = [name for name, value in shown.items() if value in (None, [], {})]
     assert empty == ["visaInstallments"], "the charge of this test has a value of every field"
     assert shown["successDate"] != shown["dateAdded"] != shown["voidDate"]
     assert shown["estimatedCostCurrency"] == charge.currency
-    amounts = [loads(dumps({name: one[name] for name in ("amount", "authorisationAmount")})) for one in (shown, plain)]
-    assert amounts == [{"amount": 10, "authorisationAmount": 11}, {"amount": 10, "authorisationAmount": 10}]
+    amounts = [
+        loads(dumps({name: one[name] for name in ("amount", "authorisationAmount")}))
+        for one in (shown, plain)
+    ]
+    assert amounts == [
+        {"amount": 10, "authorisationAmount": 11},
+        {"amount": 10, "authorisationAmount": 10},
+    ]
     # And nothing of one charge is shown of the next.
-    unknown = {"voidDate", "ipInfo", "ip", "descriptor", "subscriptionId", "threeDsRedirectUrl", "paymentTokenId"}
+    unknown = {
+        "voidDate",
+        "ipInfo",
+        "ip",
+        "descriptor",
+        "subscriptionId",
+        "threeDsRedirectUrl",
+        "paymentTokenId",
+    }
     assert {name for name, value in plain.items() if value is None} >= unknown
     assert plain["refunds"] == plain["failedAttempts"] == []

@@ -25,7 +25,13 @@ def test_every_instant_goes_out_in_the_one_form_and_comes_back(instant: int) -> 
 
 @pytest.mark.parametrize(
     ("fraction", "shown"),
-    [("", "0000000"), (".1234567", "1234567"), (".123456789", "1234567"), (".0000009", "0000009"), (".5", "5000000")],
+    [
+        ("", "0000000"),
+        (".1234567", "1234567"),
+        (".123456789", "1234567"),
+        (".0000009", "0000009"),
+        (".5", "5000000"),
+    ],
 )
 def test_a_named_instant_comes_back_with_its_last_digit(fraction: str, shown: str) -> None:
     for day in ("2023-11-14", "1931-01-31"):
@@ -65,12 +71,16 @@ def test_iso_forms(value: str, instant: int) -> None:
     [
         pytest.param("2023-11-14 22: 13:20", AT, id="blank after the hour (.NET)"),
         pytest.param("Tue Nov 14 22:13:20 UTC 2023", AT, id="java.util.Date"),
-        pytest.param("Sun Nov 5 02:13:20 UTC 2023", AT - 9 * 24 * HOUR - 20 * HOUR, id="one-digit day"),
+        pytest.param(
+            "Sun Nov 5 02:13:20 UTC 2023", AT - 9 * 24 * HOUR - 20 * HOUR, id="one-digit day"
+        ),
         pytest.param("Tue Nov 14 22:13:20 GMT 2023", AT, id="Greenwich"),
         pytest.param("Tue Nov 14 22:13:20 AEDT 2023", AT - 11 * HOUR, id="Sydney in summer"),
         pytest.param("Tue Nov 14 22:13:20 PST 2023", AT + 8 * HOUR, id="Los Angeles in winter"),
         pytest.param("Tue Nov 14 22:13:20 IST 2023", AT - 5 * HOUR - 30 * MINUTE, id="India"),
-        pytest.param("Tue Nov 14 22:13:20 GMT+10:00 2023", AT - 10 * HOUR, id="zone without a name"),
+        pytest.param(
+            "Tue Nov 14 22:13:20 GMT+10:00 2023", AT - 10 * HOUR, id="zone without a name"
+        ),
         pytest.param("Tue Nov 14 22:13:20 +0200 2023", AT - 2 * HOUR, id="offset alone"),
         pytest.param("2023-11-14T22:13:20 10:00", AT - 10 * HOUR, id="plus sign lost in a query"),
         pytest.param(1_700_000_000_000, AT, id="milliseconds"),
@@ -87,7 +97,9 @@ def test_forms_of_published_clients(value: object, instant: int) -> None:
     assert read_moment(value) == instant
 
 
-@pytest.mark.parametrize("zone", ["UTC", "EST", "EDT", "CET", "CEST", "JST", "AWST", "ACST", "NZDT", "HST"])
+@pytest.mark.parametrize(
+    "zone", ["UTC", "EST", "EDT", "CET", "CEST", "JST", "AWST", "ACST", "NZDT", "HST"]
+)
 def test_zone_names_mean_whole_quarters_of_an_hour(zone: str) -> None:
     assert (read_moment(f"Tue Nov 14 22:13:20 {zone} 2023") - AT) % (15 * MINUTE) == 0
 
@@ -107,7 +119,10 @@ def test_zone_names_mean_whole_quarters_of_an_hour(zone: str) -> None:
         ("2023-11-14T22:13:20+24:00", "(an offset is less than 24 hours)"),
         ("2023-11-14T22:13:20+10:60", "(an offset is less than 24 hours)"),
         ("2023-11-14T22:13:20 XYZ", "got '2023-11-14T22:13:20 XYZ'"),
-        ("Tue Nov 14 22:13:20 XYZ 2023", "(an unknown time zone: use UTC or an offset such as GMT+10:00)"),
+        (
+            "Tue Nov 14 22:13:20 XYZ 2023",
+            "(an unknown time zone: use UTC or an offset such as GMT+10:00)",
+        ),
         ("Tue Foo 14 22:13:20 UTC 2023", "got 'Tue Foo 14 22:13:20 UTC 2023'"),
         ("Die Nov 14 22:13:20 UTC 2023", "got 'Die Nov 14 22:13:20 UTC 2023'"),
         ("٢٠٢٣-٠٢-٠٢", "got '٢٠٢٣-٠٢-٠٢'"),
@@ -127,7 +142,9 @@ def test_what_is_no_date_time_is_refused(value: object, got: str) -> None:
     assert got in str(caught.value)
 
 
-@pytest.mark.parametrize("value", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59+00:01"])
+@pytest.mark.parametrize(
+    "value", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59+00:01"]
+)
 def test_the_first_and_last_moments_are_taken(value: str) -> None:
     assert EARLIEST <= read_moment(value) < LATEST + SECOND
 
@@ -149,7 +166,9 @@ def test_moments_outside_the_calendar_are_refused(value: object) -> None:
         read_moment(value)
 
 
-@pytest.mark.parametrize("value", [4111111111111111, "4111111111111111", "x4111111111111111", "4111 1111 1111 1111"])
+@pytest.mark.parametrize(
+    "value", [4111111111111111, "4111111111111111", "x4111111111111111", "4111 1111 1111 1111"]
+)
 def test_a_card_number_in_the_wrong_field_is_not_repeated(value: object) -> None:
     with pytest.raises(ValueError, match="wanted") as caught:
         read_moment(value)
@@ -162,12 +181,24 @@ def test_a_long_text_is_cut() -> None:
     assert len(str(caught.value)) < 200
 
 
-NEARLY = st.from_regex(r"-?\d{0,5}-?\d{0,3}-?\d{0,3}[T ]?\d{0,3}: ?\d{0,3}:?\d{0,3}\.?\d{0,11} ?[A-Z+-]{0,4}\d{0,4}")
-JAVA = st.from_regex(r"(Mon|Tue) (Nov|Feb|Foo) \d{1,2} \d\d:\d\d:\d\d (UTC|[A-Z]{0,6}|GMT[+-]\d{0,2}:?\d{0,2}) \d{4}")
+NEARLY = st.from_regex(
+    r"-?\d{0,5}-?\d{0,3}-?\d{0,3}[T ]?\d{0,3}: ?\d{0,3}:?\d{0,3}\.?\d{0,11} ?[A-Z+-]{0,4}\d{0,4}"
+)
+JAVA = st.from_regex(
+    r"(Mon|Tue) (Nov|Feb|Foo) \d{1,2} \d\d:\d\d:\d\d (UTC|[A-Z]{0,6}|GMT[+-]\d{0,2}:?\d{0,2}) \d{4}"
+)
 
 
 @given(
-    st.text() | NEARLY | JAVA | st.integers() | st.decimals() | st.floats() | st.none() | st.booleans() | st.binary()
+    st.text()
+    | NEARLY
+    | JAVA
+    | st.integers()
+    | st.decimals()
+    | st.floats()
+    | st.none()
+    | st.booleans()
+    | st.binary()
 )
 def test_whatever_comes_is_read_or_refused(value: object) -> None:
     instant, refusal = None, ""

@@ -1,4 +1,5 @@
-"""What a request says by field: the short way to a typed body gives what the long way gives, for every operation."""
+"""What a request says by field: the short way to a typed body gives what the long way gives, for
+every operation."""
 
 import json
 from collections.abc import Iterator
@@ -17,11 +18,29 @@ from mockserver.wire.fields import MOST_FIELDS, Body, Fields, fold, nested_body,
 from mockserver.wire.jsonio import MalformedJson, loads
 from tests.depth import tries
 
-MODELS = sorted({model for row in ROUTES for model in (row.body, row.query) if model}, key=lambda one: one.__name__)
+MODELS = sorted(
+    {model for row in ROUTES for model in (row.body, row.query) if model},
+    key=lambda one: one.__name__,
+)
 STRIDE = tries(13, 1)
-"""Of the objects in objects, one in so many; each field of them still meets a value or two, in turn of every kind."""
+"""Of the objects in objects, one in so many; each field of them still meets a value or two, in turn
+of every kind."""
 VALUES: tuple[object, ...] = (
-    *("x", "5", "", "AUD", "true", "2031-03-01", "https://example.test/hook", "12/40", 5, 1.25, -1, True, None),
+    *(
+        "x",
+        "5",
+        "",
+        "AUD",
+        "true",
+        "2031-03-01",
+        "https://example.test/hook",
+        "12/40",
+        5,
+        1.25,
+        -1,
+        True,
+        None,
+    ),
     *({}, [], ["x"], {"a": "b"}, {"A": 1}, [{"amount": 1}], {"url": "https://example.test/hook"}),
 )
 
@@ -35,7 +54,8 @@ def names(model: type[Body], capitals: bool) -> dict[str, str]:
 
 
 def bodies(model: type[Body], capitals: bool) -> Iterator[dict[str, Any]]:
-    """One field at a time with every value, all fields with the same value, and objects in objects."""
+    """One field at a time with every value, all fields with the same value, and objects in
+    objects."""
     known = names(model, capitals)
     for name, value in product(known.values(), VALUES):
         yield {name: value}
@@ -77,17 +97,54 @@ def test_both_ways_agree(model: type[Body], capitals: bool) -> None:
 
 
 NUMBERS = (
-    *("5", "-5", "-0", "1.25", "1.50", "1.0", "-0.0", "1e2", "1.5E1", "150e-2", "1.5e-1", "0.000001", "0.0000012"),
-    *("0.1000000000000000055", "1000000000000000055e-19", "1000000000000000055E-19", "999999999.5", "1000000000.5"),
-    *("12345678901234567.5", "1e400", "1e-400", "1e401", "NaN", "-Infinity", "05", "5.", ".5", "+5", "9" * 30),
+    *(
+        "5",
+        "-5",
+        "-0",
+        "1.25",
+        "1.50",
+        "1.0",
+        "-0.0",
+        "1e2",
+        "1.5E1",
+        "150e-2",
+        "1.5e-1",
+        "0.000001",
+        "0.0000012",
+    ),
+    *(
+        "0.1000000000000000055",
+        "1000000000000000055e-19",
+        "1000000000000000055E-19",
+        "999999999.5",
+        "1000000000.5",
+    ),
+    *(
+        "12345678901234567.5",
+        "1e400",
+        "1e-400",
+        "1e401",
+        "NaN",
+        "-Infinity",
+        "05",
+        "5.",
+        ".5",
+        "+5",
+        "9" * 30,
+    ),
     *("123456789012345678e-0017", "1e+401", "1e-401", "-" + "9" * 400, "9" * 400 + ".5"),
     *("9" * 401, "9" * 5_000, '"1.50"', '" 5 "', '"1,5"', "true", "null", "[]"),
 )
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_number_keeps_every_digit_and_one_that_is_replaced_is_read_all_the_same(number: str) -> None:
-    for place in ('{"Amount":%s}', '{"amount": 7, "order": {"freightAmount": %s, "items": [{"amount":%s}]}}'):
+def test_a_number_keeps_every_digit_and_one_that_is_replaced_is_read_all_the_same(
+    number: str,
+) -> None:
+    for place in (
+        '{"Amount":%s}',
+        '{"amount": 7, "order": {"freightAmount": %s, "items": [{"amount":%s}]}}',
+    ):
         assert_alike(CARD_CHARGE, place.replace("%s", number).encode())
     for place in (b"[%s ]", b"%s", b'{"a":%s\n}', b"[1, %s]", b'["e",[%s\t, 1]]'):
         replaced = place % number.encode()
@@ -155,7 +212,9 @@ CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
 CHARGE = {"amount": 5, "providerId": "p", "paymentInformation": CARD, "metadata": {"Shop": "x"}}
 
 
-def test_a_body_in_the_usual_spelling_is_typed_without_being_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_in_the_usual_spelling_is_typed_without_being_folded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     said = read(CHARGE)
     monkeypatch.setattr(fields, "fold", None)
     typed = said.typed(PROVIDER_CARD_CHARGE, refused=said.unknown)
@@ -222,18 +281,34 @@ def test_a_body_of_too_many_fields_is_refused_unread() -> None:
 def test_a_body_of_as_many_fields_as_are_read_is_taken() -> None:
     line = {"description": "a shirt of cotton"}
     fields = {**CHARGE, "order": {"items": [line] * 900}}
-    assert read({**fields, "metadata": {f"n{number}": number for number in range(190)}}).typed(PROVIDER_CARD_CHARGE)
+    assert read({**fields, "metadata": {f"n{number}": number for number in range(190)}}).typed(
+        PROVIDER_CARD_CHARGE
+    )
 
 
-@pytest.mark.parametrize("given", [{}, {"ip": "127.0.0.1", "capture": False, "initiator": "MERCHANT", "phone": "1"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"ip": "127.0.0.1", "capture": False, "initiator": "MERCHANT", "phone": "1"}]
+)
 def test_a_charge_has_what_its_body_has(given: dict[str, object]) -> None:
     body = read(CHARGE | given).typed(PROVIDER_CARD_CHARGE)
     asked = body.command()
     source = asked.source
-    for name in ("amount", "currency", "reference", "ip", "metadata", "descriptor", "three_ds_notification_url"):
+    for name in (
+        "amount",
+        "currency",
+        "reference",
+        "ip",
+        "metadata",
+        "descriptor",
+        "three_ds_notification_url",
+    ):
         assert getattr(asked, name) == getattr(body, name)
     assert asked.capture is (body.capture is not False)
     assert asked.initiator == (body.initiator.value if body.initiator else None)
     assert (asked.payer.phone if asked.payer else None) == body.phone
-    assert (source.number, source.expiry, source.ccv) == (CARD["cardNumber"], CARD["expiryDate"], None)
+    assert (source.number, source.expiry, source.ccv) == (
+        CARD["cardNumber"],
+        CARD["expiryDate"],
+        None,
+    )
     assert (source.provider_id, source.is_given) == ("p", True)

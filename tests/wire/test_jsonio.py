@@ -134,7 +134,12 @@ def test_the_callers_depth_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"CardNumber": "4111111111111111", oops}', b"4111111111111111 4111111111111111", b'"4111\xff']
+    "body",
+    [
+        b'{"CardNumber": "4111111111111111", oops}',
+        b"4111111111111111 4111111111111111",
+        b'"4111\xff',
+    ],
 )
 def test_a_refusal_never_quotes_the_body(body: bytes) -> None:
     assert "4111" not in refusal(body)
@@ -144,13 +149,24 @@ def test_a_refusal_never_quotes_the_body(body: bytes) -> None:
     ("body", "words"),
     [
         (b'{"a": 1,\n "a": 1}', "got the key 'a' twice (line 2, column 2)"),
-        (b'[{"a": "x: y", "b": {"a": 1}, "\\u0061" : 2}]', "got the key 'a' twice (line 1, column 31)"),
-        (b'{"a": {"b": [{}, {"c": 1, "c": 2}]}, "a": 0}', "got the key 'c' twice (line 1, column 27)"),
-        (b'{"4111111111111111": 1, "4111111111111111": 2}', "got the key '4111********1111' twice (line 1, column 25)"),
+        (
+            b'[{"a": "x: y", "b": {"a": 1}, "\\u0061" : 2}]',
+            "got the key 'a' twice (line 1, column 31)",
+        ),
+        (
+            b'{"a": {"b": [{}, {"c": 1, "c": 2}]}, "a": 0}',
+            "got the key 'c' twice (line 1, column 27)",
+        ),
+        (
+            b'{"4111111111111111": 1, "4111111111111111": 2}',
+            "got the key '4111********1111' twice (line 1, column 25)",
+        ),
         (b'{"\\ud83d": 1, "\\ud83d": 2}', "got the key '?' twice (line 1, column 15)"),
     ],
 )
-def test_where_keys_are_unique_one_that_comes_twice_is_named_with_its_place(body: bytes, words: str) -> None:
+def test_where_keys_are_unique_one_that_comes_twice_is_named_with_its_place(
+    body: bytes, words: str
+) -> None:
     with pytest.raises(MalformedJson) as caught:
         loads(body, unique=True)
     assert str(caught.value) == words
@@ -159,7 +175,11 @@ def test_where_keys_are_unique_one_that_comes_twice_is_named_with_its_place(body
 def test_a_refusal_knows_its_place() -> None:
     with pytest.raises(MalformedJson) as caught:
         loads(b'{\n  "a": oops\n}')
-    assert (caught.value.message, caught.value.line, caught.value.column) == ("not JSON: Expecting value", 2, 8)
+    assert (caught.value.message, caught.value.line, caught.value.column) == (
+        "not JSON: Expecting value",
+        2,
+        8,
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,7 +200,16 @@ def test_values_go_out(value: object, body: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {1: 2}, Record("x"), datetime(2023, 1, 1, tzinfo=UTC), {"a": {1}}, b"x", "\ud800", Decimal("NaN")],
+    [
+        object(),
+        {1: 2},
+        Record("x"),
+        datetime(2023, 1, 1, tzinfo=UTC),
+        {"a": {1}},
+        b"x",
+        "\ud800",
+        Decimal("NaN"),
+    ],
 )
 def test_what_has_no_json_form_is_refused(value: object) -> None:
     with pytest.raises(TypeError):
@@ -188,8 +217,14 @@ def test_what_has_no_json_form_is_refused(value: object) -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text('abc\\"é', max_size=3), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**17), 10**17)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text('abc\\"é', max_size=3), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
@@ -200,13 +235,34 @@ def test_what_went_out_comes_back(value: object, ascii_only: bool) -> None:
     assert loads(json.dumps(value, ensure_ascii=ascii_only, indent=1).encode()) == value
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=9))
+@given(
+    st.decimals(
+        allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=9
+    )
+)
 def test_decimals_come_back_exactly(number: Decimal) -> None:
     assert loads(dumps([number])) == [number]
 
 
 PIECES = st.sampled_from(
-    ['"', "\\", "\\ud83d", "\\ude00", "{", "}", "[", "]", ":", ",", "1e999", "-", "0", "NaN", "\n", "é"]
+    [
+        '"',
+        "\\",
+        "\\ud83d",
+        "\\ude00",
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "1e999",
+        "-",
+        "0",
+        "NaN",
+        "\n",
+        "é",
+    ]
 )
 
 

@@ -1,4 +1,5 @@
-"""Masking of JSON values: the names of fields, which are kept as they are shown, as any other text."""
+"""Masking of JSON values: the names of fields, which are kept as they are shown, as any other
+text."""
 
 import pytest
 from hypothesis import given
@@ -8,16 +9,27 @@ from mockserver.domain.masking import mask_field, sendable_field
 from mockserver.wire.masked_bodies import mask_body, mask_json
 
 NUMBERS = st.sampled_from(
-    ["4111111111111111", "5555 5555 5555 4444", "sk_secret", "4111********1111", "ccv", "\uff15\uff15"]
+    [
+        "4111111111111111",
+        "5555 5555 5555 4444",
+        "sk_secret",
+        "4111********1111",
+        "ccv",
+        "\uff15\uff15",
+    ]
 )
-NAMES = st.lists(st.one_of(NUMBERS, st.text(max_size=3), st.text("0123456789 x", max_size=60)), max_size=4).map("".join)
+NAMES = st.lists(
+    st.one_of(NUMBERS, st.text(max_size=3), st.text("0123456789 x", max_size=60)), max_size=4
+).map("".join)
 
 
 @given(st.lists(NAMES, max_size=4))
 def test_a_name_is_masked_like_a_text(names: list[str]) -> None:
     for _ in range(2):
         for field in (mask_field, sendable_field):
-            assert mask_json(dict.fromkeys(names), field) == {field("", name): None for name in names}
+            assert mask_json(dict.fromkeys(names), field) == {
+                field("", name): None for name in names
+            }
 
 
 def test_a_value_with_very_many_names_is_shown_in_part() -> None:

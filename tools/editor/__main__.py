@@ -1,4 +1,5 @@
-"""Bundles CodeMirror 6, in the versions of package.json, into one module: python -m tools.editor. Needs node and npm.
+"""Bundles CodeMirror 6, in the versions of package.json, into one module: python -m tools.editor.
+Needs node and npm.
 
 The same versions give the same bytes. The licences of all that is in the bundle stand beside it.
 """
@@ -23,11 +24,20 @@ def main() -> None:
         work = Path(name)
         for file in ("package.json", "editor.js"):
             shutil.copy(HERE / file, work)
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=work, check=True)
+        subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=work, check=True
+        )
         bundler = next((work / "node_modules" / "@esbuild").glob("*/bin/esbuild"))
-        subprocess.run([bundler, "editor.js", *ESBUILD, f"--outfile={VENDOR / 'codemirror.js'}"], cwd=work, check=True)
+        subprocess.run(
+            [bundler, "editor.js", *ESBUILD, f"--outfile={VENDOR / 'codemirror.js'}"],
+            cwd=work,
+            check=True,
+        )
         packages = [package for package in versions if package != "esbuild"]
-        texts = {package: (work / "node_modules" / package / "LICENSE").read_text().strip() for package in packages}
+        texts = {
+            package: (work / "node_modules" / package / "LICENSE").read_text().strip()
+            for package in packages
+        }
     told = [f"{package} {versions[package]}\n\n{text}" for package, text in sorted(texts.items())]
     (VENDOR / "codemirror.LICENSE.txt").write_text(("\n\n" + "-" * 72 + "\n\n").join(told) + "\n")
 

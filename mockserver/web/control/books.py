@@ -1,4 +1,5 @@
-"""The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``). Source: docs/books.md."""
+"""The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``).
+Source: docs/books.md."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -9,7 +10,15 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Field
 
 from mockserver.books.comparison import COMPARED
-from mockserver.books.orders import ComparedBooks, Report, charges_of, entries_about, key_of, orders_of, touched
+from mockserver.books.orders import (
+    ComparedBooks,
+    Report,
+    charges_of,
+    entries_about,
+    key_of,
+    orders_of,
+    touched,
+)
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, check_claims, mapping_of, read_row
 from mockserver.books.totals import totals_of
 from mockserver.domain.clock import ClockMode, Micros, iso
@@ -38,7 +47,9 @@ class BooksQuery(ControlBody):
     """Which orders."""
 
     since: str | None = Field(
-        None, description="those whose charges changed after this mark, or after the journal entry of this number"
+        None,
+        description="those whose charges changed after this mark, or after the journal entry of "
+        "this number",
     )
     reference: str | None = Field(None, description="the order of this reference")
     after: Annotated[int, digits(0)] | None = Field(
@@ -51,26 +62,33 @@ class ShopBooks(ControlBody):
     """The shop's books."""
 
     rows: list[Any] = Field(
-        description='what it believes, such as {"reference": "order-5", "paid": 20, "state": "paid"}'
+        description='what it believes, such as {"reference": "order-5", "paid": 20, "state": '
+        '"paid"}'
     )
     since: Any = Field(
-        None, description="a mark, or the number of a journal entry: only orders whose charges changed after it"
+        None,
+        description="a mark, or the number of a journal entry: only orders whose charges changed "
+        "after it",
     )
     states: dict[str, Any] | None = Field(
         None,
         description='what states of the shop mean: {"processing": "pending"}',
     )
     settled: Switch = Field(
-        False, description="whether everything has settled: what the shop calls pending has failed or is paid"
+        False,
+        description="whether everything has settled: what the shop calls pending has failed or is "
+        "paid",
     )
 
 
 _Page: TypeAlias = tuple[list[OrderMoney], int | None, Mapping[str, Figures]]
-"""Some orders as they began, the place of the next one, and the money of all that were asked for by currency."""
+"""Some orders as they began, the place of the next one, and the money of all that were asked for by
+currency."""
 
 
 async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
-    """The orders with their money, as they began: all, that of a reference, or those touched since a mark."""
+    """The orders with their money, as they began: all, that of a reference, or those touched since
+    a mark."""
     sandbox, query = call.sandbox(), call.query
     is_all = query.reference is None and query.since is None
     orders, end, totals = await (_of_all if is_all else _of_some)(call, sandbox)
@@ -84,7 +102,9 @@ async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
         "now": iso(sandbox.now),
         "orders": [_order(order, about, doubtful, sandbox.now) for order in orders],
         "next": end,
-        "totals": {currency: reply_of("MoneyAnswer", figures) for currency, figures in totals.items()},
+        "totals": {
+            currency: reply_of("MoneyAnswer", figures) for currency, figures in totals.items()
+        },
         "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
         "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
     }
@@ -93,7 +113,9 @@ async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
 async def _of_all(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
     """A page of all orders, with the running totals of the sandbox."""
     limit = call.query.limit
-    looked = await for_each(_first_charges(sandbox, call.query.after or 0, limit), lambda found: found)
+    looked = await for_each(
+        _first_charges(sandbox, call.query.after or 0, limit), lambda found: found
+    )
     first = [found for found in looked if found is not None]
     page = await _orders(sandbox, [key for _, key in first[:limit]])
     totals = totals_of(sandbox)
@@ -118,14 +140,21 @@ async def _of_some(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox)
 
 
 async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
-    """What the shop's books and the sandbox say differently, as findings; those of an earlier comparison are forgotten.
+    """What the shop's books and the sandbox say differently, as findings; those of an earlier
+    comparison are forgotten.
 
-    Raises ``MalformedJson``, ``Invalid`` (90) naming each bad row by its place; then nothing has changed.
+    Raises ``MalformedJson``, ``Invalid`` (90) naming each bad row by its place; then nothing has
+    changed.
     """
     sandbox, watch = watched(call)
     given = await in_steps(loads_in_slices(deque([call.raw]), unique=True))
     if not isinstance(given, dict) or not isinstance(given.get("rows"), list):
-        raise invalid({"Rows": 'wanted a list of rows, such as {"rows": [{"reference": "order-5", "paid": 20}]}'})
+        raise invalid(
+            {
+                "Rows": 'wanted a list of rows, such as {"rows": [{"reference": "order-5", '
+                '"paid": 20}]}'
+            }
+        )
     # Rows are read one by one: there may be more of them than fields in any other body.
     asked = read_exactly(ShopBooks, {**given, "rows": []})
     after = None if asked.since is None else _entry(call, sandbox, str(asked.since))
@@ -136,15 +165,23 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     differences = list(chain.from_iterable(found))[:MOST]
     await for_each(differences, Report(sandbox, watch.ledger, books, differences).add)
     profile = profile_of(sandbox.assumed)
-    findings = [shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED]
+    findings = [
+        shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED
+    ]
     words = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
     warnings = [f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in words]
-    return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings[:20]}
+    return {
+        "rows": len(rows),
+        "count": len(findings),
+        "findings": findings,
+        "warnings": warnings[:20],
+    }
 
 
 async def _compared(sandbox: Sandbox, books: ComparedBooks, after: int | None) -> list[OrderKey]:
-    """The orders in the shop's books that are compared; the books note those that they lack. After a journal entry both
-    are of what was touched since: what an earlier test has left is not this one's."""
+    """The orders in the shop's books that are compared; the books note those that they lack. After
+    a journal entry both are of what was touched since: what an earlier test has left is not this
+    one's."""
     keys = list(books.rows)
     if after is None:
         await for_each(sandbox.charges, books.note_unknown)
@@ -158,12 +195,14 @@ async def _compared(sandbox: Sandbox, books: ComparedBooks, after: int | None) -
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
     """What the scenarios in force say of the money."""
-    return [Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money]
+    return [
+        Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money
+    ]
 
 
 async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:
-    """The sentences about money that do not hold, in words: of all orders, or of those touched after a journal entry,
-    with the charges that were made then, if there are any."""
+    """The sentences about money that do not hold, in words: of all orders, or of those touched
+    after a journal entry, with the charges that were made then, if there are any."""
     if not wanted:
         return []
     await _ready(sandbox)
@@ -179,8 +218,8 @@ async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) 
 
 @mutable
 class _Reading:
-    """The rows of the shop's books as they are read: ``states`` are its words for states, ``faults`` has the bad rows
-    by their places, ``names`` the members of the good ones."""
+    """The rows of the shop's books as they are read: ``states`` are its words for states,
+    ``faults`` has the bad rows by their places, ``names`` the members of the good ones."""
 
     states: Mapping[str, str]
     faults: dict[str, str] = field(default_factory=dict)
@@ -202,10 +241,14 @@ class _Reading:
             self.faults[f"Rows[{place}].{bad.field.capitalize()}"] = bad.words
 
 
-async def _read(sandbox: Sandbox, given: Sequence[Any], asked: ShopBooks) -> tuple[list[ShopRow], ComparedBooks]:
+async def _read(
+    sandbox: Sandbox, given: Sequence[Any], asked: ShopBooks
+) -> tuple[list[ShopRow], ComparedBooks]:
     """The rows of a comparison. Raises ``Invalid`` (90) naming each bad one by its place."""
     try:
-        reading = _Reading(mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items()))
+        reading = _Reading(
+            mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items())
+        )
     except ValueError as fault:
         raise invalid({"States": str(fault)}) from None
     rows = [one for one in await for_each(enumerate(given), reading.row) if one is not None]
@@ -215,7 +258,9 @@ async def _read(sandbox: Sandbox, given: Sequence[Any], asked: ShopBooks) -> tup
     except BadRow as fault:
         reading.faults["Rows"] = fault.words
     books = ComparedBooks(sandbox, rows, is_settled=asked.settled)
-    for place, bad in chain.from_iterable(await for_each(() if reading.faults else books.rows, books.faults)):
+    for place, bad in chain.from_iterable(
+        await for_each(() if reading.faults else books.rows, books.faults)
+    ):
         reading.note(place, bad)
     if reading.faults:
         raise invalid(reading.faults)
@@ -223,16 +268,19 @@ async def _read(sandbox: Sandbox, given: Sequence[Any], asked: ShopBooks) -> tup
 
 
 def _entry(call: AnyCall, sandbox: Sandbox, since: str) -> int:
-    """The journal entry of a mark. Raises ``Invalid`` (90), also where the journal has lost entries after it: what
-    they touched is not known."""
+    """The journal entry of a mark. Raises ``Invalid`` (90), also where the journal has lost entries
+    after it: what they touched is not known."""
     after, journal = call.entry_of(sandbox, since), sandbox.journal
     if after < journal.dropped:
         raise invalid({"Since": f"the orders touched since then are not known: {journal.loss()}"})
     return after
 
 
-def _first_charges(sandbox: Sandbox, begin: int, most: int) -> Iterator[tuple[int, OrderKey] | None]:
-    """The orders that began with a charge from a place on, and their places: ``most``, and one more."""
+def _first_charges(
+    sandbox: Sandbox, begin: int, most: int
+) -> Iterator[tuple[int, OrderKey] | None]:
+    """The orders that began with a charge from a place on, and their places: ``most``, and one
+    more."""
     found = 0
     for place in range(begin, len(sandbox.charges)):
         charge = sandbox.charges.rows[place]
@@ -268,7 +316,10 @@ async def _ready(sandbox: Sandbox) -> None:
 
 
 def _order(
-    order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], doubtful: Set[str | None], now: Micros
+    order: OrderMoney,
+    entries: Mapping[str, Sequence[JournalEntry]],
+    doubtful: Set[str | None],
+    now: Micros,
 ) -> dict[str, object]:
     return {
         **dict.fromkeys(KEYS),
@@ -282,7 +333,9 @@ def _order(
                 charge,
                 **reply_of("MoneyAnswer", figures),
                 journal=[entry.number for entry in entries[charge.charge_id]],
-                in_doubt=not doubtful.isdisjoint({charge.charge_id, charge.batch_id, charge.subscription_id} - {None}),
+                in_doubt=not doubtful.isdisjoint(
+                    {charge.charge_id, charge.batch_id, charge.subscription_id} - {None}
+                ),
             )
             for charge, figures in zip(order.charges, order.each, strict=True)
         ],

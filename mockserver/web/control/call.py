@@ -1,4 +1,5 @@
-"""How control operations are served: JSON in and out, the sandbox named by the same header as in the payments API."""
+"""How control operations are served: JSON in and out, the sandbox named by the same header as in
+the payments API."""
 
 from __future__ import annotations
 
@@ -19,7 +20,16 @@ from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.storage import SandboxStorage
 from mockserver.web import holds
-from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request, hung_up
+from mockserver.web.request import (
+    IN_ONE_PIECE,
+    JSON_TYPE,
+    NO_STORE,
+    NOSNIFF,
+    HungUp,
+    Reply,
+    Request,
+    hung_up,
+)
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.control_body import ControlBody, read_exactly
@@ -32,9 +42,18 @@ TakenQuery = TypeVar("TakenQuery", bound=ControlBody)
 
 JSON = "application/json"
 
-_WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
-"""The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
-judges it, and a wait, which moves no clock meanwhile."""
+_WHILE_HELD = (
+    "books/compare",
+    "findings/finish",
+    "hold",
+    "marks",
+    "sandbox",
+    "scenarios/dry-run",
+    "verify",
+    "wait",
+)
+"""The calls, besides those that only read, that go on while everything in a sandbox is held: what
+lets it go, what judges it, and a wait, which moves no clock meanwhile."""
 
 
 def missing(field: str, words: str) -> NotFound:
@@ -60,7 +79,8 @@ class ControlCall(Generic[B, Q]):
         return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
 
     def assumed(self) -> Assumed:
-        """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
+        """The assumptions of the sandbox that the call names, or of the server. Raises
+        ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
         return self.sandbox().assumed if named else self.world.directory.config.assumed
 
@@ -75,8 +95,8 @@ class ControlCall(Generic[B, Q]):
         return self.body_beside({})
 
     def body_beside(self, faults: Mapping[str, str]) -> B:
-        """The body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid`` (90)
-        with all faults."""
+        """The body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid``
+        (90) with all faults."""
         try:
             body = read_exactly(self.route.body or ControlBody, self.document)
         except Invalid as refused:
@@ -87,7 +107,8 @@ class ControlCall(Generic[B, Q]):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
+        """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but
+        an object."""
         value = loads(self.raw, unique=True) if self.raw.strip() else {}
         if not isinstance(value, dict):
             raise invalid({"Body": "wanted a JSON object"})
@@ -99,13 +120,15 @@ class ControlCall(Generic[B, Q]):
         return asyncio.create_task(hung_up(self.request.receive))
 
     def stays(self) -> bool:
-        """True, or raises ``HungUp`` when the caller has left since the first look: the work for the call stops."""
+        """True, or raises ``HungUp`` when the caller has left since the first look: the work for
+        the call stops."""
         if self.leaving.done():
             raise HungUp
         return True
 
     def since(self, sandbox: Sandbox, given: str | None) -> int:
-        """The journal entry of a query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
+        """The journal entry of a query's ``since``, a mark or a number; 0 without one. Raises
+        ``Invalid`` (90)."""
         return 0 if given is None else self.entry_of(sandbox, given)
 
     def entry_of(self, sandbox: Sandbox, given: str, field: str = "Since") -> int:
@@ -116,7 +139,10 @@ class ControlCall(Generic[B, Q]):
         marks = sandbox.journal.marks
         if given not in marks:
             shown, known = mask_start(given, 40), ", ".join(marks) or "none"
-            wanted = f"wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
+            wanted = (
+                f"wanted a mark or the number of an entry{nearest(shown, marks)}; marks: "
+                f"{known[:200]}"
+            )
             raise invalid({field: f"got '{shown}', {wanted}"})
         return marks[given]
 
@@ -129,11 +155,12 @@ AnyCall: TypeAlias = ControlCall[ControlBody, ControlBody]
 class ControlRoute(Generic[TakenBody, TakenQuery]):
     """A call of the control API; what it takes is described by ``/__admin/openapi.json``.
 
-    ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another status than
-    ``success`` as a ``Reply``. A ``keyed`` call acts on the sandbox of the secret key. ``reply`` is one of
-    ``control_answers.csv``; ``answers`` has the words of further statuses. ``example`` is a request: by name what fills
-    path and query, and its ``body``; ``$charge`` and the like stand for what ``tools/derived.py`` has made. A state
-    document has a ``largest``: it is read in parts. ``media`` is the type of what it answers.
+    ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another
+    status than ``success`` as a ``Reply``. A ``keyed`` call acts on the sandbox of the secret key.
+    ``reply`` is one of ``control_answers.csv``; ``answers`` has the words of further statuses.
+    ``example`` is a request: by name what fills path and query, and its ``body``; ``$charge`` and
+    the like stand for what ``tools/derived.py`` has made. A state document has a ``largest``: it is
+    read in parts. ``media`` is the type of what it answers.
     """
 
     method: str
@@ -170,7 +197,8 @@ class ControlEndpoint(Endpoint):
         return self.world.sandboxes.named(request.headers) if self.route.keyed else None
 
     async def kept(self, store: SandboxStorage, request: Request) -> None:
-        """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it has seen."""
+        """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it
+        has seen."""
         if request.method == "GET":
             await store.kept(request.known)
             return
@@ -188,7 +216,8 @@ class ControlEndpoint(Endpoint):
     async def act(self, request: Request) -> Reply:
         call = AnyCall(self.route, self.world, request)
         if self.route.keyed:
-            # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
+            # A misspelt parameter, or one in a body that is not read, must not widen what a call
+            # does.
             _ = call.query
             if self.route.body is None:
                 _ = call.body
@@ -213,7 +242,10 @@ class ControlEndpoint(Endpoint):
         return Reply(status, body, headers=self._answered)
 
     async def _released(self, request: Request) -> None:
-        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""
-        goes_on = request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
+        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises
+        ``HungUp``."""
+        goes_on = (
+            request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
+        )
         if not goes_on:
             await holds.let_go(self.world, request)

@@ -1,12 +1,13 @@
 """The clock of a sandbox: read, set, advance, and what time will cause next (``/__admin/clock``);
-waiting until conditions hold, in real time or by moving it (``/__admin/wait``); what a scenario holds, and its release
-(``/__admin/hold``).
+waiting until conditions hold, in real time or by moving it (``/__admin/wait``); what a scenario
+holds, and its release (``/__admin/hold``).
 
-A clock moves from one instant at which something is due to the next, and no further before all that is under way has
-ended. Time stands while receivers of webhooks are called: what they ask meanwhile is answered at the instant of their
-webhook. A try ends with the receiver's answer or with the time-out of webhooks; what follows from it is planned, and
-time goes on. So the figures of a move, and the order in which a receiver is called, follow from the sandbox alone.
-Source: docs/control-api.md.
+A clock moves from one instant at which something is due to the next, and no further before all that
+is under way has ended. Time stands while receivers of webhooks are called: what they ask meanwhile
+is answered at the instant of their webhook. A try ends with the receiver's answer or with the
+time-out of webhooks; what follows from it is planned, and time goes on. So the figures of a move,
+and the order in which a receiver is called, follow from the sandbox alone. Source:
+docs/control-api.md.
 """
 
 import asyncio
@@ -35,7 +36,15 @@ from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.runner import SHORTEST_WAIT
 from mockserver.web.world import World
 from mockserver.wire.control_body import ControlBody
-from mockserver.wire.field_types import ClockModeWord, ClockRate, DateTime, Duration, EndOfHold, Switch, digits
+from mockserver.wire.field_types import (
+    ClockModeWord,
+    ClockRate,
+    DateTime,
+    Duration,
+    EndOfHold,
+    Switch,
+    digits,
+)
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.replies import reply_of
 
@@ -92,10 +101,12 @@ class WaitFor(ControlBody):
         ),
     )
     timeout: Duration | None = Field(
-        None, description="in real time, such as 5s (the default; with advance 30s), 10m at the longest"
+        None,
+        description="in real time, such as 5s (the default; with advance 30s), 10m at the longest",
     )
     advance: Switch = Field(
-        False, description="move the clock to what is due next, and so on, instead of waiting for it"
+        False,
+        description="move the clock to what is due next, and so on, instead of waiting for it",
     )
     within: Duration | None = Field(
         None,
@@ -108,7 +119,8 @@ def read(call: AnyCall) -> object:
 
 
 async def change(call: ControlCall[ClockSetting, ControlBody]) -> object:
-    """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
+    """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves
+    as by ``advance``."""
     sandbox, body = call.sandbox(), call.body
     mode = body.mode or sandbox.clock.mode
     rate = body.rate or (sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
@@ -120,8 +132,9 @@ async def change(call: ControlCall[ClockSetting, ControlBody]) -> object:
 
 
 async def advance(call: ControlCall[ClockAdvance, ControlBody]) -> object:
-    """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
-    time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
+    """Move forward, running everything that comes due on the way. A move that takes longer than
+    ``timeout`` in real time ends at the instant that it has come to, as when the server stops:
+    ``hint`` says so, and what is left."""
     call.sandbox()
     to, by = call.body.to, call.body.by
     if (by is None) == (to is None):
@@ -134,7 +147,12 @@ def due(call: ControlCall[ControlBody, DueQuery]) -> object:
     sandbox = call.sandbox()
     now = sandbox.now
     rows = [
-        reply_of("DueWorkAnswer", one, kind=_kind_of(sandbox, one), **{"in": duration_text(max(one.at - now, 0))})
+        reply_of(
+            "DueWorkAnswer",
+            one,
+            kind=_kind_of(sandbox, one),
+            **{"in": duration_text(max(one.at - now, 0))},
+        )
         for one in sandbox.schedule.earliest(call.query.limit)
     ]
     return reply_of("DueAnswer", sandbox, pending=len(sandbox.schedule.entries), due=rows)
@@ -166,7 +184,10 @@ async def _move(
 
 def journal_move(call: AnyCall, sandbox: Sandbox, op: str, answer: object) -> None:
     """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
-    asked, (method, path) = Asked(op, headers=call.headers, request=call.document), (call.route.method, call.route.path)
+    asked, (method, path) = (
+        Asked(op, headers=call.headers, request=call.document),
+        (call.route.method, call.route.path),
+    )
     entry = JournalEntry(sandbox.journal.last + 1, sandbox.now, asked, Result(), method, path)
     sandbox.journal.note(entry._replace(raw=call.raw, status=200, answer=kept_text(answer)))
 
@@ -184,7 +205,8 @@ def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:
 
 
 def within_longest(timeout: Micros | None, default: Micros = holds.LONGEST) -> Micros:
-    """How long a call may take in real time: no wait is longer, and a move of the clock that would be is cut short."""
+    """How long a call may take in real time: no wait is longer, and a move of the clock that would
+    be is cut short."""
     return min(default if timeout is None else timeout, holds.LONGEST)
 
 
@@ -204,12 +226,15 @@ def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
     table = one.what.table
     if table is not None:
         return next((kind for kind in KINDS if table in (kind, f"{kind}s", f"{kind}es")), None)
-    return next((kind for kind, of in KINDS.items() if of.table(sandbox).get(one.subject) is not None), None)
+    return next(
+        (kind for kind, of in KINDS.items() if of.table(sandbox).get(one.subject) is not None), None
+    )
 
 
 @mutable
 class Mover:
-    """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has come due."""
+    """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has
+    come due."""
 
     call: AnyCall
     until: Micros
@@ -221,8 +246,9 @@ class Mover:
         return self.call.world.runner.stopping or self.call.world.real_clock() >= self.until
 
     async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
-        """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
-        stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
+        """Go to an instant, within ``standing``; whether it was reached and all that came due has
+        ended. Else the clock stands where work is left, or webhooks are still being sent. Raises
+        ``HungUp``."""
         steps, goes_on, is_live = 0, True, self.call.world.sandboxes.is_live
         # Most moves are over before it looks whether the caller has hung up.
         while goes_on and is_live(sandbox) and (steps < 100 or self.call.stays()):
@@ -233,8 +259,9 @@ class Mover:
         return False
 
     async def step(self, sandbox: Sandbox, end: Micros) -> bool:
-        """Let one of the tries end that are being made, or else go to the next instant up to ``end`` at which something
-        is due; False when there is neither, or no time. Raises ``HungUp``."""
+        """Let one of the tries end that are being made, or else go to the next instant up to
+        ``end`` at which something is due; False when there is neither, or no time. Raises
+        ``HungUp``."""
         async with standing(self.call.world, sandbox):
             entries = sandbox.schedule.entries
             if not self._waits(sandbox) and (not entries or entries[0].at > end or self.is_over):
@@ -246,15 +273,21 @@ class Mover:
         return sandbox.holding.is_all or bool(self.call.world.runner.sending(sandbox))
 
     async def _go(self, sandbox: Sandbox, to: Micros) -> bool:
-        """Let something go that is held, or a try end, or else run a slice of what is due up to an instant; False when
-        there is no time left. Raises ``HungUp``."""
+        """Let something go that is held, or a try end, or else run a slice of what is due up to an
+        instant; False when there is no time left. Raises ``HungUp``."""
         before, runner, holding = sandbox.schedule.ran, self.call.world.runner, sandbox.holding
         if holding.is_all:
             left = self.until - self.call.world.real_clock()
-            await holds.passed(self.call.world, sandbox, lambda: not holding.is_all, left, self.call.leaving)
-            goes_on = self.call.stays() and not (sandbox.holding.is_all and self.call.world.sandboxes.is_live(sandbox))
+            await holds.passed(
+                self.call.world, sandbox, lambda: not holding.is_all, left, self.call.leaving
+            )
+            goes_on = self.call.stays() and not (
+                sandbox.holding.is_all and self.call.world.sandboxes.is_live(sandbox)
+            )
         elif runner.sending(sandbox):
-            goes_on = await runner.try_ends(sandbox, self.until, self.call.leaving) and self.call.stays()
+            goes_on = (
+                await runner.try_ends(sandbox, self.until, self.call.leaving) and self.call.stays()
+            )
         else:
             run_slice(sandbox, to)
             sandbox.clock.move_to(sandbox.now, self.call.world.real_clock())
@@ -267,7 +300,8 @@ class Mover:
 
 @asynccontextmanager
 async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
-    """Let time stand still for all but the holder of this, who may move it. Moves of one sandbox follow one another."""
+    """Let time stand still for all but the holder of this, who may move it. Moves of one sandbox
+    follow one another."""
     while (other := world.runner.moving.get(sandbox)) is not None:
         await other.wait()
     ended = world.runner.moving[sandbox] = asyncio.Event()
@@ -285,8 +319,9 @@ async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
 
 
 async def wait(call: ControlCall[WaitFor, ControlBody]) -> object:
-    """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
-    With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
+    """Answer when all conditions hold, or with ``held`` false and why not when the time is over or
+    the server stops. With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real
+    time either way."""
     sandbox, body = call.sandbox(), call.body
     if not body.advance:
         _check_standing(body)
@@ -317,16 +352,23 @@ async def wait(call: ControlCall[WaitFor, ControlBody]) -> object:
 def _check_standing(body: Any) -> None:
     """Refuse what a wait that moves no clock cannot do. Raises ``Invalid`` (90)."""
     if body.within is not None:
-        raise invalid({"Within": "it limits how far advance: true moves the clock, and that is not given"})
+        raise invalid(
+            {"Within": "it limits how far advance: true moves the clock, and that is not given"}
+        )
     if (body.timeout or 0) > holds.LONGEST:
-        raise invalid({"Timeout": f"wanted at most {duration_text(holds.LONGEST)}, or advance: true to move the clock"})
+        raise invalid(
+            {
+                "Timeout": f"wanted at most {duration_text(holds.LONGEST)}, or advance: true to "
+                f"move the clock"
+            }
+        )
 
 
 async def _watching(
     call: AnyCall, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
-    """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
-    ``HungUp``."""
+    """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever
+    comes due. Raises ``HungUp``."""
     world = call.world
 
     def look() -> bool:
@@ -338,7 +380,9 @@ async def _watching(
         left = round((end - perf_counter()) * SECOND)
         if left <= 0 or world.runner.stopping:
             break
-        await world.runner.activity.wait(sandbox.key, min(left, _until_due(world, sandbox)), look, call.leaving)
+        await world.runner.activity.wait(
+            sandbox.key, min(left, _until_due(world, sandbox)), look, call.leaving
+        )
         call.stays()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
@@ -353,7 +397,8 @@ async def _moving(
     while (why := _unmet(sandbox, wanted)) and await mover.step(sandbox, end):
         present = mover.call.world.sandboxes.present(sandbox)
         if present is not sandbox:
-            # What is left of the time counts on, or resets without end would keep the wait from ending.
+            # What is left of the time counts on, or resets without end would keep the wait from
+            # ending.
             sandbox, end = present, present.now + end - sandbox.now
     return sandbox, why
 
@@ -362,10 +407,16 @@ def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micro
     if mover.call.world.runner.stopping:
         return "the server was asked to stop, and the clock stays where it was then"
     if mover.is_over:
-        return f"the timeout of {duration_text(timeout)} of real time has passed, and the clock stays where it was then"
+        return (
+            f"the timeout of {duration_text(timeout)} of real time has passed, and the clock "
+            f"stays where it was then"
+        )
     entries = sandbox.schedule.entries
     if entries:
-        return f"what is due next, at {iso(entries[0].at)}, lies beyond within: {duration_text(within)}"
+        return (
+            f"what is due next, at {iso(entries[0].at)}, lies beyond within: "
+            f"{duration_text(within)}"
+        )
     return "nothing more is due in this sandbox, so the clock was moved no further"
 
 
@@ -412,7 +463,9 @@ async def _until(call: ControlCall[ControlBody, HoldQuery], sandbox: Sandbox) ->
             await asyncio.sleep(0.005)
         return
     while not is_held() and loop.time() < end and not world.runner.stopping:
-        await holds.passed(world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND))
+        await holds.passed(
+            world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND)
+        )
 
 
 async def release(call: AnyCall) -> object:
@@ -469,7 +522,8 @@ ROUTES = (
         keyed=True,
         reply="HoldAnswer",
         example={"until": "gone", "timeout": "1s"},
-        summary="What a scenario holds here; with until, when something is held or no client waits any more",
+        summary="What a scenario holds here; with until, when something is held or no client "
+        "waits any more",
     ),
     ControlRoute(
         "DELETE",

@@ -1,5 +1,6 @@
-"""Which failures the operations of a server have met (``/__admin/coverage``): where the control API meets the
-room of explorations, whose table says what there is to meet. Source: docs/explore.md, Failure coverage.
+"""Which failures the operations of a server have met (``/__admin/coverage``): where the control API
+meets the room of explorations, whose table says what there is to meet. Source: docs/explore.md,
+Failure coverage.
 """
 
 from mockserver.explore.failures import TRIED, Coverage, met
@@ -8,10 +9,12 @@ from mockserver.web.control.call import AnyCall, ControlRoute
 
 
 def coverage(call: AnyCall) -> object:
-    """Since the server began, in all sandboxes: how many failures struck, of all that there are for the
-    operations that were used; a map of both."""
+    """Since the server began, in all sandboxes: how many failures struck, of all that there are for
+    the operations that were used; a map of both."""
     counts = call.world.directory.config.counts
-    struck = [(op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)]
+    struck = [
+        (op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)
+    ]
     used = counts.operations | {op for op, _ in counts.struck}
     return Coverage.of(used & OPERATIONS.keys(), struck).shown()
 

@@ -1,7 +1,8 @@
-"""The control API as an OpenAPI 3.1 document, made from its tables: never written by hand (``/__admin/openapi.json``).
-Its examples were answered when ``examples.json`` was printed (``tools/derived.py``). And the calls that describe the
-payments API (``/openapi.json``, ``/asyncapi.json``), and its operations as rules name them (``/__admin/operations``):
-what each is, the calls that ask for it, and what ``when`` and ``key`` may use there.
+"""The control API as an OpenAPI 3.1 document, made from its tables: never written by hand
+(``/__admin/openapi.json``). Its examples were answered when ``examples.json`` was printed
+(``tools/derived.py``). And the calls that describe the payments API (``/openapi.json``,
+``/asyncapi.json``), and its operations as rules name them (``/__admin/operations``): what each is,
+the calls that ask for it, and what ``when`` and ``key`` may use there.
 """
 
 import json
@@ -19,7 +20,9 @@ from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
-_CONSTANT, _INTRODUCTION = (Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".json", ".md"))
+_CONSTANT, _INTRODUCTION = (
+    Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".json", ".md")
+)
 _REFUSED: dict[str, str] = {
     "400": "The call is wrong: `details` says what was got and what is allowed.",
     "401": "No key or one that opens nothing (code 40), or no admin token.",
@@ -30,7 +33,8 @@ _REFUSED: dict[str, str] = {
 
 
 async def payments(call: AnyCall) -> bytes:
-    """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
+    """The payments API as an OpenAPI document; with a secret key, in the profile of that
+    sandbox."""
     assumed, url = call.assumed(), call.world.directory.config.public_url
     return await call.world.runner.aside(lambda: _text(document, assumed, url))
 
@@ -54,7 +58,9 @@ def control_text(routes: Sequence[ControlRoute[Any, Any]], url: str) -> bytes:
 
 def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any]:
     """The control API with these routes, for the address of a server."""
-    schemas = Schemas(model for row in routes for model in (row.body, row.query) if model is not None)
+    schemas = Schemas(
+        model for row in routes for model in (row.body, row.query) if model is not None
+    )
     schemas.reply("Problem")
     paths: dict[str, dict[str, Any]] = {}
     for row in routes:
@@ -63,14 +69,18 @@ def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any
     made: dict[str, Any] = json.loads(_CONSTANT)
     made["info"]["description"] = _INTRODUCTION
     made |= {"servers": [{"url": url}], "paths": paths}
-    made["components"]["schemas"] = {name: one for name, one in schemas.named.items() if name not in queries}
+    made["components"]["schemas"] = {
+        name: one for name, one in schemas.named.items() if name not in queries
+    }
     return made
 
 
 @cache
 def examples() -> Mapping[str, Any]:
     """What was answered to the example of each call, by method and path."""
-    found: Mapping[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+    found: Mapping[str, Any] = json.loads(
+        Path(__file__).with_name("examples.json").read_text("utf-8")
+    )
     return found
 
 
@@ -96,7 +106,9 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
 
 def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -> dict[str, Any]:
     content = {"schema": schemas.reply(row.reply), "example": example}
-    found: dict[str, Any] = {str(row.success): {"description": "Done", "content": {row.media: content}}}
+    found: dict[str, Any] = {
+        str(row.success): {"description": "Done", "content": {row.media: content}}
+    }
     for status, words in row.answers.items():
         schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
         found[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
@@ -107,7 +119,8 @@ def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -
 
 
 def _security(row: ControlRoute[Any, Any]) -> list[dict[str, list[str]]]:
-    """Each entry is one way in: the key or id of a sandbox, and where a token is set that too, in either header."""
+    """Each entry is one way in: the key or id of a sandbox, and where a token is set that too, in
+    either header."""
     if not row.path.startswith(("/__admin", "/metrics")):
         return []
     ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
@@ -151,7 +164,9 @@ def named_operation(op: str) -> dict[str, Any]:
         "request": [f"request.{name}" for name in testable(op)],
         "state": state,
         "also": [*also, "idle", "nth", "clock"],
-        "events": [name for kind in WEBHOOKS for name in kind.event_types] if op == _DELIVERY else [],
+        "events": [name for kind in WEBHOOKS for name in kind.event_types]
+        if op == _DELIVERY
+        else [],
     }
 
 

@@ -1,5 +1,5 @@
-"""What the client did wrong, and the marks that part one story from the next (``/__admin/findings``,
-``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
+"""What the client did wrong, and the marks that part one story from the next
+(``/__admin/findings``, ``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -36,7 +36,9 @@ class FindingQuery(ControlBody):
     severity: str | None = Field(None, description="at least note, warning or error")
     finding: str | None = Field(None, description="one kind, such as double-charge")
     raised: Annotated[int, digits(0)] = Field(
-        0, description="raised, or raised again, after so many raises: the field raised of an earlier answer"
+        0,
+        description="raised, or raised again, after so many raises: the field raised of an "
+        "earlier answer",
     )
 
 
@@ -60,7 +62,8 @@ class ReportQuery(ControlBody):
 
 
 def listing(call: ControlCall[ControlBody, FindingQuery]) -> object:
-    """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
+    """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark
+    or an entry."""
     sandbox, watch = watched(call)
     watch.pace.look(sandbox.now, call.world.real_clock())
     query, faults = call.query, dict[str, str]()
@@ -81,7 +84,9 @@ def listing(call: ControlCall[ControlBody, FindingQuery]) -> object:
     profile = profile_of(sandbox.assumed)
     findings = [shown(finding, profile) for finding in found]
     counts = {"count": len(found), "last": sandbox.journal.last}
-    return reply_of("FindingsAnswer", watch.ledger, **counts, idle=idle_of(sandbox), findings=findings)
+    return reply_of(
+        "FindingsAnswer", watch.ledger, **counts, idle=idle_of(sandbox), findings=findings
+    )
 
 
 def finish(call: ControlCall[ControlBody, FindingQuery]) -> object:
@@ -112,12 +117,15 @@ def mark(call: ControlCall[Mark, ControlBody]) -> object:
 
 
 def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
-    evidence = [reply_of("EvidenceAnswer", one, line=profile.sentence(one.line)) for one in finding.evidence]
+    evidence = [
+        reply_of("EvidenceAnswer", one, line=profile.sentence(one.line)) for one in finding.evidence
+    ]
     return reply_of("FindingAnswer", finding, evidence=evidence)
 
 
 def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
-    """The findings of a sandbox of at least a severity, after an entry; none with ``--findings off``."""
+    """The findings of a sandbox of at least a severity, after an entry; none with ``--findings
+    off``."""
     watch = watch_of(sandbox)
     return watch.ledger.select(least=severity, after=after) if watch is not None else []
 
@@ -143,12 +151,14 @@ _INDENT = " " * 25
 
 
 async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
-    """The parts that are asked for, each after its name when there are several; those that are empty are left out.
-    Raises ``Invalid`` (90) for an unknown part."""
+    """The parts that are asked for, each after its name when there are several; those that are
+    empty are left out. Raises ``Invalid`` (90) for an unknown part."""
     sandbox, wanted = call.sandbox(), [one.strip() for one in call.query.parts.split(",")]
     for part in wanted:
         if part not in _PARTS:
-            raise invalid({"Parts": f"got '{part[:40]}'{nearest(part, _PARTS)}, allowed: {', '.join(_PARTS)}"})
+            raise invalid(
+                {"Parts": f"got '{part[:40]}'{nearest(part, _PARTS)}, allowed: {', '.join(_PARTS)}"}
+            )
     after, profile = call.since(sandbox, call.query.since), profile_of(sandbox.assumed)
     found = at_least(sandbox, Severity.NOTE, after) if "findings" in wanted else []
     told = {
@@ -163,7 +173,11 @@ async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
 
 async def _books(sandbox: Sandbox, after: int) -> list[str]:
     """A line for each order: what is not nothing of its money."""
-    keys = [*touched(sandbox, after)] if after else list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
+    keys = (
+        [*touched(sandbox, after)]
+        if after
+        else list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
+    )
     lines = []
     for key in keys[:LENGTH]:
         for order in orders_of(sandbox, key):
@@ -174,7 +188,8 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
 
 
 async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
-    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
+    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status,
+    rule; then changes."""
     profile, kept = profile_of(sandbox.assumed), list(sandbox.journal.since(after))
     entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, profile))
     hidden = len(kept) - LENGTH
@@ -185,7 +200,11 @@ async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
         lines += [f"{_INDENT}{fault}" for fault in _faults(as_it_was)]
         for webhook_id in entry["webhooks"]:
             found = sandbox.deliveries.get(webhook_id)
-            lines += _tries(delivery_reply(found), entry["at"]) if found else [f"{_INDENT}webhook {webhook_id}"]
+            lines += (
+                _tries(delivery_reply(found), entry["at"])
+                if found
+                else [f"{_INDENT}webhook {webhook_id}"]
+            )
     return lines or ["no request reached this sandbox"]
 
 
@@ -197,7 +216,11 @@ def _what(entry: Mapping[str, Any]) -> str:
     request, answer, fault = entry["request"], entry["answer"], entry["fault"]
     words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
     if request and entry["op"] in ("clock.advance", "clock.set"):
-        words += [f"{name} {request['body'][name]}" for name in ("by", "to", "now", "mode") if name in request["body"]]
+        words += [
+            f"{name} {request['body'][name]}"
+            for name in ("by", "to", "now", "mode")
+            if name in request["body"]
+        ]
     if entry["status"] is not None:
         words.append(str(entry["status"]))
     if isinstance(answer, dict) and "message" in answer and "code" in answer:
@@ -209,23 +232,29 @@ def _what(entry: Mapping[str, Any]) -> str:
 
 
 def _faults(entry: JournalEntry) -> list[str]:
-    """What was wrong with a request that was refused, by field. One that something came of was not refused: a declined
-    payment repeats the charge and its payer in its details."""
+    """What was wrong with a request that was refused, by field. One that something came of was not
+    refused: a declined payment repeats the charge and its payer in its details."""
     refused = entry.result.problem
     if refused is None or entry.result.events:
         return []
-    told = [f"{printable(field)}: {printable(text)}" for field, text in journal.faults_of(refused).items()]
+    told = [
+        f"{printable(field)}: {printable(text)}"
+        for field, text in journal.faults_of(refused).items()
+    ]
     left = len(refused["details"] or {}) - len(told)
     return [*told, f"and {left} more"] if left else told
 
 
 def _change(event: Mapping[str, Any]) -> str:
     subject = f"{event['subject']} {event['id']}"
-    return f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
+    return (
+        f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
+    )
 
 
 def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
-    """The receiver of each webhook and how each try ended, with its time when it is not ``since``."""
+    """The receiver of each webhook and how each try ended, with its time when it is not
+    ``since``."""
     line = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
     lines = []
     for number, made in enumerate(delivery["tries"], 1):

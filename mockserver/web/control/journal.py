@@ -1,5 +1,6 @@
-"""The journal of a sandbox: every step with its decisions, changes and answer (``/__admin/journal``), found by filters
-and by the search language of ``q``; a request of it sent again, or shown so that another client can send it.
+"""The journal of a sandbox: every step with its decisions, changes and answer
+(``/__admin/journal``), found by filters and by the search language of ``q``; a request of it sent
+again, or shown so that another client can send it.
 
 Source: docs/control-api.md (``/__admin/journal``, ``q``).
 """
@@ -21,7 +22,14 @@ from pydantic import Field
 from mockserver.domain.clock import iso, parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Problem, invalid, nearest
-from mockserver.domain.masking import mask_field, mask_headers, mask_query, mask_start, mask_text, sendable_field
+from mockserver.domain.masking import (
+    mask_field,
+    mask_headers,
+    mask_query,
+    mask_start,
+    mask_text,
+    sendable_field,
+)
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of, whole_of
 from mockserver.domain.record import record
@@ -83,7 +91,9 @@ class RepeatedRequest(ControlBody):
     """What of the request is sent otherwise."""
 
     body: Any = Field(
-        None, description="its body; what stands in it as ``GET .../request`` shows it is sent as it came"
+        None,
+        description="its body; what stands in it as ``GET .../request`` shows it is sent as it "
+        "came",
     )
     query: dict[str, Any] | None = Field(None, description="its query by name")
 
@@ -110,32 +120,55 @@ _LONGEST = 200
 
 
 async def listing(call: ControlCall[ControlBody, JournalQuery]) -> object:
-    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
+    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed
+    out."""
     sandbox, query = call.sandbox(), call.query
     tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
-    found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox, call.query.since)))
-    entries = await for_each(found.page(query.limit, query.after is not None), lambda entry: shown(entry, profile))
-    return {"count": len(found.entries), "last": found.last, "dropped": found.dropped, "entries": entries}
+    found = await look_through(
+        sandbox.journal, tests, max(query.after or 0, call.since(sandbox, call.query.since))
+    )
+    entries = await for_each(
+        found.page(query.limit, query.after is not None), lambda entry: shown(entry, profile)
+    )
+    return {
+        "count": len(found.entries),
+        "last": found.last,
+        "dropped": found.dropped,
+        "entries": entries,
+    }
 
 
 async def lines(call: ControlCall[ControlBody, TimelineQuery]) -> object:
-    """Lines of the journal, oldest first. ``count`` fit the search among those asked for, ``meanings`` say what the
-    operations are called, ``bars`` are a histogram of them all."""
+    """Lines of the journal, oldest first. ``count`` fit the search among those asked for,
+    ``meanings`` say what the operations are called, ``bars`` are a histogram of them all."""
     sandbox, query = call.sandbox(), call.query
-    after = max(-1 if query.after is None else query.after, call.since(sandbox, call.query.since) or -1)
+    after = max(
+        -1 if query.after is None else query.after, call.since(sandbox, call.query.since) or -1
+    )
     tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, after, query.before)
     page = found.page(min(query.limit, 2_000), after >= 0)
     shown = await for_each(page, lambda entry: _line(entry, profile))
-    meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
-    summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
+    meanings = {
+        op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS
+    }
+    summary = {
+        "last": found.last,
+        "dropped": found.dropped,
+        "count": len(found.entries),
+        "meanings": meanings,
+    }
     return {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, 200))}
 
 
 async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, object]]:
-    """A histogram: parts of the same length in time, or where no time has passed in entries, each with its calls and
-    how many of them failed. ``since`` and ``until`` search for it."""
-    calls = [entry for entry in entries if entry.method and not entry.path.startswith("/__")] if most else []
+    """A histogram: parts of the same length in time, or where no time has passed in entries, each
+    with its calls and how many of them failed. ``since`` and ``until`` search for it."""
+    calls = (
+        [entry for entry in entries if entry.method and not entry.path.startswith("/__")]
+        if most
+        else []
+    )
     if not calls:
         return []
     is_timed = calls[0].at < calls[-1].at
@@ -165,12 +198,14 @@ def get(call: AnyCall) -> object:
 
 
 def shown(entry: JournalEntry, profile: WireProfile) -> Members:
-    """An entry with everything secret masked. ``by`` is null for what a client asked, else ``control page``, ``repeat``
-    or ``proxy``: it was sent again from there, and the findings pass over it. ``request``, ``status`` and ``answer``
-    are null for work that came due without a request, ``call`` for a request that is no operation of the service: it
-    counts those of the operation, from 1. ``fault`` is what spoiled the answer, or stopped the request before anything
-    happened (at ``receive``). A decision names the rules that came before the one that fired, each with the first of
-    its tests that failed; its ``rule`` is null when none fired, ``choice`` the place of its outcome, from 1."""
+    """An entry with everything secret masked. ``by`` is null for what a client asked, else
+    ``control page``, ``repeat`` or ``proxy``: it was sent again from there, and the findings pass
+    over it. ``request``, ``status`` and ``answer`` are null for work that came due without a
+    request, ``call`` for a request that is no operation of the service: it counts those of the
+    operation, from 1. ``fault`` is what spoiled the answer, or stopped the request before anything
+    happened (at ``receive``). A decision names the rules that came before the one that fired, each
+    with the first of its tests that failed; its ``rule`` is null when none fired, ``choice`` the
+    place of its outcome, from 1."""
     asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
     return reply_of(
         "JournalEntryAnswer",
@@ -181,11 +216,16 @@ def shown(entry: JournalEntry, profile: WireProfile) -> Members:
         answer=answer,
         decisions=[
             reply_of(
-                "JournalDecisionAnswer", one, lost=[{"rule": name, "why": mask_text(why)} for name, why in one.lost()]
+                "JournalDecisionAnswer",
+                one,
+                lost=[{"rule": name, "why": mask_text(why)} for name, why in one.lost()],
             )
             for one in result.decisions
         ],
-        events=[reply_of("JournalEventAnswer", event, **moved(event, profile)) for event in result.events],
+        events=[
+            reply_of("JournalEventAnswer", event, **moved(event, profile))
+            for event in result.events
+        ],
         assumptions=sorted({*result.assumed, *assumptions_used(answer)}),
         ignored=[mask_start(name, _LONGEST) for name in result.ignored[:1_000]],
     )
@@ -203,15 +243,23 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
         entry.result.latency,
         rules[-1] if rules else None,
         entry.fault.kind.value if entry.fault else None,
-        [f"{event.subject.value} {profile.word(event.after or event.what)}" for event in entry.result.events],
+        [
+            f"{event.subject.value} {profile.word(event.after or event.what)}"
+            for event in entry.result.events
+        ],
         facts_of(entry),
     ]
 
 
-def _request(entry: JournalEntry, headers: Mapping[str, str], field: ShownField = mask_field) -> dict[str, object]:
-    """The request of an entry, card numbers, ccv and keys masked; ``field`` shows those of query and body."""
+def _request(
+    entry: JournalEntry, headers: Mapping[str, str], field: ShownField = mask_field
+) -> dict[str, object]:
+    """The request of an entry, card numbers, ccv and keys masked; ``field`` shows those of query
+    and body."""
     query, body = mask_query(entry.query, field), mask_body(entry.raw, field=field)
-    return reply_of("JournalRequestAnswer", entry, query=query, headers=mask_headers(headers), body=body)
+    return reply_of(
+        "JournalRequestAnswer", entry, query=query, headers=mask_headers(headers), body=body
+    )
 
 
 def moved(event: Event, profile: WireProfile) -> dict[str, object]:
@@ -221,10 +269,12 @@ def moved(event: Event, profile: WireProfile) -> dict[str, object]:
 
 
 async def repeat(call: ControlCall[RepeatedRequest, ControlBody]) -> object:
-    """Send a request again as it came, or with another ``body`` or ``query``, as a new request with its own entry:
-    ``status`` and ``answer`` are those of a client; ``status`` is null when a client would have got none.
+    """Send a request again as it came, or with another ``body`` or ``query``, as a new request with
+    its own entry: ``status`` and ``answer`` are those of a client; ``status`` is null when a client
+    would have got none.
 
-    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is not a request of the API.
+    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is not a
+    request of the API.
     """
     wanted, (sandbox, entry) = call.body, _entry(call)
     endpoint = entry.endpoint
@@ -235,12 +285,15 @@ async def repeat(call: ControlCall[RepeatedRequest, ControlBody]) -> object:
         asked.query = _query_with(wanted.query, entry.query)
     if wanted.body is not None:
         asked.raw = _body_with(wanted.body, entry.raw)
-    status, raw = await endpoint.send(asked, "control page" if is_own_page(call.headers) else "repeat")
+    status, raw = await endpoint.send(
+        asked, "control page" if is_own_page(call.headers) else "repeat"
+    )
     return {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 
 def _body_with(given: object, raw: bytes) -> bytes:
-    """A body in which stands what is given, and as it came what is given as it was shown: a card number, for one."""
+    """A body in which stands what is given, and as it came what is given as it was shown: a card
+    number, for one."""
     shown = mask_body(raw, field=sendable_field)
     if given == shown:
         return raw
@@ -261,7 +314,9 @@ def _edited(given: object, shown: object, came: object) -> object:
         return came
     if isinstance(given, dict) and isinstance(shown, Mapping) and isinstance(came, Mapping):
         return {
-            name: _edited(value, shown[name], came[name]) if name in shown and name in came else value
+            name: _edited(value, shown[name], came[name])
+            if name in shown and name in came
+            else value
             for name, value in given.items()
         }
     if isinstance(given, list) and isinstance(shown, list) and isinstance(came, list):
@@ -271,10 +326,11 @@ def _edited(given: object, shown: object, came: object) -> object:
 
 
 def request(call: AnyCall) -> object:
-    """A request as another client can send it: published test numbers as they came, any other card number as
-    ``$CARD_NUMBER``, each ccv as a test value. Keys and credentials stay masked.
+    """A request as another client can send it: published test numbers as they came, any other card
+    number as ``$CARD_NUMBER``, each ccv as a test value. Keys and credentials stay masked.
 
-    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that came due without a request.
+    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that came due
+    without a request.
     """
     _, entry = _entry(call)
     own = {name: value for name, value in entry.asked.headers.items() if name != SENT_BY}
@@ -300,7 +356,8 @@ _WORD = re.compile(r'(-?)(?:([A-Za-z]+):(?!//))?(?:"([^"]*)"|(\S+))')
 
 @record
 class Word:
-    """One word of a search. ``operator`` is None for plain text, which is in small letters; ``excludes`` negates it."""
+    """One word of a search. ``operator`` is None for plain text, which is in small letters;
+    ``excludes`` negates it."""
 
     operator: str | None
     value: str
@@ -308,7 +365,8 @@ class Word:
 
 
 def words_of(text: str, operators: Collection[str]) -> list[Word]:
-    """The words of a search, all of which must hold. Raises ``ValueError``: too long, or an unknown operator."""
+    """The words of a search, all of which must hold. Raises ``ValueError``: too long, or an unknown
+    operator."""
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"got {len(text)} characters, at most {MOST_CHARACTERS}")
     found = []
@@ -338,7 +396,8 @@ _FAILED = 400
 
 
 def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
-    """Operations by name or glob: those of the service, of the clock, and whatever else the journal holds."""
+    """Operations by name or glob: those of the service, of the clock, and whatever else the journal
+    holds."""
     known = {*OPERATIONS, *(f"clock.{due}" for due in Due)}
     if wanted not in known:
         known |= {entry.asked.op for entry in sandbox.journal.entries}
@@ -349,19 +408,26 @@ def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
 def _by_status(_: Sandbox, wanted: str) -> Test:
     """A status, or those of its class when that is written ``4xx``."""
     if _STATUS.fullmatch(wanted) is None:
-        raise ValueError(f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx")
-    allowed = {status for status in range(100, 600) if str(status).startswith(wanted.lower().rstrip("x"))}
+        raise ValueError(
+            f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx"
+        )
+    allowed = {
+        status for status in range(100, 600) if str(status).startswith(wanted.lower().rstrip("x"))
+    }
     return lambda entry: status_of(entry) in allowed
 
 
 def _by_rule(_: Sandbox, wanted: str) -> Test:
     if "*" in wanted or "?" in wanted:
-        return lambda entry: any(one.rule and fnmatchcase(one.rule, wanted) for one in entry.result.decisions)
+        return lambda entry: any(
+            one.rule and fnmatchcase(one.rule, wanted) for one in entry.result.decisions
+        )
     return lambda entry: wanted in [one.rule for one in entry.result.decisions]
 
 
 def _by_id(_: Sandbox, wanted: str) -> Test:
-    """An id, or a part of it, of what changed or is named in the path; or the number of the entry."""
+    """An id, or a part of it, of what changed or is named in the path; or the number of the
+    entry."""
     number = whole_of(wanted)
     return lambda entry: (
         entry.number == number
@@ -371,7 +437,8 @@ def _by_id(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Test:
-    """A reference that holds a text, or with ``=`` before it the whole of one; the case of letters does not count."""
+    """A reference that holds a text, or with ``=`` before it the whole of one; the case of letters
+    does not count."""
     part = wanted.lower()
 
     def passes(entry: JournalEntry) -> bool:
@@ -384,7 +451,9 @@ def _by_reference(_: Sandbox, wanted: str) -> Test:
 def _by_card(sandbox: Sandbox, wanted: str) -> Test:
     """The last four digits of a card that a body shows masked."""
     if not (len(wanted) == LAST_DIGITS and wanted.isdecimal()):
-        raise ValueError(f"got {len(wanted)} characters, wanted the last {LAST_DIGITS} digits of a card")
+        raise ValueError(
+            f"got {len(wanted)} characters, wanted the last {LAST_DIGITS} digits of a card"
+        )
     return _by_text(sandbox, f"*{wanted}")
 
 
@@ -409,7 +478,8 @@ def _by_amount(_: Sandbox, wanted: str) -> Test:
 
 
 def _since(sandbox: Sandbox, wanted: str) -> Test:
-    """After a mark, after the entry of a number, from a date-time on, or within a duration before now."""
+    """After a mark, after the entry of a number, from a date-time on, or within a duration before
+    now."""
     marks = sandbox.journal.marks
     number = marks.get(wanted, whole_of(wanted))
     if number is not None:
@@ -424,7 +494,9 @@ def _since(sandbox: Sandbox, wanted: str) -> Test:
 
 def _is(sandbox: Sandbox, wanted: str) -> Test:
     if wanted not in _CONDITIONS:
-        raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, _CONDITIONS)}, allowed: {', '.join(_CONDITIONS)}")
+        raise ValueError(
+            f"got '{wanted[:20]}'{nearest(wanted, _CONDITIONS)}, allowed: {', '.join(_CONDITIONS)}"
+        )
     return _CONDITIONS[wanted](sandbox)
 
 
@@ -441,7 +513,9 @@ def is_failed(entry: JournalEntry) -> bool:
 _CONDITIONS: Mapping[str, Callable[[Sandbox], Test]] = {
     "failed": lambda _: is_failed,
     "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.result.events],
-    "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.result.events,
+    "refused": lambda _: (
+        lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.result.events
+    ),
     "fault": lambda _: lambda entry: entry.fault is not None,
     "finding": _is_finding,
     "due": lambda _: lambda entry: not entry.method,
@@ -456,10 +530,12 @@ FILTERS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     "rule": _by_rule,
     "method": lambda _, wanted: lambda entry: entry.method == wanted.upper(),
     "path": lambda _, wanted: lambda entry: entry.path == wanted,
-    "subject": lambda _, wanted: lambda entry: wanted in [event.subject_id for event in entry.result.events],
+    "subject": lambda _, wanted: (
+        lambda entry: wanted in [event.subject_id for event in entry.result.events]
+    ),
 }
-"""Filters of the query: the parameter, and what makes a test of an entry of its value. They raise ``ValueError`` for
-one that no entry could ever have."""
+"""Filters of the query: the parameter, and what makes a test of an entry of its value. They raise
+``ValueError`` for one that no entry could ever have."""
 
 OPERATORS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     **FILTERS,
@@ -467,19 +543,23 @@ OPERATORS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     "code": _by_code,
     "ref": _by_reference,
     "amount": _by_amount,
-    "currency": lambda _, wanted: lambda entry: facts_of(entry).get("currency", "").upper() == wanted.upper(),
+    "currency": lambda _, wanted: (
+        lambda entry: facts_of(entry).get("currency", "").upper() == wanted.upper()
+    ),
     "is": _is,
     "since": _since,
     "until": lambda sandbox, wanted: _but(_since(sandbox, wanted)),
     "card": _by_card,
-    **dict.fromkeys(("email", "customer"), lambda sandbox, wanted: _by_text(sandbox, wanted.lower())),
+    **dict.fromkeys(
+        ("email", "customer"), lambda sandbox, wanted: _by_text(sandbox, wanted.lower())
+    ),
 }
 """Operators of ``q``."""
 
 
 def filters_of(sandbox: Sandbox, query: Any) -> list[Test]:
-    """What an entry must pass: the filters and the search of a query. Raises ``Invalid`` (90) naming each invalid
-    one."""
+    """What an entry must pass: the filters and the search of a query. Raises ``Invalid`` (90)
+    naming each invalid one."""
     found, faults = searched(sandbox, query.q), {}
     for name, filter_of in FILTERS.items():
         if (value := getattr(query, name)) is not None:
@@ -493,19 +573,22 @@ def filters_of(sandbox: Sandbox, query: Any) -> list[Test]:
 
 
 def searched(sandbox: Sandbox, text: str) -> list[Test]:
-    """What an entry must pass to be found by a search. Raises ``Invalid`` (90) for one that means nothing."""
+    """What an entry must pass to be found by a search. Raises ``Invalid`` (90) for one that means
+    nothing."""
     try:
         words = words_of(text, OPERATORS)
         # To look into the text of an entry takes longest.
-        return [_test(sandbox, word) for word in sorted(words, key=lambda word: word.operator is None)]
+        return [
+            _test(sandbox, word) for word in sorted(words, key=lambda word: word.operator is None)
+        ]
     except ValueError as fault:
         raise invalid({"Q": str(fault)}) from None
 
 
 @record
 class Found:
-    """The ``entries`` that a search has found, oldest first. When it began, ``last`` was the newest number, from which
-    a client goes on, and ``dropped`` entries had been pushed out."""
+    """The ``entries`` that a search has found, oldest first. When it began, ``last`` was the newest
+    number, from which a client goes on, and ``dropped`` entries had been pushed out."""
 
     entries: list[JournalEntry]
     last: int
@@ -513,10 +596,16 @@ class Found:
 
     def page(self, limit: int, from_oldest: bool) -> list[JournalEntry]:
         """At most ``limit`` entries: the oldest, or the newest."""
-        return self.entries[:limit] if from_oldest else self.entries[max(len(self.entries) - limit, 0) :]
+        return (
+            self.entries[:limit]
+            if from_oldest
+            else self.entries[max(len(self.entries) - limit, 0) :]
+        )
 
 
-async def look_through(journal: Journal, tests: Sequence[Test], after: int, before: int | None = None) -> Found:
+async def look_through(
+    journal: Journal, tests: Sequence[Test], after: int, before: int | None = None
+) -> Found:
     """Find the entries between two numbers that pass every test; others are served meanwhile."""
     among = [entry for entry in journal.since(max(after, 0)) if not before or entry.number < before]
     last, dropped = journal.last, journal.dropped
@@ -525,7 +614,11 @@ async def look_through(journal: Journal, tests: Sequence[Test], after: int, befo
 
 
 def _test(sandbox: Sandbox, word: Word) -> Test:
-    found = OPERATORS[word.operator](sandbox, word.value) if word.operator else _by_text(sandbox, word.value)
+    found = (
+        OPERATORS[word.operator](sandbox, word.value)
+        if word.operator
+        else _by_text(sandbox, word.value)
+    )
     return _but(found) if word.excludes else found
 
 
@@ -551,16 +644,21 @@ def status_of(entry: JournalEntry) -> int | None:
 
 
 PARTED = "A"
-"""Stands between the parts of a text that is in small letters, where no word that is in small letters goes over it."""
+"""Stands between the parts of a text that is in small letters, where no word that is in small
+letters goes over it."""
 
 
 def text_of(entry: JournalEntry, profile: WireProfile) -> str:
-    """All that is shown of an entry, in small letters: no card number, ccv or key can be found in it by guessing. It is
-    kept with the entry, unless it takes more memory than that."""
+    """All that is shown of an entry, in small letters: no card number, ccv or key can be found in
+    it by guessing. It is kept with the entry, unless it takes more memory than that."""
     result = entry.result
     if result.search_text is not None and result.search_text[0] is profile:
         return result.search_text[1]
-    bodies = [dumps(mask_body(one)).decode().lower() for one in (entry.raw, entry.answer) if one and not one.isspace()]
+    bodies = [
+        dumps(mask_body(one)).decode().lower()
+        for one in (entry.raw, entry.answer)
+        if one and not one.isspace()
+    ]
     text = PARTED.join((_said(entry, profile), *bodies))
     # To the present step something may be added yet.
     if result.answered and getsizeof(text) <= size_of(entry):
@@ -582,8 +680,8 @@ def _said(entry: JournalEntry, profile: WireProfile) -> str:
 
 
 def facts_of(entry: JournalEntry) -> dict[str, Any]:
-    """Everything that the row says besides time, operation, status and rule. A fact that is not known is left out;
-    ``refused`` says by field what was wrong."""
+    """Everything that the row says besides time, operation, status and rule. A fact that is not
+    known is left out; ``refused`` says by field what was wrong."""
     result, given = entry.result, _given(entry)
     # Of what the request leaves open the answer tells what it has shown.
     kind, _, verb = entry.asked.op.partition(".")
@@ -591,7 +689,9 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
     is_open = result.problem is None and given.get("amount") is None and not is_list
     shown = (result.about.get("charge") or result.about.get(kind)) if is_open else None
     amount = number_of(given.get("amount")) if shown is None else getattr(shown, "amount", None)
-    currency = _text(given.get("currency")) or getattr(shown or result.about.get("charge"), "currency", None)
+    currency = _text(given.get("currency")) or getattr(
+        shown or result.about.get("charge"), "currency", None
+    )
     facts = {
         "reference": _reference(entry, given) or _text(getattr(shown, "reference", None)),
         "amount": None if amount is None else mask_text(number_text(amount)),
@@ -611,8 +711,9 @@ def _refusal(refused: Problem) -> dict[str, Any]:
 
 
 def faults_of(refused: Problem) -> dict[str, str]:
-    """What an error says of each field, as it may be shown: the first fields, the beginning of each text. A journal
-    entry masks the whole text of some fields, such as a ccv's; what an error says of them holds no value."""
+    """What an error says of each field, as it may be shown: the first fields, the beginning of each
+    text. A journal entry masks the whole text of some fields, such as a ccv's; what an error says
+    of them holds no value."""
     first = list((refused["details"] or {}).items())[:_MOST_FIELDS]
     return {mask_start(name, _LONGEST): mask_start(text, _LONGEST) for name, text in first}
 
@@ -620,7 +721,11 @@ def faults_of(refused: Problem) -> dict[str, str]:
 def _given(entry: JournalEntry) -> Mapping[str, Any]:
     """What the request gave of the row, from one reading of its text."""
     request = entry.asked.request
-    return request.pick(_GIVEN) if isinstance(request, Fields) else {name: request.get(name) for name in _GIVEN}
+    return (
+        request.pick(_GIVEN)
+        if isinstance(request, Fields)
+        else {name: request.get(name) for name in _GIVEN}
+    )
 
 
 def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:
@@ -662,7 +767,8 @@ ROUTES = (
         reply="JournalRequestAnswer",
         answers={404: "No such entry is kept"},
         example={"entry_id": "1"},
-        summary="The request of a step as another client can send it: no secret in it, test cards as they are",
+        summary="The request of a step as another client can send it: no secret in it, test cards "
+        "as they are",
     ),
     ControlRoute(
         "POST",

@@ -1,4 +1,5 @@
-"""Whether the server is alive, and ready; its counts and measures in the text format of Prometheus (``/metrics``).
+"""Whether the server is alive, and ready; its counts and measures in the text format of Prometheus
+(``/metrics``).
 
 No label holds a key, an id or a value of a request, and each has a bounded number of values.
 """
@@ -26,8 +27,8 @@ Samples = Iterator[tuple[Sequence[str], Any]]
 
 @record
 class Metric:
-    """One row of the table: a counter, gauge or histogram. ``read`` gives its samples from the world and the number of
-    objects by kind."""
+    """One row of the table: a counter, gauge or histogram. ``read`` gives its samples from the
+    world and the number of objects by kind."""
 
     name: str
     kind: str
@@ -58,43 +59,98 @@ def _one(number: float) -> Samples:
 
 
 METRICS: tuple[Metric, ...] = (
-    Metric("mockserver_requests_total", "counter",
-           "Requests by operation and status of the answer, none where there was none. Beside the operations of the "
-           "payments API there are control, page, inbox, none (no such route) and refused (foreign Host or page, no "
-           "admin token).",
-           ("op", "status"), _requests),
-    Metric("mockserver_request_seconds", "histogram",
-           "Time from the head of a request to the end of its answer, what a scenario lets it take included.",
-           ("op",), _durations),
-    Metric("mockserver_rules_fired_total", "counter",
-           "Rules that fired: by id those of the server's files, all others as other.",
-           ("rule",), lambda world, _: _each(world.directory.config.counts.rules)),
-    Metric("mockserver_faults_total", "counter",
-           "Faults that rules decided on, by kind.",
-           ("kind",), lambda world, _: _each(world.directory.config.counts.faults)),
-    Metric("mockserver_webhook_tries_total", "counter",
-           "Attempts to deliver a webhook, by its state after that: delivered, waiting (tried again) or given_up.",
-           ("result",), lambda world, _: _each(world.directory.config.counts.webhooks)),
-    Metric("mockserver_sandboxes", "gauge", "Open sandboxes.",
-           (), lambda world, _: _one(len(world.sandboxes))),
-    Metric("mockserver_sandboxes_dropped_total", "counter",
-           "Unused sandboxes dropped (--sandbox-idle).",
-           (), lambda world, _: _one(world.sandboxes.dropped)),
-    Metric("mockserver_objects", "gauge", "Stored objects of all sandboxes, by kind.",
-           ("kind",), lambda _, objects: _each(objects)),
-    Metric("mockserver_journal_dropped_total", "counter",
-           "Oldest journal entries dropped, by bound: limit (--journal-limit) or memory (--journal-memory, messages "
-           "of inboxes included).",
-           ("bound",),
-           lambda world, _: _each({"limit": world.sandboxes.quota.overflown, "memory": world.sandboxes.quota.dropped})),
-    Metric("mockserver_store_commits_total", "counter",
-           "Commits of the store (--store), by result: written, or failed (its requests were refused).",
-           ("result",),
-           lambda world, _: _each({"written": one.commits, "failed": one.failures} if (one := world.store) else {})),
-    Metric("mockserver_event_loop_lag_seconds", "gauge",
-           f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits that long.",
-           (), lambda world, _: _one(max(world.lags, default=0.0))),
-)  # fmt: skip
+    Metric(
+        "mockserver_requests_total",
+        "counter",
+        "Requests by operation and status of the answer, none where there was none. Beside the "
+        "operations of the "
+        "payments API there are control, page, inbox, none (no such route) and refused "
+        "(foreign Host or page, no "
+        "admin token).",
+        ("op", "status"),
+        _requests,
+    ),
+    Metric(
+        "mockserver_request_seconds",
+        "histogram",
+        "Time from the head of a request to the end of its answer, what a scenario lets it "
+        "take included.",
+        ("op",),
+        _durations,
+    ),
+    Metric(
+        "mockserver_rules_fired_total",
+        "counter",
+        "Rules that fired: by id those of the server's files, all others as other.",
+        ("rule",),
+        lambda world, _: _each(world.directory.config.counts.rules),
+    ),
+    Metric(
+        "mockserver_faults_total",
+        "counter",
+        "Faults that rules decided on, by kind.",
+        ("kind",),
+        lambda world, _: _each(world.directory.config.counts.faults),
+    ),
+    Metric(
+        "mockserver_webhook_tries_total",
+        "counter",
+        "Attempts to deliver a webhook, by its state after that: delivered, waiting (tried "
+        "again) or given_up.",
+        ("result",),
+        lambda world, _: _each(world.directory.config.counts.webhooks),
+    ),
+    Metric(
+        "mockserver_sandboxes",
+        "gauge",
+        "Open sandboxes.",
+        (),
+        lambda world, _: _one(len(world.sandboxes)),
+    ),
+    Metric(
+        "mockserver_sandboxes_dropped_total",
+        "counter",
+        "Unused sandboxes dropped (--sandbox-idle).",
+        (),
+        lambda world, _: _one(world.sandboxes.dropped),
+    ),
+    Metric(
+        "mockserver_objects",
+        "gauge",
+        "Stored objects of all sandboxes, by kind.",
+        ("kind",),
+        lambda _, objects: _each(objects),
+    ),
+    Metric(
+        "mockserver_journal_dropped_total",
+        "counter",
+        "Oldest journal entries dropped, by bound: limit (--journal-limit) or memory "
+        "(--journal-memory, messages "
+        "of inboxes included).",
+        ("bound",),
+        lambda world, _: _each(
+            {"limit": world.sandboxes.quota.overflown, "memory": world.sandboxes.quota.dropped}
+        ),
+    ),
+    Metric(
+        "mockserver_store_commits_total",
+        "counter",
+        "Commits of the store (--store), by result: written, or failed (its requests were "
+        "refused).",
+        ("result",),
+        lambda world, _: _each(
+            {"written": one.commits, "failed": one.failures} if (one := world.store) else {}
+        ),
+    ),
+    Metric(
+        "mockserver_event_loop_lag_seconds",
+        "gauge",
+        f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits "
+        f"that long.",
+        (),
+        lambda world, _: _one(max(world.lags, default=0.0)),
+    ),
+)
 
 
 async def read(call: AnyCall) -> bytes:
@@ -102,7 +158,11 @@ async def read(call: AnyCall) -> bytes:
     from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-    families = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
+    families = {
+        "counter": CounterMetricFamily,
+        "gauge": GaugeMetricFamily,
+        "histogram": HistogramMetricFamily,
+    }
     world = call.world
     objects = Counter(dict.fromkeys(ROW_CLASSES, 0))
 
@@ -130,7 +190,11 @@ async def ready(call: AnyCall) -> object:
     problems, store = [*call.world.directory.ready_problems], call.world.store
     if store is not None and (fault := await store.fault()) is not None:
         problems.append(f"the store cannot be written: {fault}")
-    return Reply(503, {"status": "not ready", "reasons": problems}) if problems else {"status": "ready"}
+    return (
+        Reply(503, {"status": "not ready", "reasons": problems})
+        if problems
+        else {"status": "ready"}
+    )
 
 
 ROUTES = (

@@ -1,5 +1,5 @@
-"""The stored objects of a sandbox: listed by kind and by the search language of ``q``, looked at one by one, moved by
-hand; and the state tables."""
+"""The stored objects of a sandbox: listed by kind and by the search language of ``q``, looked at
+one by one, moved by hand; and the state tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -57,8 +57,9 @@ class ObjectQuery(ControlBody):
 
 
 class ObjectAct(OpenBody):
-    """What happens: one entry of a scenario's ``later`` without ``after``, such as ``{"refund": {"amount": 5}}``,
-    ``{"settle": "FAILED"}`` or ``{"emit": {"event": "charge.dispute.created"}}``."""
+    """What happens: one entry of a scenario's ``later`` without ``after``, such as ``{"refund":
+    {"amount": 5}}``, ``{"settle": "FAILED"}`` or ``{"emit": {"event":
+    "charge.dispute.created"}}``."""
 
 
 MOST_RELATED = 50
@@ -78,12 +79,15 @@ _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 _LABELS = ("reference", "title", "name", "description", "url", "email")
 _READERS: Mapping[str, Route[Any, Any]] = {
-    row.op.removesuffix(".get"): row for row in routes.ROUTES if row.method == "GET" and row.op.endswith(".get")
+    row.op.removesuffix(".get"): row
+    for row in routes.ROUTES
+    if row.method == "GET" and row.op.endswith(".get")
 }
 
 
 async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
-    """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
+    """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there
+    are of each."""
     sandbox, query = call.sandbox(), call.query
     kind = query.kind
     if kind is None:
@@ -92,7 +96,11 @@ async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
     tests = object_tests(sandbox, query.q, reader)
     found = await search(rows, Query(limit=min(query.limit, 1_000), skip=query.skip, where=tests))
     # Of one instant with what is found: the page shows both.
-    return {"counts": _counts(sandbox), "count": found.count, "objects": list(map(reader.line, found.rows))}
+    return {
+        "counts": _counts(sandbox),
+        "count": found.count,
+        "objects": list(map(reader.line, found.rows)),
+    }
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
@@ -100,40 +108,57 @@ def _counts(sandbox: Sandbox) -> dict[str, int]:
 
 
 async def one(call: AnyCall) -> object:
-    """One object as the payments API shows it, card numbers and ccv masked, and the state it is in."""
+    """One object as the payments API shows it, card numbers and ccv masked, and the state it is
+    in."""
     sandbox, kind, object_id, row = _object(call)
     reader = _READERS.get(kind)
     profile = profile_of(sandbox.assumed)
     return {
         **_reader(kind, profile).line(row),
         "kind": kind,
-        "object": _read(sandbox, reader, {KINDS[kind].id_name: object_id}) if reader is not None else None,
-        "story": [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)],
+        "object": _read(sandbox, reader, {KINDS[kind].id_name: object_id})
+        if reader is not None
+        else None,
+        "story": [
+            _change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)
+        ],
         "related": await _related(sandbox, kind, object_id, row),
         "rows": _batch_rows(row),
     }
 
 
 async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[dict[str, object]]:
-    """The objects that name this one, by kind: how many there are, and the newest of them; and those that it came from
-    and the API does not name."""
+    """The objects that name this one, by kind: how many there are, and the newest of them; and
+    those that it came from and the API does not name."""
     found, profile = [], profile_of(sandbox.assumed)
-    asked: dict[str, tuple[str, Sequence[str]]] = {of: (index, [row_id]) for of, index in _NAMED_BY.get(kind, ())}
+    asked: dict[str, tuple[str, Sequence[str]]] = {
+        of: (index, [row_id]) for of, index in _NAMED_BY.get(kind, ())
+    }
     if kind == "customer":
-        methods = await search(sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])]))
-        asked["subscription"] = "payment_method", [method.payment_method_id for method in methods.rows]
+        methods = await search(
+            sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])])
+        )
+        asked["subscription"] = (
+            "payment_method",
+            [method.payment_method_id for method in methods.rows],
+        )
     for of, wanted in asked.items():
         page = await search(KINDS[of].table(sandbox), Query(limit=MOST_RELATED, equal=[wanted]))
         shown = list(map(_reader(of, profile).line, page.rows))
         found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
     for of in [name for name in ("batch", "payment_link") if name != kind]:
         origin = KINDS[of].table(sandbox).get(getattr(row, f"{of}_id", None) or "")
-        found += [{"kind": of, "count": 1, "objects": [_reader(of, profile).line(origin)]}] if origin else []
+        found += (
+            [{"kind": of, "count": 1, "objects": [_reader(of, profile).line(origin)]}]
+            if origin
+            else []
+        )
     return found
 
 
 def _batch_rows(row: Any) -> list[dict[str, object]] | None:
-    """The first rows of a batch, each with what it pays by and what came of it; None for any other object."""
+    """The first rows of a batch, each with what it pays by and what came of it; None for any other
+    object."""
     if not isinstance(row, Batch):
         return None
     return [
@@ -151,14 +176,16 @@ def _batch_rows(row: Any) -> list[dict[str, object]] | None:
 
 
 async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
-    """Let something happen to an object at once, as one entry of a scenario's ``later`` says it without ``after``: the
-    provider is not asked. The answer is the object afterwards.
+    """Let something happen to an object at once, as one entry of a scenario's ``later`` says it
+    without ``after``: the provider is not asked. The answer is the object afterwards.
 
-    Raises ``NotFound`` (1) for an unknown object, ``Invalid`` (90) for what is no such entry or not of this kind, and
-    what the move raises, such as ``WrongState``; then nothing has happened.
+    Raises ``NotFound`` (1) for an unknown object, ``Invalid`` (90) for what is no such entry or not
+    of this kind, and what the move raises, such as ``WrongState``; then nothing has happened.
     """
     sandbox, kind, object_id, _ = _object(call)
-    wanted, faults = later_of({name: value for name, value in call.document.items() if name != "after"})
+    wanted, faults = later_of(
+        {name: value for name, value in call.document.items() if name != "after"}
+    )
     if wanted is None:
         raise invalid(faults)
     by = "control page" if is_own_page(call.headers) else "control API"
@@ -169,7 +196,8 @@ async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
 
 
 def states(call: AnyCall) -> object:
-    """Every state table: how an object begins, and each legal move, in the words of the sandbox that is named."""
+    """Every state table: how an object begins, and each legal move, in the words of the sandbox
+    that is named."""
     word = profile_of(call.assumed()).word
     return {
         name: {
@@ -197,7 +225,12 @@ def _read(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
     if kind not in KINDS:
-        raise invalid({"Kind": f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"})
+        raise invalid(
+            {
+                "Kind": f"got '{mask_start(kind, 40)}', wanted one of "
+                f"{', '.join(KINDS)}{nearest(kind, KINDS)}"
+            }
+        )
     return KINDS[kind].table(sandbox)
 
 
@@ -225,7 +258,8 @@ class ObjectReader:
         return found
 
     def shown(self, row: Any) -> dict[str, object]:
-        """What a list says of an object, and a search finds it by; ``amount`` has the currency before it."""
+        """What a list says of an object, and a search finds it by; ``amount`` has the currency
+        before it."""
         state = getattr(row, "status", None) or getattr(row, "state", None)
         amount = getattr(row, "amount", None)
         label = next((value for name in _LABELS if (value := getattr(row, name, None))), None)
@@ -252,7 +286,8 @@ _reader = lru_cache(64)(ObjectReader)
 
 @record
 class _Says:
-    """Whether what an operator looks at in an object is what is wanted, or unless ``present`` is not."""
+    """Whether what an operator looks at in an object is what is wanted, or unless ``present`` is
+    not."""
 
     reader: ObjectReader
     operator: str
@@ -321,8 +356,9 @@ _OPERATORS: Mapping[str, tuple[str | Callable[[Any], object], Callable[[str, str
     "customer": (lambda row: getattr(row, "customer_id", None), eq),
     "email": (lambda row: getattr(row, "email", None), eq),
 }
-"""Operators of ``q``: what they look at, by its name in what is shown of an object or in the object itself, and when
-that in small letters is what is wanted. ``card`` are the last four digits, ``code`` is that of a decline."""
+"""Operators of ``q``: what they look at, by its name in what is shown of an object or in the object
+itself, and when that in small letters is what is wanted. ``card`` are the last four digits,
+``code`` is that of a decline."""
 
 
 ROUTES = (

@@ -1,5 +1,5 @@
-"""What the findings of a sandbox say, for the calls and pages that show it: where the control API meets
-the room of findings. Nothing else of the web knows what its observers are."""
+"""What the findings of a sandbox say, for the calls and pages that show it: where the control API
+meets the room of findings. Nothing else of the web knows what its observers are."""
 
 from collections.abc import Iterable
 
@@ -23,8 +23,8 @@ def raised(sandbox: Sandbox) -> Iterable[Finding]:
 
 
 def finding_counts(sandbox: Sandbox) -> dict[str, int] | None:
-    """How often something was raised, and how often something was cleared: these change whenever the
-    findings do. None with ``--findings off``."""
+    """How often something was raised, and how often something was cleared: these change whenever
+    the findings do. None with ``--findings off``."""
     watch = watch_of(sandbox)
     if watch is None:
         return None

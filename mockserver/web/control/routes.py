@@ -1,4 +1,5 @@
-"""The control API: every call, once, and the call that describes them all. Served, printed and described from here."""
+"""The control API: every call, once, and the call that describes them all. Served, printed and
+described from here."""
 
 from collections.abc import Sequence
 from typing import Any

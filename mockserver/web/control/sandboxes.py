@@ -1,7 +1,8 @@
-"""Sandboxes as a whole: list, name, reset, and what is assumed in them (``/__admin/sandboxes``, ``/__admin/reset``,
-``/__admin/assumptions``); export, import, fork (``/__admin/state``, ``/__admin/fork``), as one stands or as it stood
-after an entry of its journal: opened anew and taken through the same requests at the same instants; and two side by
-side (``/__admin/compare``). Source: docs/control-api.md.
+"""Sandboxes as a whole: list, name, reset, and what is assumed in them (``/__admin/sandboxes``,
+``/__admin/reset``, ``/__admin/assumptions``); export, import, fork (``/__admin/state``,
+``/__admin/fork``), as one stands or as it stood after an entry of its journal: opened anew and
+taken through the same requests at the same instants; and two side by side (``/__admin/compare``).
+Source: docs/control-api.md.
 """
 
 import asyncio
@@ -128,19 +129,25 @@ async def listing(call: ControlCall[ControlBody, SandboxQuery]) -> object:
             if (sandbox := sandboxes.get(key)) is not None:
                 await call.world.runner.catch_up(sandbox)
                 found.append(sandbox)
-    shown = await for_each(found, lambda sandbox: _shown(call, sandbox, masked_key(sandbox.public_key)))
+    shown = await for_each(
+        found, lambda sandbox: _shown(call, sandbox, masked_key(sandbox.public_key))
+    )
     return {"count": len(every), "sandboxes": shown}
 
 
 def one(call: AnyCall) -> object:
-    """The sandbox of the call's key, as it is or would open; the public key in full for those who have a key."""
+    """The sandbox of the call's key, as it is or would open; the public key in full for those who
+    have a key."""
     sandbox = call.sandbox()
-    is_known = sandbox.key == call.headers.get("x-secretkey") or sandbox.public_key == call.headers.get("x-publickey")
+    is_known = sandbox.key == call.headers.get(
+        "x-secretkey"
+    ) or sandbox.public_key == call.headers.get("x-publickey")
     return _shown(call, sandbox, sandbox.public_key if is_known else masked_key(sandbox.public_key))
 
 
 async def name(call: ControlCall[NamedSandbox, ControlBody]) -> object:
-    """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for either."""
+    """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for
+    either."""
     world, key, given = call.world, call.body.key, call.body.name
     faults = {}
     try:
@@ -158,7 +165,8 @@ async def name(call: ControlCall[NamedSandbox, ControlBody]) -> object:
 
 
 def rename(call: ControlCall[SandboxName, ControlBody]) -> object:
-    """Give this sandbox a name. Raises ``Invalid`` (90) for one that holds its key or a card number."""
+    """Give this sandbox a name. Raises ``Invalid`` (90) for one that holds its key or a card
+    number."""
     sandbox, given = call.sandbox(), call.body.name
     if mask_text(given) != given or sandbox.key in given:
         raise invalid({"Name": _PUBLIC})
@@ -172,8 +180,8 @@ def _named(call: AnyCall, sandbox: Sandbox, given: str, public_key: str) -> dict
 
 
 def delete(call: AnyCall) -> object:
-    """Delete this sandbox, its name and what an undo would bring back: its key opens a new one. What waits in it is
-    answered as after a reset."""
+    """Delete this sandbox, its name and what an undo would bring back: its key opens a new one.
+    What waits in it is answered as after a reset."""
     world = call.world
     # A key that has opened nothing opens nothing here.
     is_known = world.sandboxes.named(call.headers) is not None
@@ -200,7 +208,8 @@ async def reset(call: ControlCall[ControlBody, ResetQuery]) -> object:
 
 
 async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]) -> None:
-    """Empty some sandboxes. What stands in the store alone is not read, and stands there again afterwards."""
+    """Empty some sandboxes. What stands in the store alone is not read, and stands there again
+    afterwards."""
     world, real = call.world, call.world.real_clock()
     sandboxes, storage = world.sandboxes, world.sandboxes.storage
     beginnings = await storage.begun(keys)
@@ -220,12 +229,17 @@ async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]
     # Each lot has a commit of its own, which may fail.
     for sandbox in filter(None, opened):
         await storage.kept(sandbox)
-        if sandbox.key in beginnings and sandboxes.is_live(sandbox) and world.is_idle(sandbox, real):
+        if (
+            sandbox.key in beginnings
+            and sandboxes.is_live(sandbox)
+            and world.is_idle(sandbox, real)
+        ):
             storage.put_away(sandbox)
 
 
 def undo(call: AnyCall) -> object:
-    """Undo a reset or an import that had ``undo=true``. Raises ``NotFound`` (1) when nothing is kept."""
+    """Undo a reset or an import that had ``undo=true``. Raises ``NotFound`` (1) when nothing is
+    kept."""
     sandbox = call.sandbox()
     back = call.world.sandboxes.take_back(sandbox.key)
     if back is None:
@@ -273,13 +287,16 @@ def assumptions(call: AnyCall) -> object:
 
 
 def override(call: ControlCall[Overrides, ControlBody]) -> object:
-    """Override rows of this sandbox: ``{key: value}``, null for the value of the profile; ``profile`` changes that.
+    """Override rows of this sandbox: ``{key: value}``, null for the value of the profile;
+    ``profile`` changes that.
 
-    A row of null follows the profile again, unless a scenario overrides it: then it is held at the profile's value.
-    Raises ``Invalid`` (90) naming every bad row; then nothing has changed.
+    A row of null follows the profile again, unless a scenario overrides it: then it is held at the
+    profile's value. Raises ``Invalid`` (90) naming every bad row; then nothing has changed.
     """
     sandbox = call.sandbox()
-    values, faults = _values({key: value for key, value in call.document.items() if key != "profile"})
+    values, faults = _values(
+        {key: value for key, value in call.document.items() if key != "profile"}
+    )
     profile: Profile = call.body_beside(faults).profile or sandbox.assumed.profile
     overrides = dict(sandbox.own.overrides) if sandbox.own is not None else {}
     for key, value in values.items():
@@ -315,8 +332,8 @@ MANY_RULES = 300
 
 
 async def export_state(call: ControlCall[ControlBody, StateQuery]) -> bytes | deque[bytes]:
-    """Everything as one document, as it stood when it was asked for; card numbers and ccv only with ``secrets=true``
-    and the secret key itself. Others are served while it is written."""
+    """Everything as one document, as it stood when it was asked for; card numbers and ccv only with
+    ``secrets=true`` and the secret key itself. Others are served while it is written."""
     secrets = call.query.secrets
     # What else names a sandbox must not show its secrets.
     named = {"x-secretkey": call.headers.get("x-secretkey", "")} if secrets else call.headers
@@ -327,8 +344,9 @@ async def export_state(call: ControlCall[ControlBody, StateQuery]) -> bytes | de
 
 
 async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
-    """Put an exported state in the place of this sandbox's. Raises ``MalformedJson``, ``ForeignDocument`` (90),
-    ``Invalid`` (90); then nothing changed. Others are served while it is read."""
+    """Put an exported state in the place of this sandbox's. Raises ``MalformedJson``,
+    ``ForeignDocument`` (90), ``Invalid`` (90); then nothing changed. Others are served while it is
+    read."""
     world = call.world
     # Who may change nothing is refused before anything is read.
     call.sandbox()
@@ -340,7 +358,9 @@ async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
     reading = await in_steps(state_document.read(document))
     make = partial(reading.config, call.sandbox().config, world.directory.brought)
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
-    made = await in_steps(state_document.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
+    made = await in_steps(
+        state_document.sandbox_of(reading, call.sandbox().key, config, world.real_clock())
+    )
     made.journal.gap_reason = "a state was imported"
     world.sandboxes.install(made, aside=call.query.undo)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
@@ -348,9 +368,11 @@ async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
 
 
 async def fork(call: ControlCall[ForkTarget, ControlBody]) -> object:
-    """Copy this sandbox to the key ``to``: as it stands, or as it was after the journal entry ``at``.
+    """Copy this sandbox to the key ``to``: as it stands, or as it was after the journal entry
+    ``at``.
 
-    Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
+    Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that
+    cannot be gone back to.
     """
     # A copy gives the vault away to everybody who knows its key: it takes more than a public key.
     sandbox = call.world.directory.of_secret_key(call.headers)
@@ -371,9 +393,11 @@ async def fork(call: ControlCall[ForkTarget, ControlBody]) -> object:
 
 
 async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
-    """The sandbox as it was right after entry ``number``, its clock standing still there; no key opens it yet.
+    """The sandbox as it was right after entry ``number``, its clock standing still there; no key
+    opens it yet.
 
-    Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole story up to it.
+    Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole
+    story up to it.
     """
     journal = sandbox.journal
     if (reason := _why_untold(journal, number)) is not None:
@@ -405,18 +429,24 @@ def _why_untold(journal: Journal, number: int) -> str | None:
         return f"got {number}, entries of the journal: {known}"
     if journal.dropped:
         return f"{journal.loss()}, so it cannot be replayed from the beginning"
-    return f"{journal.gap_reason}, which the journal cannot repeat" if journal.gap_reason is not None else None
+    return (
+        f"{journal.gap_reason}, which the journal cannot repeat"
+        if journal.gap_reason is not None
+        else None
+    )
 
 
 def _set_up_again(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
-    """Take one request of a set-up again, and what was due at once because of it. Raises as ``_repeat``."""
+    """Take one request of a set-up again, and what was due at once because of it. Raises as
+    ``_repeat``."""
     with past.director.during_set_up():
         _repeat(past, entry, operation)
         due.run_due(past, past.now)
 
 
 def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
-    """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
+    """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered
+    differently now."""
     request = again(entry, past)
     decision = request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
     if decision is not None and is_cut(decision):
@@ -425,12 +455,19 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     step, arrived = operation.arrive(request, past)
     reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, step)
     if (reply.status, reply.text()) != (entry.status, entry.answer):
-        words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
+        words = (
+            f"entry {entry.number} would be answered differently: something happened before "
+            f"it besides requests"
+        )
         raise invalid({"At": words})
 
 
 def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    return {"key": masked_key(sandbox.key), "publicKey": public_key, "objects": object_counts(sandbox)}
+    return {
+        "key": masked_key(sandbox.key),
+        "publicKey": public_key,
+        "objects": object_counts(sandbox),
+    }
 
 
 _MOST = 200
@@ -438,8 +475,9 @@ _MOST = 200
 
 
 async def compare(call: ControlCall[ControlBody, CompareQuery]) -> object:
-    """What differs between this sandbox (``here``) and the one of the id ``with`` (``there``): clock, scenarios, and
-    objects by kind. Card numbers and ccv are compared as an export without secrets shows them.
+    """What differs between this sandbox (``here``) and the one of the id ``with`` (``there``):
+    clock, scenarios, and objects by kind. Card numbers and ccv are compared as an export without
+    secrets shows them.
 
     Raises ``Invalid`` (90) for an id that no open sandbox has.
     """
@@ -448,24 +486,52 @@ async def compare(call: ControlCall[ControlBody, CompareQuery]) -> object:
     there = call.world.sandboxes.with_id(wanted)
     if there is None:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])
-        raise invalid({"With": f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"})
+        raise invalid(
+            {
+                "With": f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such "
+                f"as {known}"
+            }
+        )
     # Of the instant at which the comparison begins.
     sides, others = _facts(here), _facts(there)
-    facts = {name: {"here": one, "there": others[name]} for name, one in sides.items() if one != others[name]}
-    taken = {kind: (of.id_of, _rows(of.table(here)), _rows(of.table(there))) for kind, of in KINDS.items()}
+    facts = {
+        name: {"here": one, "there": others[name]}
+        for name, one in sides.items()
+        if one != others[name]
+    }
+    taken = {
+        kind: (of.id_of, _rows(of.table(here)), _rows(of.table(there)))
+        for kind, of in KINDS.items()
+    }
     found = {kind: await _difference(*rows) for kind, rows in taken.items()}
-    kinds = {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
+    kinds = {
+        kind: diff
+        for kind, diff in found.items()
+        if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]
+    }
     return {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
 
 
 def _facts(sandbox: Sandbox) -> dict[str, object]:
-    facts = {"now": iso(sandbox.now), "clock": sandbox.clock.mode, "profile": sandbox.assumed.profile}
+    facts = {
+        "now": iso(sandbox.now),
+        "clock": sandbox.clock.mode,
+        "profile": sandbox.assumed.profile,
+    }
     scenarios = [scenario.name for scenario in sandbox.config.scenarios]
-    return {**facts, "seed": sandbox.config.seed, "pending": len(sandbox.schedule.entries), "scenarios": scenarios}
+    return {
+        **facts,
+        "seed": sandbox.config.seed,
+        "pending": len(sandbox.schedule.entries),
+        "scenarios": scenarios,
+    }
 
 
-async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, object]:
-    """How the objects of one kind differ: ids that one side alone has, and fields whose values are not equal."""
+async def _difference(
+    id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]
+) -> dict[str, object]:
+    """How the objects of one kind differ: ids that one side alone has, and fields whose values are
+    not equal."""
     counts = dict.fromkeys(("onlyHere", "onlyThere", "changed", "equal"), 0)
     named: dict[str, dict[str, Mapping[str, object]]] = {name: {} for name in counts}
     others = dict[str, Any]()
@@ -507,7 +573,8 @@ def _rows(table: Table[Any]) -> list[Any]:
 
 
 def _fields(path: str, mine: Any, theirs: Any) -> Iterator[tuple[str, dict[str, object]]]:
-    """Fields that differ by their dotted path, with the value on each side; None where a side has none."""
+    """Fields that differ by their dotted path, with the value on each side; None where a side has
+    none."""
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
         for name in {**mine, **theirs}:
             one, other = mine.get(name), theirs.get(name)

@@ -1,5 +1,6 @@
-"""Scenarios and rules of a sandbox: list, replace, add, clear (``/__admin/scenarios``, ``/__admin/rules``);
-and what an editor of them needs: check a text without loading it, try it on the journal, texts to begin with."""
+"""Scenarios and rules of a sandbox: list, replace, add, clear (``/__admin/scenarios``,
+``/__admin/rules``); and what an editor of them needs: check a text without loading it, try it on
+the journal, texts to begin with."""
 
 import asyncio
 import json
@@ -32,7 +33,8 @@ class ScenarioQuery(ControlBody):
 
 
 class ScenarioText(OpenBody):
-    """A scenario as in a file, YAML or JSON, or the name of a shipped one: ``{"shipped": "three-ds-passed"}``."""
+    """A scenario as in a file, YAML or JSON, or the name of a shipped one: ``{"shipped":
+    "three-ds-passed"}``."""
 
 
 class ScenarioRemoval(ControlBody):
@@ -50,30 +52,36 @@ _POSTED = "posted"
 """The name of a text that has none."""
 
 LONG = 8_000
-"""Bytes of a text from which on a thread reads it, as other requests must not wait so long: some 80 rules."""
+"""Bytes of a text from which on a thread reads it, as other requests must not wait so long: some 80
+rules."""
 
 
 def listing(call: AnyCall) -> dict[str, object]:
     sandbox = call.sandbox()
-    scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
+    scenarios = [
+        reply_of("ScenarioInForceAnswer", one, rules=len(one.rules))
+        for one in sandbox.config.scenarios
+    ]
     return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
 
 async def replace(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
-    """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without effect."""
+    """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without
+    effect."""
     scenario, warned = await _read(call)
     return {**_put(call, [scenario]), "warnings": warned}
 
 
 async def add(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
-    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
+    """Add a scenario: its rules are asked before those that were there. One of the same name is
+    replaced."""
     scenario, warned = await _read(call)
     return {**_put(call, [*_own(call.sandbox(), scenario.name), scenario]), "warnings": warned}
 
 
 async def set_up(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
-    """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90) naming the first whose
-    answer is not as expected: those before it have happened."""
+    """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90)
+    naming the first whose answer is not as expected: those before it have happened."""
     scenario, _ = await _read(call)
     if not scenario.said.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
@@ -92,20 +100,22 @@ def clear(call: ControlCall[ControlBody, ScenarioRemoval]) -> object:
 
 
 def rules(call: AnyCall) -> object:
-    """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
-    sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
+    """Every rule in the order of asking, with its counters and what is left of it; connections are
+    counted for all sandboxes. ``idle`` has a sentence on each scenario of which no rule has
+    fired."""
     sandbox, connections = call.sandbox(), call.world.directory.connections
     met = {one.rule.id: one for one in connections.rules() if one.rule.stage is Stage.CONNECT}
     reports = (met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now))
     rules = [
-        reply_of("RuleReportAnswer", one, alive=one.spent is None, expectationMet=one.unmet is None) for one in reports
+        reply_of("RuleReportAnswer", one, alive=one.spent is None, expectationMet=one.unmet is None)
+        for one in reports
     ]
     return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
 
 def _put(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
-    """Put scenarios in force in the place of a sandbox's own; ``notApplied`` names what counts only when a sandbox
-    opens, and this one was used."""
+    """Put scenarios in force in the place of a sandbox's own; ``notApplied`` names what counts only
+    when a sandbox opens, and this one was used."""
     sandbox, directory = call.sandbox(), call.world.directory
     config = directory.config_under(scenarios)
     late = []
@@ -120,12 +130,18 @@ def _put(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
 
 def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
     """The scenarios in force that are not built in, but for that of a name."""
-    return [scenario for scenario in sandbox.config.scenarios if not scenario.builtin and scenario.name != but]
+    return [
+        scenario
+        for scenario in sandbox.config.scenarios
+        if not scenario.builtin and scenario.name != but
+    ]
 
 
-async def _read(call: ControlCall[ScenarioText, ScenarioQuery]) -> tuple[Scenario, list[dict[str, object]]]:
-    """The scenario of the body, YAML or JSON, and its warnings. Raises ``Unauthorised`` (40), ``Invalid`` (90) with
-    line and column of every fault."""
+async def _read(
+    call: ControlCall[ScenarioText, ScenarioQuery],
+) -> tuple[Scenario, list[dict[str, object]]]:
+    """The scenario of the body, YAML or JSON, and its warnings. Raises ``Unauthorised`` (40),
+    ``Invalid`` (90) with line and column of every fault."""
     # A request without a valid key is refused before its body is read.
     call.sandbox()
     return await _sound(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
@@ -145,19 +161,28 @@ async def _sound(call: AnyCall, read: Callable[[], T]) -> T:
 
 
 async def _in_time(call: AnyCall, read: Callable[[], T]) -> T:
-    """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile. The
-    models that read any are built for the first."""
-    return await (asyncio.to_thread(read) if len(call.raw) >= LONG else call.world.runner.aside(read))
+    """What ``read`` makes of the body; a thread reads a long one, so that other requests are served
+    meanwhile. The models that read any are built for the first."""
+    return await (
+        asyncio.to_thread(read) if len(call.raw) >= LONG else call.world.runner.aside(read)
+    )
 
 
 async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:
-    """What is wrong with a scenario's text, with line and column, and its rules without effect; nothing is loaded."""
+    """What is wrong with a scenario's text, with line and column, and its rules without effect;
+    nothing is loaded."""
     try:
         read, warned = await _in_time(call, lambda: _warned(_given(call)))
     except ScenarioRefused as refused:
         problems = [reply_of("ScenarioProblemAnswer", one) for one in refused.problems]
         return {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
-    return {"valid": True, "problems": [], "warnings": warned, "name": read.name, "rules": len(read.rules)}
+    return {
+        "valid": True,
+        "problems": [],
+        "warnings": warned,
+        "name": read.name,
+        "rules": len(read.rules),
+    }
 
 
 def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
@@ -165,14 +190,18 @@ def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
     from mockserver.web.absent_members import warned
 
     return scenario, [
-        {"line": one.rule.line, "rule": one.rule.id, "message": mask_text(f"rule '{one.rule.id}' {one.words}")}
+        {
+            "line": one.rule.line,
+            "rule": one.rule.id,
+            "message": mask_text(f"rule '{one.rule.id}' {one.words}"),
+        }
         for one in warned(scenario)
     ]
 
 
 async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
-    """On which kept entries each rule of a scenario would have fired; without a body, those of the rules in force.
-    Raises ``Invalid`` (90) with line and column of every fault of the text."""
+    """On which kept entries each rule of a scenario would have fired; without a body, those of the
+    rules in force. Raises ``Invalid`` (90) with line and column of every fault of the text."""
     sandbox, only = call.sandbox(), None
     scenarios = list(sandbox.config.scenarios)
     if call.raw.strip() not in (b"", b"{}"):
@@ -182,7 +211,11 @@ async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
 
     def shown(one: DryRule) -> dict[str, object]:
         near = [
-            reply_of("DryNearMissAnswer", entry, mismatches=[mask_text(str(difference)) for difference in differences])
+            reply_of(
+                "DryNearMissAnswer",
+                entry,
+                mismatches=[mask_text(str(difference)) for difference in differences],
+            )
             for entry, differences in one.near()
         ]
         return reply_of("DryRuleAnswer", one, near=near)
@@ -193,11 +226,14 @@ async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
 
 
 def text(call: AnyCall) -> object:
-    """The text of a scenario in force. Card numbers and credentials are masked for those without the secret key."""
+    """The text of a scenario in force. Card numbers and credentials are masked for those without
+    the secret key."""
     sandbox, name = call.sandbox(), call.path["name"]
     known = {one.name: one for one in sandbox.config.scenarios}
     if name not in known:
-        raise missing("Name", f"no scenario '{mask_start(name, 60)}' is in force{nearest(name, known)}")
+        raise missing(
+            "Name", f"no scenario '{mask_start(name, 60)}' is in force{nearest(name, known)}"
+        )
     scenario = known[name]
     whole = scenario.text or json.dumps(json.loads(dumps(scenario.source)), indent=2)
     shown = whole if call.headers.get("x-secretkey") == sandbox.key else mask_text(whole)
@@ -206,7 +242,11 @@ def text(call: AnyCall) -> object:
 
 def shipped(call: AnyCall) -> object:
     rows = call.world.directory.reader.shipped()
-    return {"scenarios": [{"name": name, "description": told, "text": whole} for name, told, whole in rows]}
+    return {
+        "scenarios": [
+            {"name": name, "description": told, "text": whole} for name, told, whole in rows
+        ]
+    }
 
 
 def schema(call: AnyCall) -> bytes:
@@ -214,8 +254,9 @@ def schema(call: AnyCall) -> bytes:
 
 
 def _given(call: AnyCall, name: str = _POSTED) -> Scenario:
-    """The scenario of the body, or the one that comes with the product whose name ``{"shipped": ...}`` gives. Raises
-    ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8 and for an unknown name."""
+    """The scenario of the body, or the one that comes with the product whose name ``{"shipped":
+    ...}`` gives. Raises ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8 and for an
+    unknown name."""
     reader = call.world.directory.reader
     try:
         given = call.raw.decode("utf-8")
@@ -225,7 +266,12 @@ def _given(call: AnyCall, name: str = _POSTED) -> Scenario:
         return reader.read_text(given, name)
     texts = {known: text for known, _, text in reader.shipped()}
     if named[1] not in texts:
-        raise invalid({"Shipped": f"got '{named[1]}', which is not a shipped scenario{nearest(named[1], texts)}"})
+        raise invalid(
+            {
+                "Shipped": f"got '{named[1]}', which is not a shipped "
+                f"scenario{nearest(named[1], texts)}"
+            }
+        )
     return reader.read_text(texts[named[1]], named[1])
 
 
@@ -265,7 +311,11 @@ ROUTES = (
             "body": {
                 "version": 1,
                 "rules": [
-                    {"id": "no-money", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
+                    {
+                        "id": "no-money",
+                        "when": {"op": "charge.create"},
+                        "then": {"decline": "insufficient_funds"},
+                    }
                 ],
             },
         },
@@ -291,7 +341,8 @@ ROUTES = (
         reply="SetUpAnswer",
         largest=MOST_BYTES,
         example={"body": {"shipped": "sample-shop"}},
-        summary="Make the set-up calls of a scenario now, as requests of the journal that rules neither hear nor count",
+        summary="Make the set-up calls of a scenario now, as requests of the journal that rules "
+        "neither hear nor count",
     ),
     ControlRoute(
         "GET",
@@ -318,7 +369,11 @@ ROUTES = (
             "body": {
                 "version": 1,
                 "rules": [
-                    {"id": "no-money", "when": {"op": "charge.creat"}, "then": {"decline": "insufficient_funds"}}
+                    {
+                        "id": "no-money",
+                        "when": {"op": "charge.creat"},
+                        "then": {"decline": "insufficient_funds"},
+                    }
                 ],
             }
         },
@@ -345,7 +400,8 @@ ROUTES = (
                 ],
             }
         },
-        summary="Try rules on the journal: where each would have fired, and its near misses; nothing is loaded",
+        summary="Try rules on the journal: where each would have fired, and its near misses; "
+        "nothing is loaded",
     ),
     ControlRoute(
         "GET",

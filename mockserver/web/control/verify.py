@@ -60,7 +60,8 @@ class Expectations(ControlBody):
         description="sentences that must hold of the money, such as net(*) <= 20",
     )
     finish: Switch = Field(
-        False, description="report what was left open first, and list every finding: the end of a test"
+        False,
+        description="report what was left open first, and list every finding: the end of a test",
     )
     allow: list[Any] | None = Field(
         None,
@@ -85,8 +86,8 @@ _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.
 
 
 async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
-    """200 when every expectation holds, else 409 with the differences and the near misses. Raises ``Invalid`` (90)
-    naming every fault of the expectations themselves."""
+    """200 when every expectation holds, else 409 with the differences and the near misses. Raises
+    ``Invalid`` (90) naming every fault of the expectations themselves."""
     sandbox = call.sandbox()
     expected, money, allowed, body = _wanted(call)
     after = call.since(sandbox, call.query.since)
@@ -95,7 +96,11 @@ async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
     # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
-    unmet = [*sandbox.director.unmet(), *await broken(sandbox, sentences(sandbox))] if body.rules else []
+    unmet = (
+        [*sandbox.director.unmet(), *await broken(sandbox, sentences(sandbox))]
+        if body.rules
+        else []
+    )
     unmet += await broken(sandbox, money, after)
     raised = at_least(sandbox, _LEAST[body.findings], after) if body.findings is not None else []
     bad = [one for one in raised if one.kind.name not in allowed]
@@ -120,18 +125,28 @@ async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
 def _wanted(
     call: ControlCall[Expectations, SinceQuery],
 ) -> tuple[list[Expected], list[Invariant], set[str], Expectations]:
-    """What is to be verified: expectations, sentences about money, the findings that are allowed, and the body with the
-    rest. Raises ``Invalid`` (90) naming every fault, and for nothing at all."""
+    """What is to be verified: expectations, sentences about money, the findings that are allowed,
+    and the body with the rest. Raises ``Invalid`` (90) naming every fault, and for nothing at
+    all."""
     expected, faults = expectations(call.document.get("requests", []))
     money = _read(Invariant, call.document, "money", faults)
     allowed = {kind.name for kind in _read(kind_of, call.document, "allow", faults)}
-    body = call.body_beside({place[:1].upper() + place[1:]: words for place, words in faults.items()})
+    body = call.body_beside(
+        {place[:1].upper() + place[1:]: words for place, words in faults.items()}
+    )
     if not (body.requests or body.rules or money or body.finish or body.findings):
-        raise invalid({"Requests": "give requests, rules: true, money, finish: true or findings: nothing is verified"})
+        raise invalid(
+            {
+                "Requests": "give requests, rules: true, money, finish: true or findings: nothing "
+                "is verified"
+            }
+        )
     return expected, money, allowed, body
 
 
-def _read(read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]) -> list[T]:
+def _read(
+    read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]
+) -> list[T]:
     """What is read of each text of a list; ``faults`` gets those that cannot be."""
     given, found = document.get(name) or [], list[T]()
     for place, text in enumerate(given if isinstance(given, list) else []):
@@ -150,8 +165,8 @@ MOST_SHOWN = 5
 
 @record
 class Verification:
-    """How often something happened: the numbers of the newest entries of it, and those nearest to it with every test
-    that they fail. ``doubt`` says why a count that looks right may be wrong."""
+    """How often something happened: the numbers of the newest entries of it, and those nearest to
+    it with every test that they fail. ``doubt`` says why a count that looks right may be wrong."""
 
     expected: Expected
     count: int
@@ -176,13 +191,20 @@ class Verification:
     def shown(self) -> dict[str, object]:
         """The verdict as the answer has it; near misses only of one that does not hold."""
         near = [] if self.holds else self.near
-        misses = [reply_of("NearMissAnswer", entry, differences=list(map(mask_text, lacks))) for entry, lacks in near]
-        return reply_of("VerifiedRequestAnswer", self, wanted=str(self.expected.bounds), nearMisses=misses)
+        misses = [
+            reply_of("NearMissAnswer", entry, differences=list(map(mask_text, lacks)))
+            for entry, lacks in near
+        ]
+        return reply_of(
+            "VerifiedRequestAnswer", self, wanted=str(self.expected.bounds), nearMisses=misses
+        )
 
 
-async def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str | None) -> Verification:
-    """Count what was expected among some entries of a journal, while others are served; ``loss`` says why others are no
-    longer there."""
+async def judge(
+    expected: Expected, entries: Sequence[JournalEntry], loss: str | None
+) -> Verification:
+    """Count what was expected among some entries of a journal, while others are served; ``loss``
+    says why others are no longer there."""
     found = await for_each(entries, lambda entry: _compare(expected, entry))
     count = sum(times for times, _ in found)
     matched = [entry.number for entry, (times, _) in zip(entries, found, strict=True) if times]
@@ -194,22 +216,26 @@ async def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str |
 
 
 def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Difference]]:
-    """How often an entry is what was expected, and the tests that it fails where it is of the expected operation and is
-    not.
+    """How often an entry is what was expected, and the tests that it fails where it is of the
+    expected operation and is not.
 
-    A request counts once, however many providers were tried; a step that was not asked for by a request of that
-    operation (rows of a batch, renewals) counts once for each payment in it.
+    A request counts once, however many providers were tried; a step that was not asked for by a
+    request of that operation (rows of a batch, renewals) counts once for each payment in it.
     """
     asked = entry.asked
     made: Sequence[Attempt] = entry.result.attempts or (
-        Attempt(op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call),
+        Attempt(
+            op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call
+        ),
     )
     # By its first or second name.
     attempts = [one for one in made if not expected.operations.isdisjoint((one.op, one.also))]
     if not attempts:
         return 0, ()
     lacks = [list(expected.when.differences(attempt)) for attempt in attempts]
-    fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
+    fits = [
+        attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences
+    ]
     if not fits:
         return 0, min(lacks, key=len)
     if asked.op in expected.operations:
@@ -228,7 +254,8 @@ class Expected:
 
 
 def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
-    """The expectations of plain data, and every fault by its place: with a fault they mean nothing."""
+    """The expectations of plain data, and every fault by its place: with a fault they mean
+    nothing."""
     problems = Problems("verify", {})
     if not isinstance(given, list):
         return [], {"Requests": "wanted a list of {op, where, count}"}
@@ -245,7 +272,9 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
     if isinstance(raw, str):
         raw = {"op": raw}
     if not isinstance(raw, Mapping):
-        problems.add((), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}")
+        problems.add(
+            (), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
+        )
         return
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
@@ -256,11 +285,19 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
         tests = _tests(raw, where, problems)
         operations = operations_of(raw, problems)
         when = compile_when(tests, problems.below("where"), operations)
-        yield Expected(str(raw.get("op", "*")), operations, when, _bounds(raw.get("count"), problems.below("count")))
+        yield Expected(
+            str(raw.get("op", "*")),
+            operations,
+            when,
+            _bounds(raw.get("count"), problems.below("count")),
+        )
 
 
-def _tests(raw: Mapping[Any, object], where: Mapping[Any, object], problems: Problems) -> dict[Any, object]:
-    """The tests of an expectation: those of ``where``, and those that stand beside ``op`` as in a rule."""
+def _tests(
+    raw: Mapping[Any, object], where: Mapping[Any, object], problems: Problems
+) -> dict[Any, object]:
+    """The tests of an expectation: those of ``where``, and those that stand beside ``op`` as in a
+    rule."""
     tests = dict(where)
     for key, wanted in raw.items():
         if key not in _KEYS and is_test(str(key)):
@@ -281,9 +318,16 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
         return found
     counts = {"exactly": raw} if type(raw) is int else raw
     with problems.at():
-        if not isinstance(counts, Mapping) or not counts or counts.keys() - {"exactly", "min", "max"}:
+        if (
+            not isinstance(counts, Mapping)
+            or not counts
+            or counts.keys() - {"exactly", "min", "max"}
+        ):
             raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
-        if any(type(number) is not int or not 0 <= number <= 1_000_000_000 for number in counts.values()):
+        if any(
+            type(number) is not int or not 0 <= number <= 1_000_000_000
+            for number in counts.values()
+        ):
             raise ValueError("wanted whole numbers of 0 or more")
         if "exactly" in counts and len(counts) > 1:
             raise ValueError("got exactly and another bound, wanted one of them")
@@ -304,7 +348,9 @@ ROUTES = (
         answers={409: "Something does not hold: differences and near misses"},
         example={
             "body": {
-                "requests": [{"op": "charge.create", "where": {"request.reference": "order-1"}, "count": 1}],
+                "requests": [
+                    {"op": "charge.create", "where": {"request.reference": "order-1"}, "count": 1}
+                ],
                 "money": ["net(*) <= 20"],
                 "finish": True,
             }

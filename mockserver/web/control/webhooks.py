@@ -1,5 +1,6 @@
-"""Webhooks of a sandbox: the log of deliveries, sending again, sending data of one's own (``/__admin/webhooks``,
-``/__admin/events``); and the built-in receiver (``/__inbox/<name>``), which keeps what arrives (``/__admin/inbox``).
+"""Webhooks of a sandbox: the log of deliveries, sending again, sending data of one's own
+(``/__admin/webhooks``, ``/__admin/events``); and the built-in receiver (``/__inbox/<name>``), which
+keeps what arrives (``/__admin/inbox``).
 
 Source: docs/webhooks.md.
 """
@@ -53,7 +54,8 @@ class DeliveryQuery(ControlBody):
     )
     skip: Annotated[int, digits(0)] = Field(0, description="leave out this many of the newest")
     changed: Annotated[int, digits(0)] = Field(
-        0, description="to which something has happened since: the field changes of an earlier answer"
+        0,
+        description="to which something has happened since: the field changes of an earlier answer",
     )
     bodies: Switch = Field(True, description="whether bodies are shown")
 
@@ -116,11 +118,19 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 
 
 async def listing(call: ControlCall[ControlBody, DeliveryQuery]) -> object:
-    """Deliveries, oldest first. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out, ``refused`` found no
-    room; ``changes`` have happened to all of them."""
+    """Deliveries, oldest first. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out,
+    ``refused`` found no room; ``changes`` have happened to all of them."""
     log, query = call.sandbox().deliveries, call.query
-    wanted = [(fits, value) for name, fits in FILTERS.items() if (value := getattr(query, name)) is not None]
-    found = [one for one in log if one.changed > query.changed and all(fits(one, value) for fits, value in wanted)]
+    wanted = [
+        (fits, value)
+        for name, fits in FILTERS.items()
+        if (value := getattr(query, name)) is not None
+    ]
+    found = [
+        one
+        for one in log
+        if one.changed > query.changed and all(fits(one, value) for fits, value in wanted)
+    ]
     changes, last = log.changes, len(found) - query.skip
     page = found[max(last - query.limit, 0) : max(last, 0)]
     counts = {"count": len(found), "kept": len(log), "dropped": log.dropped, "refused": log.refused}
@@ -146,26 +156,37 @@ def resend(call: AnyCall) -> object:
 
 
 def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
-    """Send again what has been sent, oldest first: to the receivers that had it, or to ``url`` as deliveries of their
-    own. Raises ``Invalid`` (90) when neither says which, or they are too many, ``NotFound`` (1) when there are
-    none."""
+    """Send again what has been sent, oldest first: to the receivers that had it, or to ``url`` as
+    deliveries of their own. Raises ``Invalid`` (90) when neither says which, or they are too many,
+    ``NotFound`` (1) when there are none."""
     sandbox, body = call.sandbox(), call.body
     if body.subject is None and body.since is None:
         raise invalid({"Since": "wanted subject, since or both: which webhooks are sent again"})
     after = -1 if body.since is None else call.entry_of(sandbox, body.since)
-    last = sandbox.journal.last + 1 if body.until is None else call.entry_of(sandbox, body.until, "Until")
+    last = (
+        sandbox.journal.last + 1
+        if body.until is None
+        else call.entry_of(sandbox, body.until, "Until")
+    )
     found = [
         one
         for one in sandbox.deliveries
-        if one.state in ENDED and body.subject in (None, one.message.subject_id) and after < (one.entry or 0) <= last
+        if one.state in ENDED
+        and body.subject in (None, one.message.subject_id)
+        and after < (one.entry or 0) <= last
     ]
     if not found:
         raise missing("Webhooks", "none that has ended and is still kept is about that")
     if len(found) > deliveries.MOST_OF_STEP:
-        most = f"at most {deliveries.MOST_OF_STEP} are sent again at once: narrow them by since and until"
+        most = (
+            f"at most {deliveries.MOST_OF_STEP} are sent again at once: narrow them by since "
+            f"and until"
+        )
         raise invalid({"Since": f"got {len(found)} webhooks, {most}"})
     made = [
-        deliveries.resend(sandbox, one.delivery_id) if body.url is None else deliveries.replay(sandbox, one, body.url)
+        deliveries.resend(sandbox, one.delivery_id)
+        if body.url is None
+        else deliveries.replay(sandbox, one, body.url)
         for one in found
     ]
     call.world.runner.acted(sandbox)
@@ -173,18 +194,26 @@ def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
 
 
 def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
-    """Send any event: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
+    """Send any event: to ``url``, or without it to every subscription of the type. Raises
+    ``Invalid`` (90)."""
     sandbox, body = call.sandbox(), call.body
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
     target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
-    made, is_cut = deliveries.emit(Step(sandbox, Asked("webhook.emit")), message, body.data or {}, target)
+    made, is_cut = deliveries.emit(
+        Step(sandbox, Asked("webhook.emit")), message, body.data or {}, target
+    )
     if not made:
-        raise invalid({"Url": f"no url given, and no webhook subscription for {word} in this sandbox"})
+        raise invalid(
+            {"Url": f"no url given, and no webhook subscription for {word} in this sandbox"}
+        )
     call.world.runner.acted(sandbox)
     answer: dict[str, object] = {"webhooks": [delivery_reply(one) for one in made]}
     if is_cut:
-        answer["hint"] = f"{deliveries.MOST_OF_STEP} webhooks are sent at once at most: younger subscriptions get none"
+        answer["hint"] = (
+            f"{deliveries.MOST_OF_STEP} webhooks are sent at once at most: younger subscriptions "
+            f"get none"
+        )
     return answer
 
 
@@ -206,7 +235,9 @@ class InboxEndpoint(Endpoint):
     async def act(self, request: Request) -> Reply:
         sandbox = request.sandbox
         where, query = request.resource, request.query.decode("utf-8", "replace")
-        came = InboxMessage(0, sandbox.now, request.method, where, query, headers=request.headers, body=request.raw)
+        came = InboxMessage(
+            0, sandbox.now, request.method, where, query, headers=request.headers, body=request.raw
+        )
         kept = sandbox.inboxes.put(sandbox.config.webhook_key, request.path["name"], came)
         self.world.runner.used(sandbox)
         if kept is None:
@@ -218,12 +249,14 @@ class InboxEndpoint(Endpoint):
 
 def inboxes(call: AnyCall) -> object:
     counts = call.sandbox().inboxes.counts()
-    return {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
+    return {
+        "inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]
+    }
 
 
 async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
-    """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that are no longer kept.
-    An inbox that nothing reached is empty."""
+    """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that
+    are no longer kept. An inbox that nothing reached is empty."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
     kept = sandbox.inboxes.arrivals(name)
     found = [arrival for arrival in kept if arrival.number > query.after][-query.limit :]
@@ -238,9 +271,14 @@ async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
 def message(call: AnyCall) -> object:
     """One arrival. Raises ``NotFound`` (1)."""
     number = whole_of(call.path["message_id"])
-    found = next((one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number), None)
+    found = next(
+        (one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number),
+        None,
+    )
     if found is None:
-        raise missing("Id", f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox")
+        raise missing(
+            "Id", f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox"
+        )
     return _shown(found)
 
 
@@ -256,25 +294,40 @@ def _line(arrival: InboxMessage) -> dict[str, object]:
         body = None
     meta = body.get("meta") if isinstance(body, dict) else None
     kind = meta.get("eventType") if isinstance(meta, dict) else None
-    return reply_of("InboxMessageAnswer", arrival, eventType=mask_start(kind, 100) if isinstance(kind, str) else None)
+    return reply_of(
+        "InboxMessageAnswer",
+        arrival,
+        eventType=mask_start(kind, 100) if isinstance(kind, str) else None,
+    )
 
 
 def _body(arrival: InboxMessage) -> object:
-    """A body as it may be shown: of a form, whose values have names, no more is masked than of JSON."""
+    """A body as it may be shown: of a form, whose values have names, no more is masked than of
+    JSON."""
     body, shown = arrival.body, mask_body(arrival.body)
-    is_form = arrival.headers.get("content-type", "").startswith(MediaType.FORM) and len(body) <= LONGEST_TEXT
-    if not is_form or not isinstance(shown, str) or not all(b"=" in pair for pair in body.split(b"&")):
+    is_form = (
+        arrival.headers.get("content-type", "").startswith(MediaType.FORM)
+        and len(body) <= LONGEST_TEXT
+    )
+    if (
+        not is_form
+        or not isinstance(shown, str)
+        or not all(b"=" in pair for pair in body.split(b"&"))
+    ):
         return shown
     pairs = (pair for one in body.split(b"&") for pair in mask_query(one).items())
     return "&".join(f"{name}={value}" for name, value in pairs)
 
 
 def _shown(arrival: InboxMessage) -> dict[str, object]:
-    """An arrival, keys and card numbers masked; ``Authorization`` is what the test came to see, so it is shown."""
+    """An arrival, keys and card numbers masked; ``Authorization`` is what the test came to see, so
+    it is shown."""
     headers, query = mask_headers(arrival.headers), mask_query(arrival.query.encode())
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
-    return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=as_sent(_body(arrival)))
+    return reply_of(
+        "InboxMessageAnswer", arrival, query=query, headers=headers, body=as_sent(_body(arrival))
+    )
 
 
 ROUTES = (
@@ -315,8 +368,11 @@ ROUTES = (
         keyed=True,
         reply="EmittedAnswer",
         answers={404: "No such webhooks"},
-        example={"body": {"since": "0", "url": "http://127.0.0.1:4111/__inbox/again?publicKey=pk_demo"}},
-        summary="Send again the webhooks of an object, or of a part of the journal, there or to another receiver",
+        example={
+            "body": {"since": "0", "url": "http://127.0.0.1:4111/__inbox/again?publicKey=pk_demo"}
+        },
+        summary="Send again the webhooks of an object, or of a part of the journal, there or to "
+        "another receiver",
     ),
     ControlRoute(
         "POST",

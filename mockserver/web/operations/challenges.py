@@ -1,6 +1,7 @@
 """3-D Secure challenges, as the forms of their pages answer them: no other client can.
 
-Source: docs/spec/service.md, Charge: threeDsRedirectUrl; docs/spec/published-facts.md, 7.1 (threeDSEmail).
+Source: docs/spec/service.md, Charge: threeDsRedirectUrl; docs/spec/published-facts.md, 7.1
+(threeDSEmail).
 """
 
 from mockserver.engine import three_ds
@@ -17,7 +18,9 @@ def answer(call: OperationCall[ChallengeInput, None]) -> bytes:
 
 def answer_for_token(call: OperationCall[ChallengeInput, None]) -> Members:
     """Answer a challenge before a token is used."""
-    return shown.token(call, three_ds.answer_for_token(call.step, call.path["token_id"], call.body.result))
+    return shown.token(
+        call, three_ds.answer_for_token(call.step, call.path["token_id"], call.body.result)
+    )
 
 
 OF_CHARGE = Route(

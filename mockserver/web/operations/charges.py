@@ -36,7 +36,8 @@ def create(call: OperationCall[Becomes[NewCharge], None]) -> bytes | Reply:
 
 
 def charge_wallet(call: OperationCall[WalletCharge, ProviderQuery]) -> bytes | Reply:
-    """Charge the token of a wallet, through the provider that the header, the query or the body names."""
+    """Charge the token of a wallet, through the provider that the header, the query or the body
+    names."""
     _check_wallet_key(call.step)
     provider_id = call.provider_header or call.query.provider_id or call.body.provider_id
     return shown.begun_charge(call, charges.create(call.step, call.body.command(provider_id)))
@@ -45,8 +46,8 @@ def charge_wallet(call: OperationCall[WalletCharge, ProviderQuery]) -> bytes | R
 def _check_wallet_key(step: Step) -> None:
     """A wallet is charged with the public key, as the service document says.
 
-    One published library sends the secret key: the assumption ``charge.wallet_key`` may take that too,
-    with a finding. Raises ``Unauthorised`` (40).
+    One published library sends the secret key: the assumption ``charge.wallet_key`` may take that
+    too, with a finding. Raises ``Unauthorised`` (40).
     """
     if "x-publickey" in step.asked.headers:
         return
@@ -78,7 +79,8 @@ def refund(call: OperationCall[None, RefundQuery]) -> bytes:
 
 
 def refund_or_void(call: OperationCall[None, RefundQuery]) -> bytes:
-    """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
+    """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given,
+    else refund."""
     meaning = call.step.assume("charge.on_delete_path")
     if meaning == "refund_or_void":
         is_bare = call.query.amount is None and call.query.comment is None

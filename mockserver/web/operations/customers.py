@@ -41,7 +41,9 @@ def get(call: OperationCall[None, None]) -> Members:
 def update(call: OperationCall[CustomerUpdate, None]) -> Members:
     """Change a customer."""
     details, default = call.body.command(), call.body.default_payment_method_id
-    return shown.customer(call, customers.update(call.step, call.path["customer_id"], details, default))
+    return shown.customer(
+        call, customers.update(call.step, call.path["customer_id"], details, default)
+    )
 
 
 def delete(call: OperationCall[None, Removal]) -> Members:

@@ -1,4 +1,5 @@
-"""What pages ask before they take a payment: countries and currencies, the providers that are offered, the release.
+"""What pages ask before they take a payment: countries and currencies, the providers that are
+offered, the release.
 
 Source: docs/spec/published-facts.md, 1.1 (rows 58-62, 77), 7.2.
 """
@@ -53,10 +54,17 @@ def offered(call: OperationCall[None, OfferQuery]) -> Members:
         allThreeDsProviders=challengers_shown,
         googlePayProviders=[reply_of("GooglePayProvider", provider) for provider in wallets],
         applePayProviders=[
-            reply_of("ApplePayProvider", one, merchantIdentifier=f"merchant.{one.provider_id}", domainName=host)
+            reply_of(
+                "ApplePayProvider",
+                one,
+                merchantIdentifier=f"merchant.{one.provider_id}",
+                domainName=host,
+            )
             for one in wallets
         ],
-        networkTokenProviders=[reply_of("NetworkTokenProvider", provider) for provider in network_tokens],
+        networkTokenProviders=[
+            reply_of("NetworkTokenProvider", provider) for provider in network_tokens
+        ],
     )
 
 

@@ -1,4 +1,5 @@
-"""The lists of the payments API: one page of rows, each as an operation on that one object shows it."""
+"""The lists of the payments API: one page of rows, each as an operation on that one object shows
+it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
@@ -26,8 +27,9 @@ _EACH = "list of "
 
 
 class ListOf(Generic[R, Q]):
-    """Answers with a page of rows that fit the query, as the ``reply`` wraps them; a row is written by ``show``, or as
-    its own reply says. Raises ``Invalid`` (90) for a page of over ``LARGEST`` bytes."""
+    """Answers with a page of rows that fit the query, as the ``reply`` wraps them; a row is written
+    by ``show``, or as its own reply says. Raises ``Invalid`` (90) for a page of over ``LARGEST``
+    bytes."""
 
     def __init__(
         self,
@@ -39,7 +41,9 @@ class ListOf(Generic[R, Q]):
         self._wanted = wanted
         self.query = query
         self._fields = reply_type(reply).fields
-        [row_reply] = (held.removeprefix(_EACH) for held in self._fields.values() if held.startswith(_EACH))
+        [row_reply] = (
+            held.removeprefix(_EACH) for held in self._fields.values() if held.startswith(_EACH)
+        )
         self._show = show or (lambda call, row: reply_of(row_reply, row))
 
     def __call__(self, call: OperationCall[None, Q]) -> bytes:
@@ -50,25 +54,33 @@ class ListOf(Generic[R, Q]):
             texts.append(made if isinstance(made, bytes) else dumps(made))
             size += len(texts[-1])
             if size > LARGEST:
-                words = f"got rows of over {LARGEST} bytes on one page, wanted a limit below {len(texts)}"
+                words = (
+                    f"got rows of over {LARGEST} bytes on one page, wanted a limit below "
+                    f"{len(texts)}"
+                )
                 raise invalid({"Limit": words})
         return self._wrapped(page, texts)
 
     def _wrapped(self, page: Any, rows: list[bytes]) -> bytes:
         """The page as JSON: the rows are written already, all other members are numbers."""
-        members = {name: [] if held.startswith(_EACH) else getattr(page, name) for name, held in self._fields.items()}
+        members = {
+            name: [] if held.startswith(_EACH) else getattr(page, name)
+            for name, held in self._fields.items()
+        }
         begin, closing, end = dumps(members).partition(b"]")
         return b"".join((begin, b",".join(rows), closing, end))
 
     def ahead(self, step: Step) -> Awaitable[object] | None:
-        """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
-        parameters are faulty."""
+        """Look at the rows of a long list before the step that shows it; None where there is little
+        to look at, or the parameters are faulty."""
         asked, table = step.asked.request, self._wanted.table(step.sandbox)
         if len(table) <= STEP_ROWS or not isinstance(asked, Fields):
             return None
         try:
             # The step itself will note what it rests on.
             given = vars(asked.typed(self.query))
-            return look_ahead(table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given))
+            return look_ahead(
+                table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given)
+            )
         except Invalid:
             return None

@@ -8,7 +8,11 @@ from mockserver.web.operations import shown
 from mockserver.web.operations.lists import ListOf
 from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import Reply
-from mockserver.wire.bodies.payment_links import LinkPaymentInput, PaymentLinkCreation, PaymentLinkQuery
+from mockserver.wire.bodies.payment_links import (
+    LinkPaymentInput,
+    PaymentLinkCreation,
+    PaymentLinkQuery,
+)
 from mockserver.wire.replies import Members
 
 
@@ -25,7 +29,9 @@ def get(call: OperationCall[None, None]) -> Members:
 def pay(call: OperationCall[LinkPaymentInput, None]) -> bytes | Reply:
     """Pay on the page of a link."""
     link = payment_links.get(call.step, call.path["payment_link_id"])
-    return shown.begun_charge(call, payment_links.pay(call.step, link.payment_link_id, call.body.command()))
+    return shown.begun_charge(
+        call, payment_links.pay(call.step, link.payment_link_id, call.body.command())
+    )
 
 
 PAY = Route(

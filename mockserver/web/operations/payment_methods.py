@@ -30,13 +30,17 @@ def create(call: OperationCall[Becomes[NewMethod], None]) -> Members:
 
 def get(call: OperationCall[None, None]) -> Members:
     """Get a payment method."""
-    return shown.payment_method(call, payment_methods.get(call.step, call.path["payment_method_id"]))
+    return shown.payment_method(
+        call, payment_methods.get(call.step, call.path["payment_method_id"])
+    )
 
 
 def delete(call: OperationCall[None, Removal]) -> Members:
     """Remove a payment method."""
     method_id, asks = call.path["payment_method_id"], call.query.asks_provider
-    return shown.payment_method(call, payment_methods.delete(call.step, method_id, ask_provider=asks))
+    return shown.payment_method(
+        call, payment_methods.delete(call.step, method_id, ask_provider=asks)
+    )
 
 
 def update(call: OperationCall[CardUpdate, None]) -> Members:
@@ -45,7 +49,9 @@ def update(call: OperationCall[CardUpdate, None]) -> Members:
     return shown.payment_method(call, payment_methods.update_card(call.step, method_id, changes))
 
 
-LIST = ListOf(searches.PAYMENT_METHODS, "PaymentMethodsReply", PaymentMethodQuery, shown.payment_method)
+LIST = ListOf(
+    searches.PAYMENT_METHODS, "PaymentMethodsReply", PaymentMethodQuery, shown.payment_method
+)
 
 
 ROUTES = (

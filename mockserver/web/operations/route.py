@@ -1,4 +1,5 @@
-"""What an operation of the payments API is: where it is found over HTTP, what it takes, and the function that acts."""
+"""What an operation of the payments API is: where it is found over HTTP, what it takes, and the
+function that acts."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ class Becomes(Protocol[C]):
 
 @record
 class OperationCall(Generic[B, Q]):
-    """One authenticated, validated call. ``body`` and ``query`` are of the types of the route, None where it has none;
-    ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
+    """One authenticated, validated call. ``body`` and ``query`` are of the types of the route, None
+    where it has none; ``ready`` is what the route's ``ahead`` has made, None when it was not asked
+    to."""
 
     step: Step
     profile: WireProfile
@@ -53,18 +55,22 @@ class OperationCall(Generic[B, Q]):
 
 
 Ahead: TypeAlias = Callable[[Step], Awaitable[object] | None]
-"""Begins work that an operation needs before its step, and that changes nothing; None when there is little of it."""
+"""Begins work that an operation needs before its step, and that changes nothing; None when there is
+little of it."""
 
 
 @record
 class Route(Generic[TakenBody, TakenQuery]):
-    """One operation: method and path, the name of the operation for rules, and the function that acts.
+    """One operation: method and path, the name of the operation for rules, and the function that
+    acts.
 
-    ``handle`` gives the body of the answer, or a ``Reply`` of which status and body alone count. ``reply`` is the name
-    of that answer in the tables of replies, ``body`` and ``query`` what it takes. ``is_public``: a public key opens it
-    too. ``creates``: the assumption ``response.created_status`` says with which status it answers. ``largest`` are the
-    bytes that its body may have, None for the limit of the settings; ``headers`` those that it reads. ``source`` is a
-    section of the service document or of the published facts (the paths that the document does not show).
+    ``handle`` gives the body of the answer, or a ``Reply`` of which status and body alone count.
+    ``reply`` is the name of that answer in the tables of replies, ``body`` and ``query`` what it
+    takes. ``is_public``: a public key opens it too. ``creates``: the assumption
+    ``response.created_status`` says with which status it answers. ``largest`` are the bytes that
+    its body may have, None for the limit of the settings; ``headers`` those that it reads.
+    ``source`` is a section of the service document or of the published facts (the paths that the
+    document does not show).
     """
 
     method: str

@@ -1,5 +1,6 @@
-"""How the objects of the engine are shown, in the voice of the sandbox: one function for each that is more than its own
-fields. What is shown as it is goes through ``reply_of``, by the name of its reply."""
+"""How the objects of the engine are shown, in the voice of the sandbox: one function for each that
+is more than its own fields. What is shown as it is goes through ``reply_of``, by the name of its
+reply."""
 
 from collections.abc import Mapping
 
@@ -25,7 +26,8 @@ Call = OperationCall[object, object]
 
 
 def begun_charge(call: Call, made: Charge) -> bytes | Reply:
-    """A charge that was just begun; one that failed may be an error (assumption ``charge.declined_reply``)."""
+    """A charge that was just begun; one that failed may be an error (assumption
+    ``charge.declined_reply``)."""
     if made.status is ChargeState.FAILED and call.step.assume("charge.declined_reply") == "error":
         return Reply(*declined(made, call.resource))
     return _charge_text(call, made)
@@ -131,7 +133,10 @@ def vault_secrets(call: Call, row: VaultItem) -> Members:
 
 
 def _vault_facts(call: Call, row: VaultItem) -> Members:
-    return {"maskedCardNumber": call.profile.masked(row.facts), "hasCvv": row.ccv_state is CcvState.HELD}
+    return {
+        "maskedCardNumber": call.profile.masked(row.facts),
+        "hasCvv": row.ccv_state is CcvState.HELD,
+    }
 
 
 def webhook_subscription(call: Call, row: WebhookSubscription) -> Members:

@@ -27,7 +27,9 @@ def get(call: OperationCall[None, None]) -> Members:
 
 def cancel(call: OperationCall[None, None]) -> Members:
     """Cancel a subscription."""
-    return reply_of("SubscriptionReply", subscriptions.cancel(call.step, call.path["subscription_id"]))
+    return reply_of(
+        "SubscriptionReply", subscriptions.cancel(call.step, call.path["subscription_id"])
+    )
 
 
 def update(call: OperationCall[SubscriptionChange, None]) -> Members:
@@ -39,7 +41,9 @@ def update(call: OperationCall[SubscriptionChange, None]) -> Members:
 def set_status(call: OperationCall[SubscriptionStatus, None]) -> Members:
     """Update the status of a subscription."""
     subscription_id, status = call.path["subscription_id"], call.body.status
-    return reply_of("SubscriptionReply", subscriptions.set_status(call.step, subscription_id, status))
+    return reply_of(
+        "SubscriptionReply", subscriptions.set_status(call.step, subscription_id, status)
+    )
 
 
 LIST = ListOf(searches.SUBSCRIPTIONS, "SubscriptionsReply", SubscriptionQuery)

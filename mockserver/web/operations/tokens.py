@@ -16,7 +16,9 @@ from mockserver.wire.replies import Members
 def create(call: OperationCall[CardTokenCreation, ProviderQuery]) -> Members:
     """Make a token from a card for the provider that the header, the query or the body names."""
     provider_id = call.provider_header or call.query.provider_id or call.body.provider_id
-    return shown.token(call, tokens.create_from_card(call.step, call.body.command(provider_id or "")))
+    return shown.token(
+        call, tokens.create_from_card(call.step, call.body.command(provider_id or ""))
+    )
 
 
 def create_for_least_cost(call: OperationCall[LeastCostTokenCreation, None]) -> Members:

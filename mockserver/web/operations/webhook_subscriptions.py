@@ -7,7 +7,10 @@ from mockserver.engine import searches, webhook_subscriptions
 from mockserver.web.operations import shown
 from mockserver.web.operations.lists import ListOf
 from mockserver.web.operations.route import OperationCall, Route
-from mockserver.wire.bodies.webhook_subscriptions import WebhookSubscriptionCreation, WebhookSubscriptionQuery
+from mockserver.wire.bodies.webhook_subscriptions import (
+    WebhookSubscriptionCreation,
+    WebhookSubscriptionQuery,
+)
 from mockserver.wire.replies import Members
 
 

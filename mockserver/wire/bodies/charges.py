@@ -97,7 +97,9 @@ class ChargeFields(Body):
     last_name: Text | None = None
     metadata: Metadata | None = None
     descriptor: Text | None = None
-    three_ds_notification_url: ReceiverOrNowhere | None = Field(None, alias="threeDSNotificationUrl")
+    three_ds_notification_url: ReceiverOrNowhere | None = Field(
+        None, alias="threeDSNotificationUrl"
+    )
 
     def charge(self, source: ChargeSource) -> NewCharge:
         """The payment that is asked for, taken from ``source``."""
@@ -124,7 +126,12 @@ class ChargeFields(Body):
 
         The reference of the body is that of the order, not of the payer.
         """
-        if self.first_name is None and self.last_name is None and self.email is None and self.phone is None:
+        if (
+            self.first_name is None
+            and self.last_name is None
+            and self.email is None
+            and self.phone is None
+        ):
             return None
         return Payer(
             first_name=self.first_name,
@@ -188,7 +195,11 @@ class BankCharge(LocatedCharge):
 
     def command(self) -> NewCharge:
         """Charge the bank account."""
-        return self.charge(BankSource(account=self.bank_payment_information.command(), provider_id=self.provider_id))
+        return self.charge(
+            BankSource(
+                account=self.bank_payment_information.command(), provider_id=self.provider_id
+            )
+        )
 
 
 class PaymentMethodCharge(LocatedCharge):
@@ -246,7 +257,9 @@ class NetworkTokenCharge(ChargeFields):
 
     def command(self) -> NewCharge:
         """Charge the network token."""
-        return self.charge(NetworkTokenSource(provider_id=self.provider_id, network_token_id=self.network_token_id))
+        return self.charge(
+            NetworkTokenSource(provider_id=self.provider_id, network_token_id=self.network_token_id)
+        )
 
 
 class WalletHeader(Body):
@@ -293,10 +306,13 @@ class WalletCharge(ChargeFields):
     provider_id: Text | None = None
 
     def command(self, provider_id: str | None) -> NewCharge:
-        """Charge the wallet through ``provider_id``, which header, query or body name, or through any that can."""
+        """Charge the wallet through ``provider_id``, which header, query or body name, or through
+        any that can."""
         shown = self.token.payment_method
         if shown is None:
-            return self.charge(WalletSource(display_name=None, network=None, provider_id=provider_id))
+            return self.charge(
+                WalletSource(display_name=None, network=None, provider_id=provider_id)
+            )
         wallet = WalletSource(
             display_name=shown.display_name,
             network=shown.network,

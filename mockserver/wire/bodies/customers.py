@@ -19,7 +19,8 @@ from mockserver.wire.field_types import Flag, Metadata, Text
 
 
 class CustomerFields(PersonFields):
-    """The fields of a customer, and where its webhooks go; what every creation of a customer accepts."""
+    """The fields of a customer, and where its webhooks go; what every creation of a customer
+    accepts."""
 
     ip: Text | None = None
     webhook: WebhookConfig | None = None
@@ -33,8 +34,11 @@ class CustomerFields(PersonFields):
             webhook=receiver_of(self.webhook),
         )
 
-    def first_terms(self, metadata: Mapping[str, str] | None, fallback: str | None = None) -> MethodTerms:
-        """The terms of that first payment method: its webhooks go to the customer's receiver too."""
+    def first_terms(
+        self, metadata: Mapping[str, str] | None, fallback: str | None = None
+    ) -> MethodTerms:
+        """The terms of that first payment method: its webhooks go to the customer's receiver
+        too."""
         return MethodTerms(
             email=self.email,
             ip=self.ip,

@@ -33,7 +33,9 @@ class PaymentLinkCreation(Body):
     title: Text | None = None
     amount: Number | None = None
     currency: Text | None = None
-    allowed_payment_types: Few[Text] | None = Field(None, description="one or more; null offers all")
+    allowed_payment_types: Few[Text] | None = Field(
+        None, description="one or more; null offers all"
+    )
     description: Text | None = None
     image: ImageText | None = Field(None, description="a data URI: data:image/png;base64,...")
     confirmation_message: Text | None = None
@@ -71,7 +73,9 @@ class LinkCard(Body):
 
 
 _WALLETS: Mapping[LinkPaymentType, PaymentType] = {
-    kind: PaymentType(kind.value.upper()) for kind in LinkPaymentType if kind is not LinkPaymentType.PAYTO
+    kind: PaymentType(kind.value.upper())
+    for kind in LinkPaymentType
+    if kind is not LinkPaymentType.PAYTO
 }
 """What a charge shows as the type of a payment that was not made by card."""
 
@@ -105,7 +109,12 @@ class LinkPaymentInput(Body):
         card = self.payment_information
         if card is None:
             return CardSource(is_given=False)
-        return CardSource(number=card.card_number, expiry=card.expiry_date, ccv=card.ccv, cardholder=card.cardholder)
+        return CardSource(
+            number=card.card_number,
+            expiry=card.expiry_date,
+            ccv=card.ccv,
+            cardholder=card.cardholder,
+        )
 
 
 class PaymentLinkQuery(ListQuery):

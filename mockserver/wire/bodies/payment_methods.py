@@ -92,7 +92,8 @@ class ProviderTokenFields(Body):
     metadata: Metadata | None = None
 
     def provider_token_method(self, terms: MethodTerms, *, lasts: bool) -> NewProviderTokenMethod:
-        """What the provider knows, to store on these terms; a token that does not ``lasts`` is for one use."""
+        """What the provider knows, to store on these terms; a token that does not ``lasts`` is for
+        one use."""
         return NewProviderTokenMethod(
             provider_id=self.provider_id,
             token=self.provider_token,
@@ -110,7 +111,11 @@ class BankFields(Body):
 
     def bank_method(self, terms: MethodTerms) -> NewBankMethod:
         """The account to store on these terms."""
-        return NewBankMethod(account=self.bank_payment_information.command(), provider_id=self.provider_id, terms=terms)
+        return NewBankMethod(
+            account=self.bank_payment_information.command(),
+            provider_id=self.provider_id,
+            terms=terms,
+        )
 
 
 class CardMethodCreation(StoringTerms, CardMethodFields):
@@ -202,10 +207,14 @@ class ProviderSwitch(Body):
     def command(self) -> SwitchProvider:
         """Store the vaulted card with the other provider."""
         terms = MethodTerms(
-            fallback_payment_method_id=self.fallback_payment_method_id, webhook=receiver_of(self.webhook)
+            fallback_payment_method_id=self.fallback_payment_method_id,
+            webhook=receiver_of(self.webhook),
         )
         return SwitchProvider(
-            provider_id=self.provider_id, payment_method_id=self.payment_method_id, terms=terms, ccv=self.ccv
+            provider_id=self.provider_id,
+            payment_method_id=self.payment_method_id,
+            terms=terms,
+            ccv=self.ccv,
         )
 
 
@@ -261,7 +270,9 @@ class NewPayToAgreement(StoringTerms):
             maximum_amount=self.maximum_amount,
             provider_id=self.provider_id,
             terms=self.terms(),
-            pay_id=None if self.payer_pay_id_details is None else self.payer_pay_id_details.command(),
+            pay_id=None
+            if self.payer_pay_id_details is None
+            else self.payer_pay_id_details.command(),
         )
 
 

@@ -78,7 +78,9 @@ class ProviderFields(Body):
             fallback_provider_id=self.fallback_provider_id,
             authentication=self.authentication_parameters,
             additional=self.additional_parameters,
-            costs=None if self.cost_data is None else tuple(row.command() for row in self.cost_data),
+            costs=None
+            if self.cost_data is None
+            else tuple(row.command() for row in self.cost_data),
             hide=_conditions(self.hide_configuration),
             require=_conditions(self.require_configuration),
         )

@@ -1,5 +1,5 @@
-"""What bodies of several resources hold: addresses, payers, cards, bank accounts, receivers; and the query
-that all lists take."""
+"""What bodies of several resources hold: addresses, payers, cards, bank accounts, receivers; and
+the query that all lists take."""
 
 from pydantic import Field
 
@@ -22,7 +22,8 @@ from mockserver.wire.fields import Body
 
 
 class CardRequestInformation(Body):
-    """A card as callers send it. Which fields are required is settled by the assumption ``card.required``."""
+    """A card as callers send it. Which fields are required is settled by the assumption
+    ``card.required``."""
 
     card_number: Text | None = Field(None, description="12 to 19 digits with a right check digit")
     expiry_date: Text | None = Field(None, description="MM/YY")
@@ -47,7 +48,8 @@ class CardRequestInformation(Body):
         )
 
     def source(self, provider_id: str | None) -> CardSource:
-        """The card as what a charge takes its money from; without a provider the cheapest one takes it."""
+        """The card as what a charge takes its money from; without a provider the cheapest one takes
+        it."""
         return CardSource(
             number=self.card_number,
             expiry=self.expiry_date,
@@ -129,11 +131,16 @@ class BankPaymentInformation(Body):
 
     def command(self) -> BankAccount:
         """The account as it is given."""
-        return BankAccount(bank_code=self.bank_code, account_number=self.account_number, account_name=self.account_name)
+        return BankAccount(
+            bank_code=self.bank_code,
+            account_number=self.account_number,
+            account_name=self.account_name,
+        )
 
 
 class CardVaulting(Body):
-    """Whether a card shall be vaulted too, and for how long: at most one of the two expiry fields."""
+    """Whether a card shall be vaulted too, and for how long: at most one of the two expiry
+    fields."""
 
     vault_card: Flag | None = None
     vault_expire_date: Moment | None = None

@@ -1,4 +1,5 @@
-"""Payment tokens: cards to make one of, and the search. PayTo agreements are in ``payment_methods``.
+"""Payment tokens: cards to make one of, and the search. PayTo agreements are in
+``payment_methods``.
 
 Source: docs/spec/published-facts.md, 1.1 (rows 50-54), 7.1.
 """
@@ -29,7 +30,9 @@ class CardTokenFields(CardVaulting):
     ) -> NewCardToken:
         """The token to make; without a provider the cheapest one for the amount takes the card."""
         return NewCardToken(
-            details=None if self.payment_information is None else self.payment_information.command(),
+            details=None
+            if self.payment_information is None
+            else self.payment_information.command(),
             provider_id=provider_id,
             vault_card=self.vault_card is True,
             expiry=self.vault_expiry(),

@@ -1,4 +1,5 @@
-"""Transfers and settlements: money that goes on to other accounts, and the days on which it is paid out.
+"""Transfers and settlements: money that goes on to other accounts, and the days on which it is paid
+out.
 
 Source: docs/spec/published-facts.md, 1.1 (rows 69-71, 76).
 """

@@ -1,4 +1,5 @@
-"""Each run pays for another order, as a test suite does that is run again and again on one account."""
+"""Each run pays for another order, as a test suite does that is run again and again on one
+account."""
 
 import sys
 from uuid import uuid4

@@ -1,4 +1,5 @@
-"""A test of a subscription moves the sandbox's clock by a month, and books each payment by its charge."""
+"""A test of a subscription moves the sandbox's clock by a month, and books each payment by its
+charge."""
 
 import sys
 
@@ -7,8 +8,15 @@ from shop import CARD, PROVIDER, Lost, ask, book, main
 
 
 def trade():
-    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
-    plan = {"paymentMethodId": method["paymentMethodId"], "amount": "9.99", "currency": "AUD", "interval": "Month"}
+    _, method = ask(
+        "POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD}
+    )
+    plan = {
+        "paymentMethodId": method["paymentMethodId"],
+        "amount": "9.99",
+        "currency": "AUD",
+        "interval": "Month",
+    }
     try:
         _, made = ask("POST", "/subscription/payment_method", plan | {"endAfter": {"count": 2}})
     except Lost:

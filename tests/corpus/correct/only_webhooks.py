@@ -1,5 +1,5 @@
-"""A shop that believes no answer, only webhooks that the service has signed. It waits for them, and tells a person when
-none has come."""
+"""A shop that believes no answer, only webhooks that the service has signed. It waits for them, and
+tells a person when none has come."""
 
 import sys
 from json import loads

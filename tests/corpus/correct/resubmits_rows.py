@@ -1,5 +1,5 @@
-"""Rows of a batch that fail are sent again under a reference with a suffix, when the customer has given another
-card."""
+"""Rows of a batch that fail are sent again under a reference with a suffix, when the customer has
+given another card."""
 
 import sys
 from time import sleep
@@ -18,7 +18,9 @@ def trade():
 
 
 def store(card):
-    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": card})
+    _, method = ask(
+        "POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": card}
+    )
     return method["paymentMethodId"]
 
 
@@ -27,7 +29,11 @@ def send(method, orders):
     for order in orders:
         book(order, state="unknown")
     rows = "".join(f"{method},20.00,AUD,{order}\n" for order in orders)
-    body = {"count": len(orders), "description": "night", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}"}
+    body = {
+        "count": len(orders),
+        "description": "night",
+        "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}",
+    }
     _, batch = ask("POST", "/batch/transaction/payment_method", body)
     sleep(0.5)
     failed = []

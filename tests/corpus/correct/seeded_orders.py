@@ -1,4 +1,5 @@
-"""The shop's database has orders of before: the sandbox has never seen them, and they are the same in each run."""
+"""The shop's database has orders of before: the sandbox has never seen them, and they are the same
+in each run."""
 
 import sys
 
@@ -17,7 +18,14 @@ def trade():
         charge = look("order-93") or {}
     if charge.get("status", "FAILED") not in ("SUCCESS", "FAILED"):
         return 3
-    book("order-93", **({"paid": 20, "state": "paid"} if charge.get("status") == "SUCCESS" else {"state": "failed"}))
+    book(
+        "order-93",
+        **(
+            {"paid": 20, "state": "paid"}
+            if charge.get("status") == "SUCCESS"
+            else {"state": "failed"}
+        ),
+    )
 
 
 main(trade)

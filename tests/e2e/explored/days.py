@@ -1,7 +1,9 @@
-"""A day of each shop, as a test of it: it ends well when what the shop says is what the service says.
+"""A day of each shop, as a test of it: it ends well when what the shop says is what the service
+says.
 
-Clocks are set by hand, so pauses and hours take no time. A day that has ended in the middle goes on when it is run
-again in the same folder, as after a reboot; ``careful_books`` and ``naive_books`` print what the shop then believes.
+Clocks are set by hand, so pauses and hours take no time. A day that has ended in the middle goes on
+when it is run again in the same folder, as after a reboot; ``careful_books`` and ``naive_books``
+print what the shop then believes.
 """
 
 import importlib.util
@@ -79,7 +81,9 @@ def naive(url, key, folder):
     sandbox.clock.advance("1h")
     assert shop.refund("order-1", 5)
     card = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123"}
-    stored = shop.http.post("/payment_method/card", json={"providerId": NAIVE.PROVIDER, "paymentInformation": card})
+    stored = shop.http.post(
+        "/payment_method/card", json={"providerId": NAIVE.PROVIDER, "paymentInformation": card}
+    )
     method = stored.json()["paymentMethodId"]
     assert shop.pay_out(ROWS.format(method, method))
     sandbox.clock.advance("1m")
@@ -87,7 +91,16 @@ def naive(url, key, folder):
 
 def naive_books(url, key, folder):
     notes = json.loads((folder / "notes.json").read_text())
-    rows = [{"reference": "order-1", "paid": 20, "refunded": 5 if "refund order-1" in notes else 0, "state": "shipped"}]
+    rows = [
+        {
+            "reference": "order-1",
+            "paid": 20,
+            "refunded": 5 if "refund order-1" in notes else 0,
+            "state": "shipped",
+        }
+    ]
     if "pay out" in notes:
-        rows += [{"reference": f"row-{number}", "paid": 4 + number, "state": "paid"} for number in (1, 2)]
+        rows += [
+            {"reference": f"row-{number}", "paid": 4 + number, "state": "paid"} for number in (1, 2)
+        ]
     return json.dumps(rows)

@@ -1,8 +1,10 @@
-"""Runs a day of a shop in a process that has everything imported already: a hundred starts of Python would take long.
+"""Runs a day of a shop in a process that has everything imported already: a hundred starts of
+Python would take long.
 
     python ready.py     prints a port of the loopback address; a line to it has a day, a URL, a key and a folder
 
-What the day returns is the answer; its last line is the exit code. The day ends with its caller, however that ends.
+What the day returns is the answer; its last line is the exit code. The day ends with its caller,
+however that ends.
 """
 
 import os

@@ -1,4 +1,5 @@
-"""The payment code of a naive shop. Each fault is planted, and bears the name of the finding that it leads to."""
+"""The payment code of a naive shop. Each fault is planted, and bears the name of the finding that
+it leads to."""
 
 import json
 
@@ -13,7 +14,9 @@ class Shop:
 
     def __init__(self, url, key, webhook_url=None, notes=None):
         # no-timeout: an answer that never comes is waited for without end.
-        self.http = httpx.Client(base_url=url, headers={"x-secretkey": key}, timeout=None, trust_env=False)
+        self.http = httpx.Client(
+            base_url=url, headers={"x-secretkey": key}, timeout=None, trust_env=False
+        )
         self.webhook = {"url": webhook_url} if webhook_url else None
         self.orders = {}
         self.notes = notes
@@ -40,7 +43,8 @@ class Shop:
                 # challenge-ignored: PENDING_CHECKOUT is taken for paid.
                 self.orders[order] = self._note(order, answer.json()["chargeId"])
                 return "paid" if capture else "reserved"
-            # hard-decline-retried, too-many-retries, retry-after-ignored: whatever was said, try again at once.
+            # hard-decline-retried, too-many-retries, retry-after-ignored: whatever was said, try
+            # again at once.
         return "declined"
 
     def ship(self, order):
@@ -51,7 +55,9 @@ class Shop:
     def refund(self, order, amount):
         """Give back a part of what was paid."""
         # double-refund, blind-retry: sent again without a look at the refunds that there are.
-        return self._once(f"refund {order}", "DELETE", f"/refund/{self.orders[order]}", params={"amount": amount})
+        return self._once(
+            f"refund {order}", "DELETE", f"/refund/{self.orders[order]}", params={"amount": amount}
+        )
 
     def pay_out(self, rows):
         """Charge many stored cards at once."""
@@ -88,7 +94,10 @@ class Shop:
         """Ask until something has changed."""
         # polled-hard: without a pause.
         for _ in range(12):
-            if self.http.get(f"/charge/{self.orders[order]}").json()["status"] != "PENDING_CHECKOUT":
+            if (
+                self.http.get(f"/charge/{self.orders[order]}").json()["status"]
+                != "PENDING_CHECKOUT"
+            ):
                 break
 
     def list_orders(self):

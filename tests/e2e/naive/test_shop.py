@@ -11,7 +11,10 @@ STOPPED, SOFT, CHALLENGED = "4000000000000002", "4000000000009995", "40000000000
 def lost(operation):
     """A scenario that loses the first answer of an operation."""
     then = "then: {transport: {at: answer, reset: true}}"
-    return f"version: 1\nname: lost\nrules: [{{id: lost, when: {{op: {operation}}}, limit: 1, {then}}}]\n"
+    return (
+        f"version: 1\nname: lost\nrules: "
+        f"[{{id: lost, when: {{op: {operation}}}, limit: 1, {then}}}]\n"
+    )
 
 
 SLOW = """
@@ -180,7 +183,9 @@ def test_a_page_with_the_secret_key(shop, found):
     assert found() == ["secret-key-in-browser"]
 
 
-@pytest.mark.mockserver(scenario="findings: {allow: [challenge-ignored]}\nversion: 1\nname: polled\n")
+@pytest.mark.mockserver(
+    scenario="findings: {allow: [challenge-ignored]}\nversion: 1\nname: polled\n"
+)
 def test_a_payment_that_is_awaited(shop, found):
     shop.buy("order-5", 20, CHALLENGED)
     shop.await_payment("order-5")

@@ -16,6 +16,8 @@ def shop(mockserver_session):
         "MOCKSERVER_SECRET_KEY": mockserver_session.secret_key,
     }
     script = Path(__file__).with_name("shop.mjs")
-    with subprocess.Popen(["node", script], env=environ, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        ["node", script], env=environ, stdout=subprocess.PIPE, text=True
+    ) as process:
         yield process.stdout.readline().strip()
         process.terminate()

@@ -4,7 +4,9 @@ import httpx
 
 
 def buy(shop, order, amount="20.00"):
-    return httpx.post(f"{shop}/orders/{order}", params={"amount": amount}, trust_env=False).text.strip()
+    return httpx.post(
+        f"{shop}/orders/{order}", params={"amount": amount}, trust_env=False
+    ).text.strip()
 
 
 def test_an_order_is_paid(shop, mockserver_app):

@@ -1,11 +1,13 @@
-"""Where webhooks of a shop arrive: a small HTTP server on the loopback address, on a free port unless one is given."""
+"""Where webhooks of a shop arrive: a small HTTP server on the loopback address, on a free port
+unless one is given."""
 
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 
 class Receiver:
-    """Gives each webhook to ``take(body, signature)`` and answers with the status that it returns."""
+    """Gives each webhook to ``take(body, signature)`` and answers with the status that it
+    returns."""
 
     def __init__(self, port=0):
         self.take = lambda body, signature: 200

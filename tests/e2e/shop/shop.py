@@ -1,5 +1,6 @@
-"""The payment code of a small, careful shop: what the tests beside it test. It knows a base URL and a key, nothing
-more. Amounts are texts or whole numbers, so that no binary fraction ever stands in for money."""
+"""The payment code of a small, careful shop: what the tests beside it test. It knows a base URL and
+a key, nothing more. Amounts are texts or whole numbers, so that no binary fraction ever stands in
+for money."""
 
 import hashlib
 import hmac
@@ -17,7 +18,12 @@ TRIES = 3
 MOST_DECLINES = 10
 # Reading the certificates of all authorities takes longer than many payments: once for all shops.
 TLS = ssl.create_default_context()
-WORDS = {"SUCCESS": "paid", "Authorised": "reserved", "PENDING": "waiting", "PENDING_CHECKOUT": "waiting"}
+WORDS = {
+    "SUCCESS": "paid",
+    "Authorised": "reserved",
+    "PENDING": "waiting",
+    "PENDING_CHECKOUT": "waiting",
+}
 BOOKED = {
     "SUCCESS": "paid",
     "PARTIAL_REFUND": "partially_refunded",
@@ -34,8 +40,8 @@ class Lost(Exception):
 
 
 class Ledger:
-    """What is written down before and after money moves, by name; ``before`` is what an earlier run has left. The file
-    is whole at any time; without one all is forgotten in the end."""
+    """What is written down before and after money moves, by name; ``before`` is what an earlier run
+    has left. The file is whole at any time; without one all is forgotten in the end."""
 
     def __init__(self, file=None):
         self.file = file
@@ -56,8 +62,8 @@ class Ledger:
 
 
 class Shop:
-    """Takes payments for orders and keeps what it knows about them. ``wait`` is given seconds. With the ``ledger`` of a
-    run that has ended in the middle it goes on where that was."""
+    """Takes payments for orders and keeps what it knows about them. ``wait`` is given seconds. With
+    the ``ledger`` of a run that has ended in the middle it goes on where that was."""
 
     def __init__(
         self,
@@ -70,7 +76,9 @@ class Shop:
         ledger=None,
     ):
         # A provider that hangs must not take the shop with it.
-        self.http = httpx.Client(base_url=url, headers={"x-secretkey": key}, timeout=2, trust_env=False, verify=TLS)
+        self.http = httpx.Client(
+            base_url=url, headers={"x-secretkey": key}, timeout=2, trust_env=False, verify=TLS
+        )
         self.webhook = {"url": webhook_url, "authorization": "Bearer shop"} if webhook_url else None
         self.webhook_key = webhook_key.encode()
         self.wait = wait
@@ -81,8 +89,14 @@ class Shop:
         self.handled, self.news = set(), []
 
     def buy(self, order, amount, card, capture=True):
-        """Try to take a payment; the order is then paid, reserved, waiting for its payer, or declined."""
-        body = {"providerId": self.provider, "reference": order, "amount": amount, "capture": capture}
+        """Try to take a payment; the order is then paid, reserved, waiting for its payer, or
+        declined."""
+        body = {
+            "providerId": self.provider,
+            "reference": order,
+            "amount": amount,
+            "capture": capture,
+        }
         body["paymentInformation"] = {"cardNumber": card, "expiryDate": "12/40", "ccv": "123"}
         if self.webhook:
             body["webhook"] = self.webhook
@@ -113,7 +127,8 @@ class Shop:
         return "declined"
 
     def payer_page(self, order):
-        """Where to send the payer of an order whose bank wants to ask first; None when it does not."""
+        """Where to send the payer of an order whose bank wants to ask first; None when it does
+        not."""
         return self.orders[order].get("threeDsRedirectUrl")
 
     def ship(self, order):
@@ -123,20 +138,27 @@ class Shop:
     def cancel(self, order):
         """Give back what was reserved or paid; says whether nothing is held any more."""
         if self.look(order)["status"] == "Authorised":
-            return self._move(order, {"Authorised"}, "DELETE", "/charge/{}/void") == "AUTHORISE_CANCELLED"
+            return (
+                self._move(order, {"Authorised"}, "DELETE", "/charge/{}/void")
+                == "AUTHORISE_CANCELLED"
+            )
         return self._move(order, {"SUCCESS", "PARTIAL_REFUND"}, "DELETE", "/refund/{}") == "REFUND"
 
     def refund(self, order, amount):
         """Give back a part of what was paid; says whether that worked."""
         plan = f"{order} refund {amount}"
-        wanted = Decimal(self.ledger.before.get(plan) or self.look(order)["refundedAmount"] + Decimal(amount))
+        wanted = Decimal(
+            self.ledger.before.get(plan) or self.look(order)["refundedAmount"] + Decimal(amount)
+        )
         self.ledger.note(plan, wanted)
         for number in range(TRIES):
             # After a lost answer the charge itself says whether the refund was made.
             if self.look(order)["refundedAmount"] >= wanted:
                 return True
             try:
-                answer = self._ask("DELETE", f"/refund/{self._id(order)}", params={"amount": amount})
+                answer = self._ask(
+                    "DELETE", f"/refund/{self._id(order)}", params={"amount": amount}
+                )
             except Lost:
                 continue
             if not answer.is_success:
@@ -148,7 +170,8 @@ class Shop:
         return self._keep(order, self._read(f"/charge/{self._id(order)}"))
 
     def take(self, body, signature):
-        """Take a webhook, as it came; the HTTP status to answer with. It is handled afterwards, by ``catch_up``."""
+        """Take a webhook, as it came; the HTTP status to answer with. It is handled afterwards, by
+        ``catch_up``."""
         wanted = b64encode(hmac.new(self.webhook_key, body, hashlib.sha256).digest()).decode()
         if not hmac.compare_digest(wanted, signature or ""):
             return 401
@@ -169,8 +192,8 @@ class Shop:
                 self.look(order)
 
     def _book(self, order, charge, amount):
-        """Keep a charge. A part of the amount is no payment: it is given back. An answer that lacks something, or says
-        what nobody knows, is read again."""
+        """Keep a charge. A part of the amount is no payment: it is given back. An answer that lacks
+        something, or says what nobody knows, is read again."""
         if "amount" not in charge or charge.get("status") not in (*WORDS, "FAILED"):
             charge = self._read(f"/charge/{charge['chargeId']}")
         self._keep(order, charge)
@@ -192,7 +215,11 @@ class Shop:
         """Keep a charge, and what the shop then believes."""
         self.orders[order] = charge
         status = charge["status"]
-        row = {"reference": order, "charge": charge["chargeId"], "state": BOOKED.get(status, "unknown")}
+        row = {
+            "reference": order,
+            "charge": charge["chargeId"],
+            "state": BOOKED.get(status, "unknown"),
+        }
         row["word"] = self.ledger.rows.get(order, {}).get("word") or WORDS.get(status, "declined")
         if status in TAKEN:
             row |= {"paid": str(charge["amount"]), "refunded": str(charge["refundedAmount"])}
@@ -200,7 +227,8 @@ class Shop:
         return charge
 
     def _move(self, order, states, method, path, **more):
-        """Move the money of an order while it is in one of some states; the state in which it is then."""
+        """Move the money of an order while it is in one of some states; the state in which it is
+        then."""
         for number in range(TRIES):
             if self.look(order)["status"] not in states:
                 break
@@ -234,7 +262,8 @@ class Shop:
             number = min(number + 1, 6)
 
     def _ask(self, method, path, **more):
-        """One call. Raises ``Lost`` when its answer is cut, unreadable, missing or not the service's own."""
+        """One call. Raises ``Lost`` when its answer is cut, unreadable, missing or not the
+        service's own."""
         try:
             answer = self.http.request(method, path, **more)
             if answer.status_code >= 500 and "code" not in read(answer):

@@ -16,7 +16,18 @@ SCENARIOS = {name: text for name, _, text in shipped() if not name.startswith(OF
 VISA = "4111111111111111"
 OTHERS = ["4000000000000002", "4000000000009995", "4000000000003220", "5555555555554444"]
 # References that some scenario waits for.
-WORDS = ["half", "ten-bytes", "broken", "drops", "before", "after", "silence", "late", "no-money", "stolen"]
+WORDS = [
+    "half",
+    "ten-bytes",
+    "broken",
+    "drops",
+    "before",
+    "after",
+    "silence",
+    "late",
+    "no-money",
+    "stolen",
+]
 
 
 @pytest.fixture
@@ -29,13 +40,21 @@ def receiver():
 @pytest.mark.parametrize(
     "scenario",
     [
-        pytest.param(name, marks=pytest.mark.mockserver(scenario=name, clock="2031-03-01T18:00:00Z"))
+        pytest.param(
+            name, marks=pytest.mark.mockserver(scenario=name, clock="2031-03-01T18:00:00Z")
+        )
         for name in SCENARIOS
     ],
 )
 def test_a_day_of_the_shop(mockserver, receiver, scenario):
     provider = "acq_main" if "id: acq_main" in SCENARIOS[scenario] else PROVIDER
-    shop = Shop(mockserver.url, mockserver.secret_key, receiver.url, wait=mockserver.clock.advance, provider=provider)
+    shop = Shop(
+        mockserver.url,
+        mockserver.secret_key,
+        receiver.url,
+        wait=mockserver.clock.advance,
+        provider=provider,
+    )
     receiver.take = shop.take
     buy(shop, mockserver, "order-1", 20, VISA)
     mockserver.clock.advance("6m")

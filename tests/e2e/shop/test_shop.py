@@ -1,4 +1,5 @@
-"""The shop's own tests, with the fixtures of the plugin: parallel, with scenarios, a clock and webhooks."""
+"""The shop's own tests, with the fixtures of the plugin: parallel, with scenarios, a clock and
+webhooks."""
 
 import pytest
 from shop import Shop
@@ -8,7 +9,12 @@ VISA = "4111111111111111"
 
 @pytest.fixture
 def shop(mockserver):
-    return Shop(mockserver.url, mockserver.secret_key, mockserver.inbox.url("shop"), wait=mockserver.clock.advance)
+    return Shop(
+        mockserver.url,
+        mockserver.secret_key,
+        mockserver.inbox.url("shop"),
+        wait=mockserver.clock.advance,
+    )
 
 
 @pytest.mark.parametrize("amount", ["0.01", "19.99", "20000"])
@@ -31,7 +37,9 @@ def test_the_third_try_is_paid(shop):
 @pytest.mark.mockserver(scenario="charged-but-unanswered")
 def test_a_lost_answer_does_not_charge_twice(shop, mockserver):
     assert shop.buy("order-1", 20, VISA) == "paid"
-    mockserver.verify({"op": "charge.create", "where": {"request.reference": "order-1"}, "count": {"exactly": 1}})
+    mockserver.verify(
+        {"op": "charge.create", "where": {"request.reference": "order-1"}, "count": {"exactly": 1}}
+    )
 
 
 @pytest.mark.mockserver(scenario="outage.yaml")
@@ -58,7 +66,10 @@ def test_the_shop_is_reported_what_became_of_its_charges(shop, mockserver):
     paid, *declined = mockserver.inbox.messages("shop")
     assert paid["signature"] == "valid"
     assert paid["headers"]["authorization"] == "Bearer shop"
-    assert (paid["body"]["data"]["reference"], paid["body"]["data"]["status"]) == ("order-1", "SUCCESS")
+    assert (paid["body"]["data"]["reference"], paid["body"]["data"]["status"]) == (
+        "order-1",
+        "SUCCESS",
+    )
     assert {message["body"]["data"]["status"] for message in declined} == {"FAILED"}
 
 
