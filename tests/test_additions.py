@@ -56,7 +56,7 @@ class WholeUnits(OutcomeTraits):
         ],
         "mockserver/scenario/outcome.py": [
             ("    WholeUnits,\n", ")\nfrom mockserver.scenario.scalars import"),
-            (', "whole_units"', ")\n\n\n@file_model\nclass OutcomeMap"),
+            ('    "whole_units",\n', ")\n\n\n@file_model\nclass OutcomeMap"),
             (
                 "    whole_units: WholeUnits | None = None\n",
                 "    latency: LatencyWord | None = None\n",
@@ -257,7 +257,7 @@ ROUTES = (
             (
                 """    step.sandbox.schedule.plan(sandbox.now + DAY, Due.LINK_AGED, bare.payment_link_id)
 """,
-                "    return step.add(replace(updated(bare, command)",
+                "    return step.add(\n        replace(updated(bare, command)",
             ),
         ],
     },
@@ -294,7 +294,10 @@ ROUTES = (
     },
     "an index that an operation asks": {
         "mockserver/engine/tables.py": [
-            ('        *_by(is_asked=True, phone="phone"),\n', '        index_by("email",')
+            (
+                '        *_by(is_asked=True, phone="phone"),\n',
+                '        index_by(\n            "email",',
+            )
         ],
         "mockserver/engine/customers.py": [
             (
@@ -349,7 +352,7 @@ ROUTES = (
             evidence = Evidence(f"{call.charge.amount}", entry=call.entry)
             self._ledger.add("large-amount", call.at, (evidence,), operation=call.op)
 """,
-                "        charge = call.charge\n        if call.op",
+                "        charge = call.charge\n        if (",
             )
         ],
     },

@@ -8,7 +8,7 @@ from mockserver.domain.cards import CardNumber, clean, passes_luhn, read_number
 from mockserver.domain.clock import Micros, iso, parse_instant
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
-from mockserver.domain.reading import snake
+from mockserver.domain.reading import query_pairs, snake
 from mockserver.scenario.director import Decision, Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage, shown
 from mockserver.scenario.operations import (
@@ -236,7 +236,8 @@ def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
 
 
 def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
-    body = _camel(request.get("body") or {})
+    # As on the server: what an operation without a body is asked for stands in its query.
+    body = _camel(request.get("body") or _query(_text(request.get("path")) or ""))
     if not isinstance(body, Mapping):
         raise ValueError("body: wanted an object")
     headers = request.get("headers") or {}
@@ -265,6 +266,12 @@ def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
         bank_account=_text(bank.get("accountNumber")) if isinstance(bank, Mapping) else None,
         call=None if op in UNREQUESTED else call,
     )
+
+
+def _query(path: str) -> dict[str, str]:
+    """The parameters that stand in a path; one without a value counts as absent."""
+    pairs = query_pairs(path.partition("?")[2].encode())
+    return {name: value for name, value in pairs if value}
 
 
 def _state(given: object) -> dict[str, object]:

@@ -99,7 +99,9 @@ def names_of(annotation: Any) -> Mapping[str, Any]:
     hints = get_type_hints(annotation)
     hidden = {*SECRET, "seq"}
     known: dict[str, Any] = {
-        one.name: hints[one.name] for one in fields(annotation) if one.name not in hidden
+        one.name: hints[one.name]
+        for one in fields(annotation)
+        if one.name not in hidden and not one.name.startswith("_")
     }
     for name, member in vars(annotation).items():
         if isinstance(member, property):

@@ -41,8 +41,8 @@ happened, or after all of it did."""
 
 FaultKind = StrEnum(
     "FaultKind",
-    "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG HOLD MALFORMED_JSON SLOW COPIES "
-    "EDIT",
+    "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG HOLD MALFORMED_JSON "
+    "SLOW COPIES EDIT",
 )
 """Everything that a scenario can make the network do to an answer."""
 

@@ -27,6 +27,7 @@ from mockserver.domain.errors import (
     invalid,
     problem,
 )
+from mockserver.domain.masking import mask_text
 from mockserver.domain.record import replace
 from mockserver.engine import due, idempotency, later, step_effects
 from mockserver.engine.result import Asked, Unreached
@@ -423,7 +424,7 @@ def _check_form(request: Request, step: Step) -> None:
     Raises ``UnknownPath``, ``UnsupportedMedia``.
     """
     if "//" in request.resource:
-        words = f"got doubled slashes, wanted {tidied(request.resource)}"
+        words = f"got doubled slashes, wanted {mask_text(tidied(request.resource))}"
         is_merged = step.assume("request.doubled_slashes") == "merged"
         if not step.takes("Path", words, by_assumption=is_merged):
             raise UnknownPath(words)

@@ -228,3 +228,12 @@ def test_a_search_by_a_number_in_groups() -> None:
     assert [*undocumented(api)] == ["CardNumber"]
     refused = Api(strict=True).get("/charge", CardNumber=grouped)
     assert (problem_of(refused), list(refused["details"])) == ((400, 90), ["CardNumber"])
+
+
+@pytest.mark.parametrize("number", ["4111111111111111", "5555-5555-5555-4444"])
+def test_a_card_number_in_a_path_with_doubled_slashes_is_masked_in_the_finding(number: str) -> None:
+    api = Api()
+    assert api.get(f"//charge/{number}").status == 404
+    shown = (api.get("/__admin/findings").raw + api.get("/__admin/report").raw).decode()
+    assert "doubled slashes" in shown
+    assert number not in shown

@@ -100,7 +100,7 @@ import json, os, sys, urllib.error, urllib.request as r
 card = {"cardNumber": "411111111111111" + sys.argv[1], "expiryDate": "12/40", "ccv": "123"}
 order = {"amount": 20, "currency": "AUD", "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed", "reference": "order-1"}
 body = json.dumps(order | {"capture": False, "paymentInformation": card}).encode()
-heads = {"x-secretkey": os.environ["MOCKSERVER_SECRET_KEY"], "idempotency-key": "order-1"}
+heads = {"x-secretkey": os.environ["MOCKSERVER_SECRET_KEY"], "idempotency-key": "order-1", "content-type": "application/json"}
 for _ in range(2):
     try:
         said = r.urlopen(r.Request(os.environ["MOCKSERVER_URL"] + "/charge/card", body, heads))

@@ -642,6 +642,7 @@ def test_loading_the_plugin_imports_nothing_but_pytest() -> None:
         "mockserver.domain.record",
         "mockserver.pytest_findings",
         "mockserver.pytest_plugin",
+        "mockserver.version",
     }
 
 

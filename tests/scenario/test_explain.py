@@ -273,3 +273,14 @@ def test_words(then: str, words: str) -> None:
     when = "{op: batch.create}" if then.startswith("{batch") else "{}"
     (outcome,) = told(one(when, f"then: {then}")).rules[0].plan.outcomes
     assert outcome.words == words
+
+
+@pytest.mark.parametrize(
+    ("query", "fires"),
+    [("?amount=5", True), ("?Amount=5", True), ("?amount=6", False), ("", False)],
+)
+def test_what_stands_in_the_query_is_seen_as_on_the_server(query: str, fires: bool) -> None:
+    rule = "  - {id: five, when: {op: charge.refund, request.amount: 5}, then: {decline: do_not_honour}}"
+    request = {"method": "DELETE", "path": f"/refund/abc{query}"}
+    lines = explain([told(rule)], request, now=NOW, op_of=lambda method, path: "charge.refund")
+    assert any("fires: five" in line for line in lines) is fires

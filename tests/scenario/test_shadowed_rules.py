@@ -278,7 +278,7 @@ def test_a_rule_that_no_other_shields(first: str, later: str) -> None:
 def test_a_file_of_many_rules_is_looked_at_in_good_time() -> None:
     rules = [
         f"{{id: r{number}, when: {{op: charge.create, request.reference: o-{number}}}, {LOST}}}"
-        for number in range(1500)
+        for number in range(1000)
     ]
     assert warned(*rules) == []
 
