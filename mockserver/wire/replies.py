@@ -44,7 +44,10 @@ def _table(name: str) -> Mapping[str, Sequence[_Row]]:
 def _rows(reply: str) -> Sequence[_Row]:
     """The rows of a reply, of the payments API or the control API. Raises ``KeyError`` for an
     unknown one."""
-    return _table("replies").get(reply) or _table("control_answers")[reply]
+    rows = _table("replies").get(reply) or _table("control_answers").get(reply)
+    if rows is None:
+        raise KeyError(f"no reply {reply} in replies.csv or control_answers.csv")
+    return rows
 
 
 @record

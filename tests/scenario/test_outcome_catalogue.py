@@ -1,8 +1,11 @@
 """The catalogue of outcomes against the published codes and the test values."""
 
+from pathlib import Path
+
 import pytest
 
 from mockserver.domain.codes import Code
+from mockserver.scenario import provider_outcome
 from mockserver.scenario.provider_outcome import (
     CATALOGUE,
     DECLINES,
@@ -94,3 +97,9 @@ def test_a_misspelt_name_is_reported_the_nearest() -> None:
     assert decline("lost_card").error_code == 941
     with pytest.raises(ValueError, match="did you mean 'lost_card'"):
         decline("lost_crad")
+
+
+def test_no_name_of_an_outcome_stands_twice() -> None:
+    table = Path(provider_outcome.__file__).with_name("outcomes.csv").read_text("utf-8")
+    names = [line.partition(",")[0] for line in table.splitlines()]
+    assert [name for name in names if names.count(name) > 1] == []

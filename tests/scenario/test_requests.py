@@ -5,6 +5,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.paths import STORED, parts_of
+from mockserver.web.openapi import WEBHOOKS
+from mockserver.wire.replies import reply_type
 from tests.driving import DUMMY, Api, card
 
 
@@ -43,3 +45,9 @@ def test_stored_kinds_are_those_that_are_kept(api: Api) -> None:
     assert isinstance(sandbox, Sandbox)
     rows = {id(getattr(sandbox, name)): row for name, row in ROW_CLASSES.items()}
     assert {kind: rows[id(of.table(sandbox))] for kind, of in KINDS.items()} == STORED
+
+
+def test_rules_may_name_whatever_the_tables_say_that_webhooks_have() -> None:
+    said = {name for kind in WEBHOOKS for name in reply_type(kind.reply).fields}
+    assert said - parts_of("data").keys() == set(), "add them to data in scenario/unrequested.txt"
+    assert parts_of("data").keys() - said == set(), "no reply of web/webhooks.csv has them"

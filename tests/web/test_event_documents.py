@@ -13,12 +13,14 @@ from click.testing import CliRunner
 
 from mockserver.assumptions import ROWS
 from mockserver.cli import main
+from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.web.openapi import WEBHOOKS
 from tests import needs
 from tests.control.test_state import fill_everything
 from tests.drift.test_settling import other_values
 from tests.driving import CARD, DUMMY, Api, batch_of, card_charge
 
+ROOT = Path(__file__).resolve().parents[2]
 SPECIFICATION = "@asyncapi/specs@6.11.1"
 
 
@@ -39,8 +41,7 @@ def faults_of(schema: dict[str, Any], value: object) -> list[str]:
 def sent_by(api: Api, **assumed: object) -> list[dict[str, Any]]:
     """The bodies of all webhooks of ten weeks in which something of every kind happens, the most of
     it under some assumptions."""
-    types = ["Transaction", "Batch", "Subscription", "Customer", "PaymentMethod"]
-    hook = {"url": "http://127.0.0.1:1/", "types": types}
+    hook = {"url": "http://127.0.0.1:1/", "types": [kind.value for kind in WebhookType]}
     person = {"providerId": DUMMY, "firstName": "Ann", "paymentInformation": CARD}
     assert api.post("/webhook/subscription", hook).status < 300
     fill_everything(api)
@@ -69,6 +70,14 @@ def described(api: Api) -> set[str]:
         api.get("/asyncapi.json")["components"]["messages"],
     )
     return set(by_both[0]) & set(by_both[1])
+
+
+def test_every_type_of_webhooks_has_a_row_and_a_choice_on_the_page() -> None:
+    words = [kind.value[:1].lower() + kind.value[1:] for kind in WebhookType]
+    assert [kind.word for kind in WEBHOOKS] == words, "web/webhooks.csv and WebhookType differ"
+    page = (ROOT / "mockserver" / "web" / "static" / "admin-webhooks.js").read_text("utf-8")
+    choice = page.partition('"event-type"')[2].partition("]")[0]
+    assert [word for word in words if f'"{word}"' not in choice] == [], "admin-webhooks.js"
 
 
 def test_every_webhook_is_described_and_fits(api: Api) -> None:
