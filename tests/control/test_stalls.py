@@ -130,6 +130,7 @@ def test_a_state_document_is_refused_at_its_hundredth_unknown_table(api: Api) ->
     assert "Tables.t99" in refused["details"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["4111 1111 1111 1112 ", "4 1 ", "4%20", "41-11-11", "4"])
 def test_metadata_that_look_like_cards_are_masked_while_others_are_served(text: str) -> None:
     """As many as a body may bring: each of 480 texts is looked at for a millisecond."""
@@ -148,6 +149,7 @@ def test_metadata_that_look_like_cards_are_masked_while_others_are_served(text: 
     assert list(compared["kinds"]["charge"]["changedFields"].values()) != []
 
 
+@pytest.mark.slow
 def test_more_metadata_of_earlier_versions_are_masked_while_others_are_served(api: Api) -> None:
     """They are refused in a body, and read out of a document."""
     metadata = {f"k{number}": f"4111 1111 1111 1112 {number}" for number in range(20_000)}
@@ -163,6 +165,7 @@ def test_more_metadata_of_earlier_versions_are_masked_while_others_are_served(ap
     assert len(exported["tables"]["charges"][0]["metadata"]) == 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["eq", "contains", "starts_with"])
 def test_a_dry_run_masks_a_text_once_for_all_rules(word: str) -> None:
     api, text = Api(), "4%20" * 500
@@ -202,6 +205,7 @@ def test_a_long_address_is_refused_unread(api: Api, address: str) -> None:
     assert subscribed["details"] == {"Url": f"got {len(address)}, wanted at most 2048 characters"}
 
 
+@pytest.mark.slow
 def test_a_text_of_millions_of_escapes_is_read_while_others_are_served(api: Api) -> None:
     document = json.dumps({**api.get("/__admin/state").body, "origin": "a very long text"})
     written = document.replace("a very long text", "\\ud83d\\ude00" * 2_000_000)
