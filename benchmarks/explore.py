@@ -134,7 +134,7 @@ def main() -> int:
     print(f"a cell above it: {above:.1f} ms of CPU time (reach {REACH_MS:.0f})")
     print(
         f"wall: {ratio:.2f} times the command's CPU time on {JOBS} jobs (reach {REACH_RATIO}, on "
-        f"an idle machine)"
+        "an idle machine)"
     )
     return int(above > REACH_MS)
 

@@ -174,7 +174,7 @@ def main() -> int:
         )
         if chosen.beside:
             line += (
-                f"  difference "
+                "  difference "
                 f"{median(one['here'][kind] - one['beside'][kind] for one in rounds):+6.1f} us"
             )
         print(f"{kind:<8}{line}")

@@ -102,7 +102,7 @@ def measure(name: str, kind: Kind, rows: int, *, by_steps: bool) -> bool:
     at_first, slow = (sum(row[place] > LONGEST_S for row in taken) for place in (1, 2))
     print(
         f"{len(taken)} searches, {at_first} of them over {LONGEST_S} s the first time, {slow} the "
-        f"second"
+        "second"
     )
     print(
         f"others: p50 {waits[len(waits) // 2] * 1e3:.1f} ms, p99 {p99:.1f}, worst "

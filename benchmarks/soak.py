@@ -429,7 +429,7 @@ def report(chosen: argparse.Namespace, seen: Seen, used: float, ends: list[int |
     most = max(held for _, held in seen.memory)
     print(
         f"\n{len(every) / chosen.seconds:,.0f} requests/s, {used / max(len(every), 1) * 1e6:,.0f} "
-        f"us of CPU each"
+        "us of CPU each"
     )
     print(f"{sum(seen.webhooks.values()):,} webhooks came, {len(faults)} faults")
     held = ", ".join(

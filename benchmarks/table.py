@@ -462,7 +462,7 @@ def show(table: list[dict[str, Any]], grown: dict[str, float]) -> None:
     by_cpu, by_clock = ours["first_cpu"] / bare["first_cpu"], ours["first"] / bare["first"]
     print(
         f"first answer: {by_cpu:.2f} times that of the reference by CPU, {by_clock:.2f} by the "
-        f"clock"
+        "clock"
     )
     for name, size in grown.items():
         print(f"a charge in {name}: {size:,.0f} bytes")

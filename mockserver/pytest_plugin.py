@@ -102,7 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the "
-        f"test's sandbox, the "
+        "test's sandbox, the "
         "findings that it may have, the faults under which it must pass, and the function "
         "module:name that gives the "
         "shop's books",

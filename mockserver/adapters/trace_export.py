@@ -45,7 +45,7 @@ def open_export(log: ServerLog, version: str, protocol: str) -> TracerProvider:
     if protocol != "http/protobuf":
         raise CannotTrace(
             f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of "
-            f"most collectors)"
+            "most collectors)"
         )
     messages = LibraryMessages(log)
     messages.addFilter(_RateLimited())

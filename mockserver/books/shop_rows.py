@@ -99,7 +99,7 @@ def mapping_of(words: Iterable[str]) -> dict[str, str]:
         if not is_given or not own:
             raise ValueError(
                 f"got '{word[:_SHOWN]}', wanted a state of the shop and its meaning: "
-                f"processing=pending"
+                "processing=pending"
             )
         if known not in STATES:
             raise ValueError(
@@ -289,7 +289,7 @@ def _csv(text: str) -> Iterator[tuple[int, Any]]:
         if has_mark or not set(KEYS) & set(names):
             got = (
                 f"got {shown_header(names)}, which is not JSON, nor CSV whose first line has "
-                f"reference"
+                "reference"
             )
             raise BadRow("books", got + header_advice(names, _NAMES), reader.line_num)
         for row in reader:

@@ -212,7 +212,7 @@ def trial_runner(
             if runner.salt:
                 click.echo(
                     f"another run of seed {seed} is under way at {url}, or was killed there: this "
-                    f"one takes other "
+                    "one takes other "
                     "sandboxes, so ids differ from those of a run alone",
                     err=True,
                 )
@@ -238,7 +238,7 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
             f"{point} was answered {status or 'nothing'}" for point, status in asked[:3]
         )
         click.echo(
-            f"warning: without faults no payment succeeded, so few faults can show anything: "
+            "warning: without faults no payment succeeded, so few faults can show anything: "
             f"{told}",
             err=True,
         )
@@ -250,7 +250,7 @@ def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
         calls = ", ".join(str(point) for point in lab.base.points[:8])
         stop(
             Exit.USAGE,
-            f"nothing to try: no fault of --faults and --ops makes sense at a call of the command "
+            "nothing to try: no fault of --faults and --ops makes sense at a call of the command "
             f"({calls})",
         )
     if not resume:

@@ -121,7 +121,7 @@ def _stored(texts: Sequence[str]) -> dict[str, str]:
         if not is_given:
             raise ValueError(
                 f"got '{mask_start(text, 60)}', wanted a path and its value, such as "
-                f"charge.status=Authorised"
+                "charge.status=Authorised"
             )
         if path in given:
             raise ValueError(f"got '{mask_start(path, 60)}' twice, wanted it once")

@@ -129,7 +129,7 @@ def _judge(
         if not aftermath.books:
             # Clients with a sandbox for each test judge these themselves.
             click.echo(
-                f"mockserver: other sandboxes alone were used, and are not judged here: "
+                "mockserver: other sandboxes alone were used, and are not judged here: "
                 f"{', '.join(used)}",
                 err=True,
             )

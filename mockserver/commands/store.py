@@ -88,7 +88,7 @@ def check(path: Path, form: str) -> None:
     if broken and not damage:
         damage.append(
             f"{path} is damaged: {broken} of {len(rows)} sandboxes cannot be read; it was not "
-            f"changed"
+            "changed"
         )
     if form == "json":
         click.echo(json.dumps({"path": str(path), "damage": damage, "sandboxes": rows}, indent=2))

@@ -306,7 +306,7 @@ class Charge:
         if given > left or not left:
             words = (
                 f"got {number_text(given)}, at most {number_text(left)} {self.currency} can "
-                f"be refunded"
+                "be refunded"
             )
             raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": words})
         return Refund(given, now, comment)

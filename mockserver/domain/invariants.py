@@ -52,7 +52,7 @@ class Invariant:
             if found is None:
                 raise ValueError(
                     f"got '{text[at:][:80]}', wanted comparisons with and, or: net(\"order-1\") "
-                    f"<= 20"
+                    "<= 20"
                 )
             self._alternatives[-1].append((_term(found[1]), found[2], _term(found[3])))
             at, joint = found.end(), found[4]

@@ -58,7 +58,7 @@ async def scenario_of(
         if unknown := next(_unknown(body), None):
             notes.append(
                 f"{shown} {one.method} {path}: left out, no earlier exchange made what {unknown} "
-                f"names"
+                "names"
             )
             continue
         call = CallMap(id=f"call{place}", call=f"{one.method} {path}", body=body)

@@ -143,7 +143,7 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
         ),
         (
             is_test,
-            f"the host does not look like one for tests, wanted a word of "
+            "the host does not look like one for tests, wanted a word of "
             f"{', '.join(sorted(_TEST_WORDS))}",
         ),
         (parts.scheme == "https" or is_near, "wanted https: the key would travel in the clear"),

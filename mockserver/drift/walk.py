@@ -107,7 +107,7 @@ def printed(walk: Sequence[Step]) -> Iterator[str]:
     ]
     yield (
         f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; "
-        f"then what was made is "
+        "then what was made is "
         "voided, refunded or deleted"
     )
 

@@ -168,7 +168,7 @@ def _condition(kind: str, given: object) -> WaitCondition:
     if tests and count > (most := MOST_READ // len(tests)):
         raise ValueError(
             f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are "
-            f"looked at"
+            "looked at"
         )
     return WaitCondition(kind, _compiled(kind, tests), count, named)
 

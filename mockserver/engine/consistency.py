@@ -62,7 +62,7 @@ def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
         if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
             words = (
                 f"got {drawn}, wanted {count} or more: tables.{name} has that many rows, and "
-                f"ids are never reused"
+                "ids are never reused"
             )
             yield f"counters.{kind}", words
     yield from _of_schedule(view)
@@ -105,7 +105,7 @@ def _of_order(
             yield (
                 where,
                 f"got {added}, wanted {before} or later: rows are in the order in which they were "
-                f"added",
+                "added",
             )
         elif added > latest:
             yield (

@@ -43,7 +43,7 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
     if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
         words = (
             f"this key was sent with another request ({first.op}): wanted the same one, or a "
-            f"new key"
+            "new key"
         )
         raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
     if first.result is not None and not first.result.answered:

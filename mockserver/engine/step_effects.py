@@ -33,7 +33,7 @@ def note(step: Step, entry: JournalEntry) -> None:
     if sandbox.past is not None and sandbox.past.is_cut:
         step.warn(
             f"lag: only the newest {past.MOST_CHANGES} changes can be hidden from reads; older "
-            f"ones are visible"
+            "ones are visible"
         )
     quota = journal.quota
     if quota is not None and quota.dropped and (news := quota.news()) is not None:

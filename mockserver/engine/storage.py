@@ -3,7 +3,7 @@
 Nothing in here knows how a store keeps them. A server without one has this class itself, which
 keeps nothing; ``mockserver/store/writer.py`` has one that writes a file.
 
-The promise is one: what was answered is kept. So whoever changes a sandbox says so (``note``), and
+The promise is one: what was answered is kept. So what changes a sandbox says so (``note``), and
 its answer waits until that is kept (``kept``), or is refused when it cannot be.
 """
 

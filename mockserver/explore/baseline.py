@@ -119,7 +119,7 @@ def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
     if found:
         told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in found)
         raise NoBaseline(
-            f"without any fault the shop's books differ from the "
+            "without any fault the shop's books differ from the "
             f"sandbox's:\n{told}\n{seen.timeline}"
         )
 

@@ -351,7 +351,7 @@ class Shrinking:
                     f"the smallest set of faults, {_parts(left)}, failed once and passed in run "
                     f"{turn} of "
                     f"{CONFIRMATIONS} that were to confirm it: the command does not do the same "
-                    f"every time"
+                    "every time"
                 )
             self.report(f"{_parts(left)}: confirmed {turn} of {CONFIRMATIONS}")
 
@@ -391,7 +391,7 @@ class Shrinking:
                 return chosen
         raise NotRepeated(
             f"the command {_in_words(failure)} under {self.source['name']}, and not when the same "
-            f"faults strike the "
+            "faults strike the "
             f"same calls: it does not make the same calls every time{self._beyond}"
         )
 

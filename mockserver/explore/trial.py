@@ -264,7 +264,7 @@ class HeldRun:
         if left := seen["underWay"]:
             self.why_not = (
                 f"{left} of its connections had not ended {_GONE} after it was killed: "
-                f"it calls from elsewhere"
+                "it calls from elsewhere"
             )
         elif not seen["all"]:
             self.why_not = (

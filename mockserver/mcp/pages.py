@@ -38,6 +38,6 @@ def page_text(name: str | None) -> str:
     if bare not in known:
         raise LookupError(
             f"got '{name[:60]}', which is not a page{nearest(name, known)}; without name all are "
-            f"listed"
+            "listed"
         )
     return known[bare].read_text("utf-8")

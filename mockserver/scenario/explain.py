@@ -228,7 +228,7 @@ def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
         if op is None:
             raise ValueError(
                 f"got {method} {path}, which is not an operation of the service; give op to name "
-                f"one"
+                "one"
             )
     if op not in OPERATIONS:
         raise ValueError(f"got op '{op}', which is not an operation{nearest(str(op), OPERATIONS)}")

@@ -161,7 +161,7 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError(
             f"got {shown(wanted)}, wanted a list of the lowest and the highest number, both "
-            f"included"
+            "included"
         )
     low, high = _bound(wanted[0]), _bound(wanted[1])
     if high < low:
@@ -214,7 +214,7 @@ class Patterns:
         """What matches a pattern. Raises ``ValueError``."""
         if self.size >= MOST_OF_PATTERNS:
             raise ValueError(
-                f"the patterns before this one are as large as all together may be "
+                "the patterns before this one are as large as all together may be "
                 f"({MOST_OF_PATTERNS:,} instructions "
                 "of RE2): write fewer classes such as \\p{L} and fewer repetitions such as {1,200}"
             )

@@ -352,7 +352,7 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
     known = ["request.", "header.", "state.", *NAMED]
     raise ValueError(
         f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, call, "
-        f"source, provider, attempt, "
+        "source, provider, attempt, "
         f"{DAY_OF_CLOCK} or card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
     )
 

@@ -175,7 +175,7 @@ class Placing:
             yield (
                 (),
                 f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and "
-                f"fires once",
+                "fires once",
             )
         faults = [
             one.transport for one in self.plan.outcomes if one.replay and one.transport is not None

@@ -104,7 +104,7 @@ def json_schema() -> Schema:
         **file,
         "title": "mockserver scenario",
         "description": f"{file['description']} `mockserver outcomes` prints the {len(CATALOGUE)} "
-        f"known outcomes.",
+        "known outcomes.",
     }
     for name in _NULL_IS_ABSENT:
         part = schema["$defs"][name]

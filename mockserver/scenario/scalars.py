@@ -88,7 +88,7 @@ def read_id(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(_ID, value):
         raise ValueError(
             f"got {shown(value)}, wanted a name of letters, digits, dots, hyphens and underscores "
-            f"(at most 100)"
+            "(at most 100)"
         )
     return value
 

@@ -136,7 +136,7 @@ def _of_no_source(rule: Rule, test: FieldTest) -> Iterator[str]:
     if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
         yield (
             f"never fires: {_named(rule.operations)} acts on a charge that exists already, "
-            f"whatever its source"
+            "whatever its source"
         )
 
 

@@ -104,7 +104,7 @@ class CountedRule:
         if isinstance(plan, Sequence) and plan.at_end is AtEnd.FAIL and self.tally.exhausted:
             return (
                 f"its sequence of {plan.ends[-1]} was used up, and {self.tally.exhausted} more "
-                f"calls came"
+                "calls came"
             )
         return expect.unmet(self.tally.hits) if expect is not None else None
 

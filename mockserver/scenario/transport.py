@@ -246,7 +246,7 @@ class Transport:
         if len(kinds) > 1 or (kinds and edits):
             raise ValueError(
                 f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may "
-                f"join any)"
+                "join any)"
             )
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         object.__setattr__(self, "kind", kind)
@@ -277,7 +277,7 @@ class Transport:
         ]:
             raise ValueError(
                 f"{framing[0]} is the server's own; use truncate for a wrong length, or headers "
-                f"without a status"
+                "without a status"
             )
         if self.status in _BODILESS and self.body is not None and self.body != OURS:
             raise ValueError(f"got a body, and an answer of status {self.status} has none")

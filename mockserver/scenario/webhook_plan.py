@@ -110,7 +110,7 @@ class WebhookPlan:
         if self.together and self.copies > MOST_AT_ONCE:
             raise ValueError(
                 f"got together and {self.copies} copies, at most {MOST_AT_ONCE} go out at one "
-                f"instant"
+                "instant"
             )
         for one, other in _APART:
             if getattr(self, one) and getattr(self, other):

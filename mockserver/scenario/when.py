@@ -408,7 +408,7 @@ class Window:
             word = "days" if self.days else "month_days" if on_days else "zone"
             raise ValueError(
                 f"got {word} without a time of day, wanted {word} alone or with from or to such "
-                f"as 08:00"
+                "as 08:00"
             )
 
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:

@@ -260,7 +260,7 @@ class Store(SandboxStorage):
             failed = "what happened before it could not be written"
         if failed is not None:
             words = (
-                f"nothing of the request was carried out, as the store could not be written: "
+                "nothing of the request was carried out, as the store could not be written: "
                 f"{failed}"
             )
             raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)

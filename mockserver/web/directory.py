@@ -122,7 +122,7 @@ class Directory:
             raise invalid(
                 {
                     "Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in "
-                    f"a sandbox"
+                    "a sandbox"
                 }
             )
         searches = sum(
@@ -324,7 +324,7 @@ def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
     if any(scenario.clock is not None and scenario.clock not in known for scenario in scenarios):
         reason = (
             f"this sandbox has been used, and its clock stands at {iso(sandbox.now)}; the clock "
-            f"of a scenario counts "
+            "of a scenario counts "
             "when a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out "
             "and use /__admin/clock"
         )

@@ -188,7 +188,7 @@ class Guard:
             )
             words = (
                 f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or "
-                f"one of --allow-host"
+                "one of --allow-host"
             )
             return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words
         return None

@@ -186,7 +186,7 @@ class OperationEndpoint(Endpoint):
         limit = self.world.settings.rate_limit
         reason = (
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox "
-            f"(--rate-limit); "
+            "(--rate-limit); "
             f"the next one is accepted in {duration_text(wait)}"
         )
         step = self._begin(request, request.sandbox, is_counted=False)

@@ -49,7 +49,7 @@ def called(
     if not _is_plainly_answered(step, reply.fault):
         call = _answered(call, step, reply.fault)
     if call.is_open:
-        # Whoever ends the answer tells so by ``ended``.
+        # What ends the answer reports it by ``ended``.
         step.result.watched = call.entry
     for observer in observers:
         observer.called(call)

@@ -122,7 +122,7 @@ class _Shown:
             return self._masked(text, name)
         return (
             f"{self._masked(text[: most + LONGEST_CARD_TEXT], name)[:most]}... ({len(text)} "
-            f"characters)"
+            "characters)"
         )
 
     def _masked(self, text: str, name: str) -> str:

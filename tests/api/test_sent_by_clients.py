@@ -24,7 +24,7 @@ QUERIES = [
         "GET",
         "/charge",
         f"{LISTED} Reference ProviderId AmountGreaterThan AmountLessThan Currency CustomerId "
-        f"Status PaymentMethodId"
+        "Status PaymentMethodId"
         " PaymentType CardType CardNumber Cardholder",
     ),
     (

@@ -177,7 +177,7 @@ def test_failover_can_be_off() -> None:
 
     rules = (
         "version: 1\nname: d\nrules:\n"
-        f"  - "
+        "  - "
         f"{{id: d, when: {{op: charge.create, provider: {DUMMY}}}, then: {{provider_down: {{}}}}}}\n"
     )
     assert answer(Api(scenario=rules)) == 201

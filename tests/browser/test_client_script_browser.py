@@ -341,7 +341,7 @@ def test_a_plain_page_pays_as_the_plugin_for_woocommerce_calls(
     elsewhere: Any, sandbox: Box
 ) -> None:
     calls = ", ".join(
-        f"() => "
+        "() => "
         f"{{ window._pf = payfurl.init('sandbox', key, false); {extra_of(call)} _pf.{call}{KEEP}; }}"
         for call, *_ in WAYS
     )
@@ -475,7 +475,7 @@ def test_execute_presses_the_button_that_is_shown_where_no_form_is(
 def test_a_plain_tag_beside_an_amd_loader_is_no_error(with_loader: Any, sandbox: Box) -> None:
     page = with_loader(
         f"payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD'){KEEP}; require([], () => "
-        f"told.push('required'));",
+        "told.push('required'));",
         f'<script src="{sandbox.url}/js/payfurl.js"></script>',
     )
     assert told(page) == "required"
@@ -488,7 +488,7 @@ def test_positional_arguments_are_taken(elsewhere: Any, sandbox: Box) -> None:
         ".setCustomerInfo('Ann', 'Example', 'ann@example.com', '+61400000000')"
         ".setBillingAddress('Ann', 'Example', '', '', '1 High St', '', 'Perth', 'WA', '', '6000', "
         "'AU')"
-        f".setOrderInfo(1, 2, 0, "
+        ".setOrderInfo(1, 2, 0, "
         f"[{{ name: 'Mug', sku: 'm', quantity: 1, unitPrice: 0.1 + 0.2 }}]){KEEP};"
     )
     page.get_by_test_id("payfurl-zip").click()
@@ -527,7 +527,7 @@ def test_each_call_charges_its_own_amount_unless_one_is_set_for_all(
     elsewhere: Any, sandbox: Box, then: str, charged: list[int]
 ) -> None:
     page = elsewhere(
-        f"payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD').addGooglePay('other', 9, "
+        "payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD').addGooglePay('other', 9, "
         f"'AUD'){then}{KEEP};"
     )
     for place, button in enumerate(("paypal", "googlepay")):
@@ -615,7 +615,7 @@ def test_every_false_answer_of_onvalidate_blocks(elsewhere: Any) -> None:
     lines: list[str] = []
     page = elsewhere(
         f"const answers = [{', '.join(BLOCKING)}]; payfurl.init('sandbox', key).addPaypal('pay', "
-        f"8, 'AUD')"
+        "8, 'AUD')"
         f".onValidate(() => {{ told.push(String(answers[0])); return answers[0]; }}){KEEP};"
     )
     page.on("console", lambda line: lines.append(line.text))
@@ -636,7 +636,7 @@ def test_every_false_answer_of_onvalidate_blocks(elsewhere: Any) -> None:
 def test_every_true_answer_of_onvalidate_passes(elsewhere: Any) -> None:
     page = elsewhere(
         f"const answers = [{', '.join(PASSING)}]; payfurl.init('sandbox', key).addPaypal('pay', "
-        f"8, 'AUD')"
+        "8, 'AUD')"
         f".onValidate(() => answers.shift()){KEEP};"
     )
     for place in range(len(PASSING)):
@@ -760,7 +760,7 @@ def test_a_payer_who_does_not_pass_or_closes_the_challenge_hands_over_nothing(
 
 def test_without_an_email_the_charge_is_challenged_as_before(elsewhere: Any, sandbox: Box) -> None:
     page = elsewhere(
-        f"payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD', "
+        "payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD', "
         f"{{ threeDSEmail: undefined }}){KEEP};"
     )
     type_card(page, CHALLENGED)
@@ -913,7 +913,7 @@ def test_options_that_are_not_simulated_say_so_when_asked(
     page.on("console", lambda line: lines.append(line.text))
     elsewhere(
         f"payfurl.init('sandbox', key, {debug}).preloadClickToPay().addCardLeastCost('card', 1, "
-        f"'AUD',"
+        "'AUD',"
         "{ style: 'compact', createNetworkToken: true, tokenAuthenticationEnabled: false, "
         "clickToPayEnabled: true });"
         "told.push(1);"
@@ -931,7 +931,7 @@ def test_options_that_are_not_simulated_say_so_when_asked(
 
 def test_a_payment_whose_place_is_gone_does_not_block_the_next(elsewhere: Any) -> None:
     page = elsewhere(
-        f"payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD').addPaypal('pay', 2, "
+        "payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD').addPaypal('pay', 2, "
         f"'AUD'){KEEP};"
     )
     type_card(page)
@@ -990,7 +990,7 @@ def test_a_form_that_is_added_again_or_moved_works_anew(elsewhere: Any) -> None:
 def test_a_test_card_can_be_filled_in_by_script(elsewhere: Any) -> None:
     card = json.dumps({"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123"})
     page = elsewhere(
-        f"payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD').fillTestCard('card', "
+        "payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD').fillTestCard('card', "
         f"{card}){KEEP}.execute();"
     )
     assert told(page)["token"]

@@ -345,7 +345,7 @@ def test_ctrl_c_keeps_what_was_found_and_resume_does_the_rest(tmp_path: Path, ur
     # Deaf to SIGTERM, so that there is time to interrupt again.
     slow = (
         f"trap '' TERM; echo run >> runs; {' '.join(PAY)}; if [ $(wc -l < runs) -eq 4 ]; then "
-        f"sleep 300; fi"
+        "sleep 300; fi"
     )
     faults = [
         "--faults",

@@ -86,7 +86,7 @@ def test_a_crash_that_comes_again_is_compared_with_one_restart(
     runs = tmp_path / "runs"
     counts = (
         f"import sys; open({str(runs)!r}, 'a').write('x'); sys.path.append({str(CORPUS)!r}); "
-        f"import commits_late"
+        "import commits_late"
     )
     explore(
         url, tmp_path, *given, "--replay", "charge.create#1/crash_between", command=("-c", counts)

@@ -52,19 +52,19 @@ BODIES = {
     "PUT /customer/c": "reference firstName lastName email phone defaultPaymentMethodId "
     "address.line1",
     "POST /customer/c/payment_method/card": f"{CARD} {VAULT} providerId ip setDefault "
-    f"skipExpiryDateValidation",
+    "skipExpiryDateValidation",
     "POST /customer/c/payment_method/token": "token ip setDefault metadata",
     "POST /customer/c/payment_method/payto": PAYTO,
     "POST /customer/c/bank_account": f"{PERSON} {BANK} providerId setDefault metadata",
     "POST /payment_method/card": f"{CARD} {VAULT} providerId ip setDefault metadata "
-    f"skipExpiryDateValidation",
+    "skipExpiryDateValidation",
     "POST /payment_method/vault": "providerId paymentMethodId ccv",
     "POST /payment_method/payto": PAYTO,
     "POST /payment_method/token": "token ip setDefault metadata",
     "POST /payment_method/provider_token": f"{TOKEN} email verify",
     "POST /payment_method/provider_single_use_token": TOKEN,
     "POST /payment_method/bank_account": f"{BANK} providerId firstName lastName setDefault "
-    f"metadata",
+    "metadata",
     "PUT /payment_method/p": "card.expiryDate card.cardholder paymentMethodId providerId",
     "POST /vault": "cardNumber ccv expireDate expireSeconds",
     "POST /token/card": f"{CARD} {VAULT} ip",

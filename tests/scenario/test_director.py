@@ -75,7 +75,7 @@ def test_equal_rule_ids_of_two_files_are_reported_apart() -> None:
 
 def test_a_thousand_rules_that_cannot_match_are_not_asked() -> None:
     rules = "".join(
-        f"  - "
+        "  - "
         f"{{id: r{n}, when: {{op: charge.create, request.reference: ref-{n}}}, then: {{decline: lost_card}}}}\n"
         for n in range(1000)
     )

@@ -164,7 +164,7 @@ def test_a_rule_that_may_fire(rule: str) -> None:
         *(
             (
                 big(wide),
-                f"when: "
+                "when: "
                 f"{{op: charge.create, request.amount: {{{narrow}}}, card: {{last4: '0002'}}}}, "
                 f"{LOST}",
                 "r never",

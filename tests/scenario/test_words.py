@@ -248,7 +248,7 @@ def test_a_span_over_midnight_belongs_to_the_day_on_which_it_begins() -> None:
     span = '{days: [sat], from: "22:00", to: "02:00"}'
     director = directing(
         told(
-            f"  - "
+            "  - "
             f"{{id: r, when: {{op: charge.create, clock: {span}}}, then: {{decline: lost_card}}}}\n"
         )
     )

@@ -110,7 +110,7 @@ def test_everything_ends_as_without_the_kill(tmp_path: Path) -> None:
         count = json.loads(asyncio.run(served.ask("GET", "/charge?limit=1")))["count"]
         print(
             f"{before} of {ROWS} at the kill, {after} kept; ready again after {ready - begun:.2f} "
-            f"s,",
+            "s,",
             end=" ",
         )
         print(

@@ -230,7 +230,7 @@ def test_a_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
     )
     words = (
         f"{disk}/s.db cannot be used: the disk is full (No space left on device): make room, "
-        f"and start again; "
+        "and start again; "
     )
     told = f"{words}it was not changed\nexit code 2\n"
     assert done.stderr == told + told

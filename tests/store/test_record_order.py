@@ -113,7 +113,7 @@ def problems(kept: dict[str, Sequence[str]], now: dict[str, Stored]) -> Iterator
         if name not in now:
             yield (
                 f"{name} is stored no longer: raise FORMAT, or take its line away if no file "
-                f"can hold it"
+                "can hold it"
             )
         elif name not in kept:
             yield f"{name} is stored now: append its line '{name}: {' '.join(now[name].names)}'"
@@ -131,7 +131,7 @@ def _problems_of(name: str, before: list[str], now: Stored) -> Iterator[str]:
         )
         yield (
             f"{name}: files of a store have {before[place]!r} where the class has another field "
-            f"now, "
+            "now, "
             "and a row has no names; append a new field at the end, with a default, or raise FORMAT"
         )
     elif without := [field for field in added if field in now.required]:

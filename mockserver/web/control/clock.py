@@ -359,7 +359,7 @@ def _check_standing(body: Any) -> None:
         raise invalid(
             {
                 "Timeout": f"wanted at most {duration_text(holds.LONGEST)}, or advance: true to "
-                f"move the clock"
+                "move the clock"
             }
         )
 
@@ -409,7 +409,7 @@ def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micro
     if mover.is_over:
         return (
             f"the timeout of {duration_text(timeout)} of real time has passed, and the clock "
-            f"stays where it was then"
+            "stays where it was then"
         )
     entries = sandbox.schedule.entries
     if entries:

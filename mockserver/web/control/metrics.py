@@ -146,7 +146,7 @@ METRICS: tuple[Metric, ...] = (
         "mockserver_event_loop_lag_seconds",
         "gauge",
         f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits "
-        f"that long.",
+        "that long.",
         (),
         lambda world, _: _one(max(world.lags, default=0.0)),
     ),

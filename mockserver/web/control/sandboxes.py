@@ -457,7 +457,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     if (reply.status, reply.text()) != (entry.status, entry.answer):
         words = (
             f"entry {entry.number} would be answered differently: something happened before "
-            f"it besides requests"
+            "it besides requests"
         )
         raise invalid({"At": words})
 

@@ -180,7 +180,7 @@ def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
     if len(found) > deliveries.MOST_OF_STEP:
         most = (
             f"at most {deliveries.MOST_OF_STEP} are sent again at once: narrow them by since "
-            f"and until"
+            "and until"
         )
         raise invalid({"Since": f"got {len(found)} webhooks, {most}"})
     made = [
@@ -212,7 +212,7 @@ def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
     if is_cut:
         answer["hint"] = (
             f"{deliveries.MOST_OF_STEP} webhooks are sent at once at most: younger subscriptions "
-            f"get none"
+            "get none"
         )
     return answer
 

@@ -11,7 +11,7 @@ from mockserver.engine import charges, searches
 from mockserver.engine.step import Step
 from mockserver.web.operations import shown
 from mockserver.web.operations.lists import ListOf
-from mockserver.web.operations.route import Becomes, OperationCall, Route
+from mockserver.web.operations.route import Becomes, OperationCall, Route, named_provider
 from mockserver.web.request import Reply
 from mockserver.wire.bodies.charges import (
     BankCharge,
@@ -39,7 +39,7 @@ def charge_wallet(call: OperationCall[WalletCharge, ProviderQuery]) -> bytes | R
     """Charge the token of a wallet, through the provider that the header, the query or the body
     names."""
     _check_wallet_key(call.step)
-    provider_id = call.provider_header or call.query.provider_id or call.body.provider_id
+    provider_id = named_provider(call)
     return shown.begun_charge(call, charges.create(call.step, call.body.command(provider_id)))
 
 

@@ -48,10 +48,19 @@ class OperationCall(Generic[B, Q]):
         """The sandbox whose step is being taken."""
         return self.step.sandbox
 
+
+class NamesProvider(Protocol):
+    """A body or a query that may name a provider."""
+
     @property
-    def provider_header(self) -> str | None:
-        """The provider that the header ``ProviderId`` names (published facts, 8 rows 18-19)."""
-        return self.step.asked.headers.get("providerid")
+    def provider_id(self) -> str | None: ...
+
+
+def named_provider(call: OperationCall[NamesProvider, NamesProvider]) -> str | None:
+    """The provider that the header, the query or the body names, in this order (published facts, 8
+    rows 18-19)."""
+    header = call.step.asked.headers.get("providerid")
+    return header or call.query.provider_id or call.body.provider_id
 
 
 Ahead: TypeAlias = Callable[[Step], Awaitable[object] | None]

@@ -6,7 +6,7 @@ Source: docs/spec/published-facts.md, 1.1 (rows 50-54).
 from mockserver.engine import searches, tokens
 from mockserver.web.operations import shown
 from mockserver.web.operations.lists import ListOf
-from mockserver.web.operations.route import OperationCall, Route
+from mockserver.web.operations.route import OperationCall, Route, named_provider
 from mockserver.wire.bodies.payment_methods import NewPayToAgreement
 from mockserver.wire.bodies.shared import ProviderQuery
 from mockserver.wire.bodies.tokens import CardTokenCreation, LeastCostTokenCreation, TokenQuery
@@ -15,7 +15,7 @@ from mockserver.wire.replies import Members
 
 def create(call: OperationCall[CardTokenCreation, ProviderQuery]) -> Members:
     """Make a token from a card for the provider that the header, the query or the body names."""
-    provider_id = call.provider_header or call.query.provider_id or call.body.provider_id
+    provider_id = named_provider(call)
     return shown.token(
         call, tokens.create_from_card(call.step, call.body.command(provider_id or ""))
     )
