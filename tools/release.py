@@ -31,6 +31,8 @@ VERSIONS: Mapping[str, str] = {
     "clients/node/package-lock.json": r'"version": "([^"]+)"',
     "clients/java/pom.xml": r"<artifactId>payfurl-mockserver</artifactId>\s*<version>([^<]+)<",
     "clients/dotnet/Payfurl.Mockserver.csproj": r"<Version>([^<]+)<",
+    "deploy/compose.yaml": r"image: payfurl-mockserver:(\S+)",
+    "deploy/kubernetes.yaml": r"image: payfurl-mockserver:(\S+)",
 }
 """Where else the version stands, and how it is read there."""
 
