@@ -113,7 +113,6 @@ def check_python(wheel: Path, apart: Path) -> Path:
 
 def build_node(dist: Path) -> Path:
     """The package for npm."""
-    run(NODE, "npm", "ci", "--no-audit", "--no-fund", "--silent")
     run(NODE, "npm", "pack", "--silent", "--pack-destination", dist)
     (package,) = dist.glob("*.tgz")
     return package
