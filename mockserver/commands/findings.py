@@ -71,6 +71,9 @@ def coverage(
         rows = [{"operation": op, **_parted(found, op, names)} for op, names in found.rows.items()]
         if rows:
             show(rows)
+            click.echo(
+                "met = struck in some run; unsafe = money moved wrongly, or an error was found"
+            )
         click.echo(found.words)
     if found.percent < fail_under:
         click.echo(f"below --fail-under {fail_under}", err=True)
