@@ -19,6 +19,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
+from mockserver.domain.facts import UncertainResult
 from mockserver.domain.record import read_table, record, replace
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import (
@@ -259,6 +260,8 @@ def _answer_of(outcome: Outcome) -> Iterator[str]:
 
 def _kind_of(fault: Transport) -> str:
     if fault.status is not None:
+        if fault.doubt is UncertainResult.BAD_GATEWAY:
+            return "page"
         return "5xx" if fault.status >= 500 and fault.status != UNAVAILABLE else str(fault.status)
     if fault.kind is FaultKind.DELAY:
         return (
@@ -273,13 +276,16 @@ def _kind_of(fault: Transport) -> str:
 
 _WEBHOOK: Mapping[str, Callable[[WebhookPlan], object]] = {
     "lost": lambda plan: plan.drop,
-    "twice": lambda plan: plan.copies > 1,
+    "twice": lambda plan: plan.copies > 1 and not plan.together,
+    "twice at once": lambda plan: plan.copies > 1 and plan.together,
     "early": lambda plan: plan.before_answer,
     "late": lambda plan: plan.delay,
     "swapped": lambda plan: plan.swap_with_next,
     "unsigned": lambda plan: plan.forged is Signature.NONE,
     "forged": lambda plan: plan.forged not in (None, Signature.NONE),
-    "edited": lambda plan: plan.forged is None and plan.is_edited,
+    "foreign": lambda plan: plan.forged is None and plan.foreign,
+    "edited": lambda plan: plan.forged is None and plan.is_edited and not plan.foreign,
+    "respelt": lambda plan: plan.respelt,
 }
 """What is wrong with a webhook."""
 
