@@ -143,6 +143,24 @@ def _has_struck(trial: Trial, seen: Observed) -> bool:
     return seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in due)
 
 
+_OF_WEBHOOKS = {
+    "charged-but-unpaid": "A webhook may not come, or come late, twice, together with its copy, or "
+    "in another spelling: parse it, check its signature on the bytes that came, take each event "
+    "once, and look for the charge by its reference before the order is given up."
+}
+"""Advice of findings whose usual advice is about answers, where a webhook was the fault."""
+
+
+def _advised(findings: Sequence[Mapping[str, Any]], trial: Trial) -> Sequence[Mapping[str, Any]]:
+    """The findings of a run, with the advice that fits its fault."""
+    if not any(fault.at == "notify" for _, fault in trial.injections):
+        return findings
+    return [
+        {**row, "advice": _OF_WEBHOOKS[row["finding"]]} if row["finding"] in _OF_WEBHOOKS else row
+        for row in findings
+    ]
+
+
 @record
 class Tried:
     """What came of a trial: what was seen, the verdict on it, and the plain data of the scenario it
@@ -175,7 +193,7 @@ class Tried:
             verdict=self.judged.verdict,
             exit=seen.ended.exit,
             seconds=round(seen.ended.seconds, 3),
-            findings=seen.after.findings,
+            findings=_advised(seen.after.findings, self.trial),
             timeline=seen.timeline,
             calls=tuple(astuple(point) for point in seen.points),
             scenario="" if has_survived else self.told,

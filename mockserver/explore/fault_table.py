@@ -101,11 +101,21 @@ def name_of(file: str, point: str, fault: str) -> str:
 
 def faults_of(chosen: str | None) -> list[Fault]:
     """The faults that are named, parted by commas: None means the usual ones, ``all`` every one but
-    those that an option of their own adds. Raises ``ValueError`` with the nearest known name."""
-    if chosen is None or chosen.strip() == "all":
-        rows = [row for row in FAULTS.values() if row.at not in OWN_AXES]
-        return rows if chosen is not None else [row for row in rows if row.is_usual]
-    return [fault(one.strip()) for one in chosen.split(",")]
+    those that an option of their own adds; ``-sent_twice`` takes one away again, alone from the
+    usual ones. Raises ``ValueError`` with the nearest known name, or when none is left."""
+    ordinary = [row for row in FAULTS.values() if row.at not in OWN_AXES]
+    usual = [row for row in ordinary if row.is_usual]
+    words = [] if chosen is None else [word.strip() for word in chosen.split(",")]
+    taken_away = {fault(word.removeprefix("-")).name for word in words if word.startswith("-")}
+    named = [word for word in words if not word.startswith("-")]
+    rows = [] if named else usual
+    for word in named:
+        rows += ordinary if word == "all" else [fault(word)]
+    by_name = {row.name: row for row in rows}
+    left = [row for name, row in by_name.items() if name not in taken_away]
+    if not left:
+        raise ValueError(f"got '{(chosen or '')[:60]}', which leaves no fault to try")
+    return left
 
 
 def trials(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:

@@ -240,7 +240,11 @@ def summary(made: Exploration) -> list[str]:
     lines = [
         f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"
     ]
-    lines += [f"doubtful: {_SHOWN[Verdict.DOUBTFUL][1]}"] if counts[Verdict.DOUBTFUL] else []
+    lines += [
+        f"{verdict}: {_SHOWN[verdict][1]}"
+        for verdict in (Verdict.FAILED, Verdict.DOUBTFUL)
+        if counts[verdict]
+    ]
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:
@@ -338,7 +342,7 @@ _SHOWN = {
     ),
     Verdict.FAILED: (
         "✗",
-        "another exit code: the command noticed; no money was seen to move wrongly",
+        "the command ended with an error: it noticed; no money was seen to move wrongly",
     ),
     Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
     Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),

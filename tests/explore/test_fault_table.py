@@ -136,6 +136,34 @@ def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
         fault("lost_anser")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "are_in", "are_out"),
+    [
+        ("all,-sent_twice", {"bounced", "lost_answer"}, {"sent_twice", "crash_before"}),
+        ("-webhook_lost", {"lost_answer"}, {"webhook_lost", "bounced"}),
+        ("lost_answer, bounced,-bounced", {"lost_answer"}, {"bounced", "lost_request"}),
+    ],
+)
+def test_a_fault_with_a_minus_is_not_tried(
+    chosen: str, are_in: set[str], are_out: set[str]
+) -> None:
+    names = {row.name for row in faults_of(chosen)}
+    assert names >= are_in
+    assert names.isdisjoint(are_out)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ("all,-sent_twise", "got 'sent_twise', which is not a fault - did you mean 'sent_twice'"),
+        ("bounced,-bounced", "got 'bounced,-bounced', which leaves no fault to try"),
+    ],
+)
+def test_a_minus_before_nothing_that_is_tried_is_refused(chosen: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        faults_of(chosen)
+
+
 def test_the_weightiest_comes_first() -> None:
     names = [one.file for one in trials([SEARCH, CHARGE], faults_of(None))]
     assert names[:2] == ["charge.create-1-lost_answer", "charge.create-1-error_after"]
