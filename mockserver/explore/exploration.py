@@ -104,7 +104,8 @@ class Lab:
 
     def of_seed(self, seed: int) -> Trial:
         """What a seed tries."""
-        return drawn(seed, self.wanted(self.base.points), self.timed(self.plan.faults))
+        points, faults = self.wanted(self.base.points), self.timed(self.plan.faults)
+        return drawn(seed, points, faults, self.plan.operations)
 
     def try_one(self, trial: Trial) -> Tried:
         """Run the command once under what is tried. Raises what ``TrialRunner.try_out`` raises."""
@@ -131,6 +132,10 @@ class Lab:
         made = judged(seen.ended.exit, seen.after, reference, **how)
         if seen.why_not and made.verdict is Verdict.NOT_REACHED:
             made = replace(made, words=[seen.why_not])
+        if trial.seed is not None:
+            # What was drawn for calls that have not come says nothing.
+            trial = trial.struck_by(seen.fired)
+            scenario |= {"rules": trial.rules}
         return Tried(trial, seen, made, scenario)
 
 
@@ -282,7 +287,12 @@ class _Search:
             return found[-1] is cell
 
         try:
-            minimise(lab.of_seed(first.seed).injections, is_red)
+            struck = [
+                (point, fault)
+                for point, fault in lab.of_seed(first.seed).injections
+                if (str(point), fault.name) in first.injections
+            ]
+            minimise(struck, is_red)
         finally:
             made.cells.append(min(found, key=lambda cell: len(cell.injections)))
             self.keep(made.cells[-1])

@@ -245,6 +245,7 @@ def summary(made: Exploration) -> list[str]:
         for verdict in (Verdict.FAILED, Verdict.DOUBTFUL)
         if counts[verdict]
     ]
+    lines += _unforeseen(made)
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:
@@ -259,6 +260,17 @@ def summary(made: Exploration) -> list[str]:
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
     return lines
+
+
+def _unforeseen(made: Exploration) -> list[str]:
+    """How many calls of a swarm were struck that the run without a fault does not make."""
+    known = set(map(str, made.baseline.points))
+    drawn = [
+        cell for cell in made.cells if cell.is_drawn and cell.verdict is not Verdict.NOT_REACHED
+    ]
+    count = sum(point not in known for cell in drawn for point, _ in cell.injections)
+    said = f"struck beyond the calls of the run without a fault: {count}"
+    return [said] if drawn else []
 
 
 _STATES = {

@@ -97,6 +97,18 @@ def test_where_money_is_less_the_report_names_the_books(made: Exploration) -> No
     assert f"- {words}" in report.markdown(made).splitlines()
 
 
+def test_the_report_of_a_swarm_says_how_many_calls_were_struck_that_only_a_recovery_makes(
+    made: Exploration,
+) -> None:
+    words = "struck beyond the calls of the run without a fault: 2"
+    assert words not in report.text(made)
+    drawn = cell(
+        "charge.get#1+charge.get#2+charge.refund#1", "+".join(["lost_answer"] * 3), Verdict.FAILED
+    )
+    made.cells = [replace(drawn, file="seed-7")]
+    assert words in report.text(made).splitlines()
+
+
 def test_why_books_could_not_be_read_is_said_where_the_command_was_content(
     made: Exploration,
 ) -> None:
