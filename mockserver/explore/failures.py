@@ -88,6 +88,10 @@ OWN_AXES = (CRASH, TWICE)
 run a second time beside itself. They strike calls that move money."""
 
 
+AT_START = "twice_at_start"
+"""The fault that strikes two whole runs: the first call of each, whatever it is."""
+
+
 @record
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what
@@ -114,6 +118,11 @@ class Fault:
     is_ours: bool = False
     waits: float = 0
 
+    @property
+    def is_at_start(self) -> bool:
+        """Whether it strikes the first calls of two runs, and no call in particular."""
+        return self.name == AT_START
+
     def fits(self, point: InjectionPoint) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
         is_there = ("webhook" not in self.then or point.notifies) and self.uses in ("", point.uses)
@@ -131,9 +140,11 @@ class Fault:
 
     def rule(self, point: InjectionPoint) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
+        when = {"op": point.op, **self._when(point)}
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
-            "when": {"op": point.op, **self._when(point)},
+            # The first run waits at its first call, so the next call is that of the second.
+            "when": {"nth": {"lte": 2}} if self.is_at_start else when,
             **({"key": ["op"]} if point.is_counted else {}),
             "then": self.then_of(point.rows),
         }
@@ -197,7 +208,8 @@ def operations_of(name: str) -> frozenset[str]:
     call."""
     fault = FAULTS[name]
     outcome = _outcome_of(name)
-    operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(
+    moves_money = fault.at in OWN_AXES and not fault.is_at_start
+    operations = (MONEY if moves_money else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(
         fault.at, frozenset()
     )
     if fault.ops:

@@ -74,6 +74,11 @@ class Trial:
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
 
     @property
+    def is_race(self) -> bool:
+        """Whether chance decides which of two runs goes first: one red run proves nothing."""
+        return any(fault.is_at_start for _, fault in self.injections)
+
+    @property
     def waits(self) -> float:
         """Seconds of real time that the client waits without an answer."""
         return sum(fault.waits for _, fault in self.injections)
@@ -129,7 +134,12 @@ def trials(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Tr
     """Each fault at each call where it makes sense, the most weight first, else in the order of
     calls and table."""
     chosen = list(faults)
-    found = [Trial(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
+    found = [
+        Trial(((point, fault),))
+        for place, point in enumerate(points)
+        for fault in chosen
+        if fault.fits(point) and (place == 0 or not fault.is_at_start)
+    ]
     return sorted(found, key=lambda one: -one.priority)
 
 
@@ -186,6 +196,30 @@ def followed(
 def weight(op: str) -> int:
     """How much a fault of an operation shows about a client."""
     return 3 if op in MONEY else 1 if op in READS else 2
+
+
+COMPENSATING = frozenset({"charge.refund", "charge.void"})
+"""Operations by which a client makes good what it has taken."""
+
+
+def compensated(
+    first: Trial,
+    points: Sequence[InjectionPoint],
+    known: Sequence[InjectionPoint],
+    faults: Iterable[Fault],
+) -> list[Trial]:
+    """A second fault where a command makes good: at each refund or void that it makes under the
+    first fault, and that is not among the calls of the run without any."""
+    own = {(point.op, point.nth) for point in known}
+    makes_good = [
+        point for point in points if point.op in COMPENSATING and (point.op, point.nth) not in own
+    ]
+    return [
+        Trial((*first.injections, (point, fault)))
+        for point in makes_good
+        for fault in faults
+        if fault.at not in OWN_AXES and fault.fits(point)
+    ]
 
 
 MOST_FAULTS = 4

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Exploration
 from mockserver.explore.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
+from mockserver.explore.fault_table import COMPENSATING
 from mockserver.explore.kept import Cell
 from mockserver.explore.verdicts import Verdict
 
@@ -225,7 +226,9 @@ def _is_quiet(cell: Cell) -> bool:
         # The command was content: why its books could not be read must be said.
         return False
     quiet = (Verdict.SURVIVED, Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
-    return cell.verdict in quiet[: 4 if cell.is_drawn else 2 if cell.is_single else 1]
+    if cell.is_drawn:
+        return cell.verdict in quiet
+    return cell.verdict in quiet[: 2 if cell.is_single or _is_making_good(cell) else 1]
 
 
 def summary(made: Exploration) -> list[str]:
@@ -259,7 +262,25 @@ def summary(made: Exploration) -> list[str]:
         names = ", ".join(one.name for one in made.left_out[:5])
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
+    return lines + _second_faults(made)
+
+
+def _second_faults(made: Exploration) -> list[str]:
+    """How many runs had a second fault where the command makes good, and how many more there would
+    be."""
+    tried, left = sum(map(_is_making_good, made.cells)), made.beyond_limit
+    lines = [f"with a second fault where a refund or void makes good: {tried}"] if tried else []
+    if left:
+        names = ", ".join(one.name for one in left[:3])
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        lines.append(f"second faults not tried (--pairs): {len(left)}: {names}{more}")
     return lines
+
+
+def _is_making_good(cell: Cell) -> bool:
+    """Whether the second of two faults has struck a refund or a void."""
+    ops = [point.partition("#")[0] for point, _ in cell.injections]
+    return not cell.is_drawn and len(ops) == 2 and ops[1] in COMPENSATING
 
 
 def _unforeseen(made: Exploration) -> list[str]:
@@ -323,7 +344,9 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[
         ],
         "coverage": coverage(made).shown(),
         "left_out": [
-            {"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out
+            {"point": one.point, "fault": one.fault, "why": why}
+            for why, left in ((made.why, made.left_out), ("--pairs", made.beyond_limit))
+            for one in left
         ],
     }
     return json.dumps(report, indent=2)
