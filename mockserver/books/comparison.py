@@ -218,13 +218,11 @@ class _Difference:
             )
         if truth.net > 0 and _is_multiple(belief.net, truth.net):
             units = (_MINOR_UNITS, 10 ** CURRENCIES[self.order.currency].digits)
-            hint = (
-                "; are these minor units?"
-                if belief.net in [unit * truth.net for unit in units]
-                else ""
-            )
-            hint = f"; {self.money(truth.returned)} bounced" if truth.returned else hint
-            books = f"the shop books {self.money(belief.net)} for {self.about}"
+            is_scaled = belief.net in [unit * truth.net for unit in units]
+            # Twice as much is a mistake of counting, a hundred times as much one of units.
+            question = "minor units? " if is_scaled and not truth.returned else ""
+            hint = f"; {self.money(truth.returned)} bounced" if truth.returned else ""
+            books = f"{question}the shop books {self.money(belief.net)} for {self.about}"
             yield "booked-twice", f"{books}, whose customer paid {self.money(truth.net)}{hint}"
 
     def _is_taken_twice(self) -> bool:

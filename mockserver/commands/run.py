@@ -5,8 +5,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -25,7 +25,7 @@ from mockserver.commands.servers import is_reached, started, used_keys, words_of
 from mockserver.domain.clock import Micros
 from mockserver.domain.invariants import Invariant
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, filled, variables_of
+from mockserver.explore.command import MARK, Commands, Running, filled, processes, variables_of
 from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
@@ -72,7 +72,10 @@ def run(
         url = open_until_judged.enter_context(started([*words_of(serve)], folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
         given = given_to(sandbox, folder)
-        code = _ended([filled(word, given) for word in command], variables_of(given))
+        argv = [filled(word, given) for word in command]
+        # What it has left running, as a receiver of webhooks, goes on until all is judged.
+        running = open_until_judged.enter_context(_begun(argv, variables_of(given), folder))
+        code = _ended(running)
         try:
             findings, words = _judge(sandbox, aftermath, given, folder)
             story = sandbox.report("timeline")
@@ -102,22 +105,34 @@ def run(
     sys.exit(code or (Exit.FOUND if is_wrong else Exit.OK))
 
 
-def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
-    """The exit code of the command, that of a shell when a signal ended it. What it prints goes
-    where this goes, and signals are passed on to all that it has started. Ends this command (exit
-    code 2) when there is no such program."""
+@contextmanager
+def _begun(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> Iterator[Running]:
+    """The command, which ends with the block, and with it all that it has started. What it prints
+    goes where this goes. Ends this command (exit code 2) when there is no such program."""
+    before, mark = processes(), str(folder)
+    environ = {**environment(), **variables, MARK: mark}
     try:
-        process = subprocess.Popen(argv, env={**environment(), **variables}, start_new_session=True)
+        process = subprocess.Popen(argv, env=environ, start_new_session=True)
     except OSError as problem:
         stop(Exit.USAGE, f"{argv[0]}: {problem.strerror}")
+    running = Running(process, mark, before)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+def _ended(running: Running) -> int:
+    """The exit code of the command, that of a shell when a signal ended it. Signals are passed on
+    to all that it has started."""
 
     def pass_on(number: int, _: FrameType | None) -> None:
         with suppress(OSError):
-            os.killpg(process.pid, number)
+            os.killpg(running.process.pid, number)
 
     for number in heeded():
         signal.signal(number, pass_on)
-    code = process.wait()
+    code = running.process.wait()
     return code if code >= 0 else 128 - code
 
 

@@ -4,8 +4,10 @@ a scenario makes of them.
 Sources: docs/spec/published-facts.md, 6; docs/scenario-language.md, webhook.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -85,6 +87,8 @@ def content_of(
     says otherwise."""
     if plan.sent:
         notice = _moved(notice, plan.sent)
+    if plan.foreign:
+        notice = _foreign(step.sandbox, message, notice)
     kind = MediaType.FORM if plan.form else MediaType.JSON
     key, body = step.sandbox.config.webhook_key, _body(step, message_id, message, notice, plan)
     signed, signed_with, forged = body, key, plan.forged
@@ -101,6 +105,29 @@ def content_of(
         plan.form or plan.pad or plan.sent or plan.is_edited or plan.forged is Signature.PREVIOUS
     )
     return Content(body, signature, kind, plan.pad, is_ordinary=not may_refuse)
+
+
+_NO_CHARGE, _NO_ORDER = "e" * 32, "another-order"
+"""What a foreign webhook is about where there is no other charge."""
+
+
+def _foreign(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notice:
+    """The notice of the last charge of another order that was taken, with the amount of this one:
+    what an attacker reports who has paid for an order of his own. All of it is true but the
+    amount, so a receiver must compare the order and not only believe the signature. Where no such
+    charge is in the sandbox, it is about one that nobody knows."""
+    own = notice.data if isinstance(notice.data, Mapping) else {}
+    others = [
+        charge
+        for charge in sandbox.charges
+        if charge.status is ChargeState.SUCCESS and charge.reference != own.get("reference")
+    ]
+    if not others:
+        return replace(notice, data={**own, "chargeId": _NO_CHARGE, "reference": _NO_ORDER})
+    other = Notice(notice.at, others[-1], Subject.CHARGE)
+    theirs: Any = sandbox.config.render("", message, other, sandbox.assumed)["data"]
+    priced = {name: own[name] for name in ("amount", "currency") if name in own}
+    return replace(notice, data={**theirs, **priced})
 
 
 def _moved(notice: Notice, by: Micros) -> Notice:
@@ -121,11 +148,38 @@ def _body(
         step.result.warnings = tuple(dict.fromkeys((*step.result.warnings, *lost)))
         payload = edited(payload, plan.edit or {}, plan.omit)
     if not plan.form:
-        return config.write(payload, step.sandbox.assumed)
+        written = config.write(payload, step.sandbox.assumed)
+        return _respelt(json.loads(written, parse_float=Decimal)) if plan.respelt else written
     pairs = _pairs("", payload)
     return "&".join(
         f"{quote(name, safe='[]')}={quote(_text(step.sandbox, value))}" for name, value in pairs
     ).encode()
+
+
+def _respelt(value: object) -> bytes:
+    """Another JSON text of the same data: blanks, members from the last to the first, a zero at the
+    end of fractions, and the first character of each text as an escape. Whoever parses it reads the
+    same; whoever searches the text, or hashes what he has written anew, does not."""
+    return _respelling(value).encode()
+
+
+def _respelling(value: object) -> str:
+    match value:
+        case dict():
+            members = [f"{json.dumps(k)} : {_respelling(one)}" for k, one in value.items()]
+            return f"{{ {' , '.join(reversed(members))} }}"
+        case list():
+            return f"[ {' , '.join(map(_respelling, value))} ]"
+        case Decimal():
+            return f"{value:f}0"
+        case str() if value and ord(value[0]) <= _LAST_OF_FOUR_DIGITS:
+            return f'"\\u{ord(value[0]):04x}{json.dumps(value[1:])[1:]}'
+        case _:
+            return json.dumps(value)
+
+
+_LAST_OF_FOUR_DIGITS = 0xFFFF
+"""The last character that one escape can name."""
 
 
 def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:

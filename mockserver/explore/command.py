@@ -67,7 +67,7 @@ class Running:
         end = time.monotonic() + GRACE_SECONDS
         # One may have begun another after they were counted.
         while (
-            left := self._marked((now := _processes()) - self._before)
+            left := self._marked((now := processes()) - self._before)
         ) and time.monotonic() < end:
             for pid in left:
                 with suppress(OSError):
@@ -97,7 +97,7 @@ class Commands:
         self._running: set[Running] = set()
         self._lock = Lock()
         self._is_over = False
-        self._before: Set[str] = _processes()
+        self._before: Set[str] = processes()
 
     @contextmanager
     def run(
@@ -177,7 +177,7 @@ class Commands:
             Thread(target=one.end, daemon=True).start()
 
 
-def _processes() -> set[str]:
+def processes() -> set[str]:
     """The numbers of all processes, where they can be known."""
     try:
         return set(filter(str.isdecimal, os.listdir(_PROC)))

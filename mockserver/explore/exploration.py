@@ -17,7 +17,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
 from mockserver.explore.baseline import Baseline, scenario_of
 from mockserver.explore.failures import CRASH, FAULTS, Fault, InjectionPoint
-from mockserver.explore.fault_table import Trial, drawn, followed, trials
+from mockserver.explore.fault_table import Trial, compensated, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
@@ -51,7 +51,8 @@ class Plan:
 @mutable
 class Exploration:
     """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what
-    reason, ``before`` an earlier report, ``dropped`` what was kept and does not count after all."""
+    reason, ``before`` an earlier report, ``dropped`` what was kept and does not count after all,
+    ``beyond_limit`` the second faults for which there was no room."""
 
     command: Sequence[str]
     seed: int
@@ -61,6 +62,7 @@ class Exploration:
     why: str = "budget"
     before: Before | None = None
     dropped: list[Cell] = field(default_factory=list)
+    beyond_limit: list[Trial] = field(default_factory=list)
 
     def was(self, cell: Cell) -> Verdict | None:
         """What a cell was in the earlier report; None where it was not tried, or there is none."""
@@ -104,10 +106,17 @@ class Lab:
 
     def of_seed(self, seed: int) -> Trial:
         """What a seed tries."""
-        return drawn(seed, self.wanted(self.base.points), self.timed(self.plan.faults))
+        points, faults = self.wanted(self.base.points), self.timed(self.plan.faults)
+        return drawn(seed, points, faults, self.plan.operations)
 
     def try_one(self, trial: Trial) -> Tried:
-        """Run the command once under what is tried. Raises what ``TrialRunner.try_out`` raises."""
+        """Run the command under what is tried, once; a race that is red a second time, whose
+        verdict counts. Raises what ``TrialRunner.try_out`` raises."""
+        tried = self._try_once(trial)
+        is_red = tried.judged.verdict is Verdict.UNSAFE
+        return self._try_once(trial) if trial.is_race and is_red else tried
+
+    def _try_once(self, trial: Trial) -> Tried:
         timeout = (
             self.plan.timeout if self.plan.timeout is not None else 10 * self.base.seconds + 10
         )
@@ -131,6 +140,10 @@ class Lab:
         made = judged(seen.ended.exit, seen.after, reference, **how)
         if seen.why_not and made.verdict is Verdict.NOT_REACHED:
             made = replace(made, words=[seen.why_not])
+        if trial.seed is not None:
+            # What was drawn for calls that have not come says nothing.
+            trial = trial.struck_by(seen.fired)
+            scenario |= {"rules": trial.rules}
         return Tried(trial, seen, made, scenario)
 
 
@@ -141,6 +154,24 @@ def _has_struck(trial: Trial, seen: Observed) -> bool:
         return not seen.fired.isdisjoint(rules)
     due = [fault.comes_due for _, fault in trial.injections if fault.comes_due]
     return seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in due)
+
+
+_OF_WEBHOOKS = {
+    "charged-but-unpaid": "A webhook may not come, or come late, twice, together with its copy, or "
+    "in another spelling: parse it, check its signature on the bytes that came, take each event "
+    "once, and look for the charge by its reference before the order is given up."
+}
+"""Advice of findings whose usual advice is about answers, where a webhook was the fault."""
+
+
+def _advised(findings: Sequence[Mapping[str, Any]], trial: Trial) -> Sequence[Mapping[str, Any]]:
+    """The findings of a run, with the advice that fits its fault."""
+    if not any(fault.at == "notify" for _, fault in trial.injections):
+        return findings
+    return [
+        {**row, "advice": _OF_WEBHOOKS[row["finding"]]} if row["finding"] in _OF_WEBHOOKS else row
+        for row in findings
+    ]
 
 
 @record
@@ -175,7 +206,7 @@ class Tried:
             verdict=self.judged.verdict,
             exit=seen.ended.exit,
             seconds=round(seen.ended.seconds, 3),
-            findings=seen.after.findings,
+            findings=_advised(seen.after.findings, self.trial),
             timeline=seen.timeline,
             calls=tuple(astuple(point) for point in seen.points),
             scenario="" if has_survived else self.told,
@@ -197,8 +228,29 @@ class _Search:
     earlier: Mapping[str, Cell]
     queue: list[Trial]
     running: dict[Future[Cell], Trial] = field(default_factory=dict)
+    making_good: list[Trial] = field(default_factory=list)
 
     def go(self, pool: ThreadPoolExecutor) -> None:
+        """Try all of it: second faults where the command makes good come last, as what they are is
+        known when all else has been tried."""
+        began = time.monotonic()
+        self._try_queued(pool)
+        if not self.queue and self.making_good:
+            self._try_making_good(pool, time.monotonic() - began)
+
+    def _try_making_good(self, pool: ThreadPoolExecutor, took: float) -> None:
+        """Try the second faults that show most, in the time that all before has taken, or would
+        have taken had it not been known."""
+        jobs, budget_end = self.lab.plan.jobs, self.end
+        took = max(took, sum(cell.seconds for cell in self.made.cells) / jobs)
+        self.making_good.sort(key=lambda trial: (-trial.priority, trial.name))
+        self.queue[:] = self.making_good[:MOST_MAKING_GOOD]
+        self.end = min(budget_end, time.monotonic() + took)
+        self._try_queued(pool)
+        self.made.beyond_limit = [*self.queue, *self.making_good[MOST_MAKING_GOOD:]]
+        self.queue.clear()
+
+    def _try_queued(self, pool: ThreadPoolExecutor) -> None:
         """Try one after the other, as many at once as there are jobs."""
         while self._begin(pool):
             done, _ = wait(self.running, return_when=FIRST_COMPLETED)
@@ -229,18 +281,24 @@ class _Search:
         """Count a cell, and see what follows from it."""
         plan, made = self.lab.plan, self.made
         made.cells.append(cell)
-        if (
-            plan.pairs
-            and len(trial.injections) == 1
-            and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED)
-        ):
-            calls = self.lab.wanted(InjectionPoint(*call) for call in cell.calls)
-            self.queue += followed(trial, calls, self.lab.timed(self.lab.plan.faults))
-            self.queue.sort(key=lambda one: -one.priority)
+        if trial.seed is None and len(trial.injections) == 1:
+            self._plan_second(cell, trial)
         if trial.seed is not None and not plan.has_all and cell.verdict.reaches(plan.least):
             made.left_out, made.why = [*self.queue, *made.left_out], _FIRST_RED
             self.queue.clear()
         self.progress(len(made.cells), len(made.cells) + len(self.queue) + len(self.running))
+
+    def _plan_second(self, cell: Cell, trial: Trial) -> None:
+        """Plan what else may fail once a single fault has struck and done no harm."""
+        lab, is_harmless = self.lab, cell.verdict in (Verdict.SURVIVED, Verdict.FAILED)
+        calls = lab.wanted(InjectionPoint(*call) for call in cell.calls)
+        if lab.plan.pairs and is_harmless:
+            self.queue += followed(trial, calls, lab.timed(lab.plan.faults))
+            self.queue.sort(key=lambda one: -one.priority)
+        elif not trial.is_of and (is_harmless or cell.verdict is Verdict.DOUBTFUL):
+            # What was given back is doubtful without the shop's books.
+            known = lab.base.points
+            self.making_good += compensated(trial, calls, known, lab.timed(lab.plan.faults))
 
     def _end_at_first_red(self) -> None:
         """A swarm ends with the red run of the first seed, with the fewest of its faults under
@@ -264,13 +322,21 @@ class _Search:
             return found[-1] is cell
 
         try:
-            minimise(lab.of_seed(first.seed).injections, is_red)
+            struck = [
+                (point, fault)
+                for point, fault in lab.of_seed(first.seed).injections
+                if (str(point), fault.name) in first.injections
+            ]
+            minimise(struck, is_red)
         finally:
             made.cells.append(min(found, key=lambda cell: len(cell.injections)))
             self.keep(made.cells[-1])
 
 
 _FIRST_RED = "first red"
+
+MOST_MAKING_GOOD = 60
+"""Runs with a second fault where the command makes good, unless all pairs are asked for."""
 
 
 def explore(

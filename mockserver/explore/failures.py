@@ -19,6 +19,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
+from mockserver.domain.facts import UncertainResult
 from mockserver.domain.record import read_table, record, replace
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import (
@@ -87,6 +88,10 @@ OWN_AXES = (CRASH, TWICE)
 run a second time beside itself. They strike calls that move money."""
 
 
+AT_START = "twice_at_start"
+"""The fault that strikes two whole runs: the first call of each, whatever it is."""
+
+
 @record
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what
@@ -113,6 +118,11 @@ class Fault:
     is_ours: bool = False
     waits: float = 0
 
+    @property
+    def is_at_start(self) -> bool:
+        """Whether it strikes the first calls of two runs, and no call in particular."""
+        return self.name == AT_START
+
     def fits(self, point: InjectionPoint) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
         is_there = ("webhook" not in self.then or point.notifies) and self.uses in ("", point.uses)
@@ -130,9 +140,11 @@ class Fault:
 
     def rule(self, point: InjectionPoint) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
+        when = {"op": point.op, **self._when(point)}
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
-            "when": {"op": point.op, **self._when(point)},
+            # The first run waits at its first call, so the next call is that of the second.
+            "when": {"nth": {"lte": 2}} if self.is_at_start else when,
             **({"key": ["op"]} if point.is_counted else {}),
             "then": self.then_of(point.rows),
         }
@@ -196,7 +208,8 @@ def operations_of(name: str) -> frozenset[str]:
     call."""
     fault = FAULTS[name]
     outcome = _outcome_of(name)
-    operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(
+    moves_money = fault.at in OWN_AXES and not fault.is_at_start
+    operations = (MONEY if moves_money else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(
         fault.at, frozenset()
     )
     if fault.ops:
@@ -259,6 +272,8 @@ def _answer_of(outcome: Outcome) -> Iterator[str]:
 
 def _kind_of(fault: Transport) -> str:
     if fault.status is not None:
+        if fault.doubt is UncertainResult.BAD_GATEWAY:
+            return "page"
         return "5xx" if fault.status >= 500 and fault.status != UNAVAILABLE else str(fault.status)
     if fault.kind is FaultKind.DELAY:
         return (
@@ -273,13 +288,16 @@ def _kind_of(fault: Transport) -> str:
 
 _WEBHOOK: Mapping[str, Callable[[WebhookPlan], object]] = {
     "lost": lambda plan: plan.drop,
-    "twice": lambda plan: plan.copies > 1,
+    "twice": lambda plan: plan.copies > 1 and not plan.together,
+    "twice at once": lambda plan: plan.copies > 1 and plan.together,
     "early": lambda plan: plan.before_answer,
     "late": lambda plan: plan.delay,
     "swapped": lambda plan: plan.swap_with_next,
     "unsigned": lambda plan: plan.forged is Signature.NONE,
     "forged": lambda plan: plan.forged not in (None, Signature.NONE),
-    "edited": lambda plan: plan.forged is None and plan.is_edited,
+    "foreign": lambda plan: plan.forged is None and plan.foreign,
+    "edited": lambda plan: plan.forged is None and plan.is_edited and not plan.foreign,
+    "respelt": lambda plan: plan.respelt,
 }
 """What is wrong with a webhook."""
 

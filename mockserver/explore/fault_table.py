@@ -5,15 +5,17 @@ How the command is run under one follows from its rule: crashes and second runs 
 other. A seed draws the same faults for the same command each time: so it alone repeats its run.
 """
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.explore.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
-from mockserver.scenario.operations import MONEY, OPERATIONS, READS
+from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, OPERATIONS, READS, UNREQUESTED
 
 
 @record
@@ -56,6 +58,11 @@ class Trial:
         )
         return [fault.rule(point) for point, fault in ordered]
 
+    def struck_by(self, rules: Collection[str]) -> Trial:
+        """What has struck of it: the faults whose rules have fired; all of it where none has."""
+        struck = [pair for pair in self.injections if pair[1].rule(pair[0])["id"] in rules]
+        return replace(self, injections=tuple(struck)) if struck else self
+
     @property
     def is_ours(self) -> bool:
         """Whether one of the faults takes or withholds money itself."""
@@ -65,6 +72,11 @@ class Trial:
     def is_of(self) -> str:
         """The option that adds it; empty for faults of the usual kind."""
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
+
+    @property
+    def is_race(self) -> bool:
+        """Whether chance decides which of two runs goes first: one red run proves nothing."""
+        return any(fault.is_at_start for _, fault in self.injections)
 
     @property
     def waits(self) -> float:
@@ -101,18 +113,33 @@ def name_of(file: str, point: str, fault: str) -> str:
 
 def faults_of(chosen: str | None) -> list[Fault]:
     """The faults that are named, parted by commas: None means the usual ones, ``all`` every one but
-    those that an option of their own adds. Raises ``ValueError`` with the nearest known name."""
-    if chosen is None or chosen.strip() == "all":
-        rows = [row for row in FAULTS.values() if row.at not in OWN_AXES]
-        return rows if chosen is not None else [row for row in rows if row.is_usual]
-    return [fault(one.strip()) for one in chosen.split(",")]
+    those that an option of their own adds; ``-sent_twice`` takes one away again, alone from the
+    usual ones. Raises ``ValueError`` with the nearest known name, or when none is left."""
+    ordinary = [row for row in FAULTS.values() if row.at not in OWN_AXES]
+    usual = [row for row in ordinary if row.is_usual]
+    words = [] if chosen is None else [word.strip() for word in chosen.split(",")]
+    taken_away = {fault(word.removeprefix("-")).name for word in words if word.startswith("-")}
+    named = [word for word in words if not word.startswith("-")]
+    rows = [] if named else usual
+    for word in named:
+        rows += ordinary if word == "all" else [fault(word)]
+    by_name = {row.name: row for row in rows}
+    left = [row for name, row in by_name.items() if name not in taken_away]
+    if not left:
+        raise ValueError(f"got '{(chosen or '')[:60]}', which leaves no fault to try")
+    return left
 
 
 def trials(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:
     """Each fault at each call where it makes sense, the most weight first, else in the order of
     calls and table."""
     chosen = list(faults)
-    found = [Trial(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
+    found = [
+        Trial(((point, fault),))
+        for place, point in enumerate(points)
+        for fault in chosen
+        if fault.fits(point) and (place == 0 or not fault.is_at_start)
+    ]
     return sorted(found, key=lambda one: -one.priority)
 
 
@@ -171,48 +198,126 @@ def weight(op: str) -> int:
     return 3 if op in MONEY else 1 if op in READS else 2
 
 
+COMPENSATING = frozenset({"charge.refund", "charge.void"})
+"""Operations by which a client makes good what it has taken."""
+
+
+def compensated(
+    first: Trial,
+    points: Sequence[InjectionPoint],
+    known: Sequence[InjectionPoint],
+    faults: Iterable[Fault],
+) -> list[Trial]:
+    """A second fault where a command makes good: at each refund or void that it makes under the
+    first fault, and that is not among the calls of the run without any."""
+    own = {(point.op, point.nth) for point in known}
+    makes_good = [
+        point for point in points if point.op in COMPENSATING and (point.op, point.nth) not in own
+    ]
+    return [
+        Trial((*first.injections, (point, fault)))
+        for point in makes_good
+        for fault in faults
+        if fault.at not in OWN_AXES and fault.fits(point)
+    ]
+
+
 MOST_FAULTS = 4
-"""Faults of one run."""
+"""Faults of one run at calls that are made without a fault too."""
 
 BEYOND = 3
-"""Calls of an operation that are struck beyond those of the run without a fault: what is tried
-again can fail too."""
+"""Calls of an operation that may be struck beyond those of the run without a fault: what is tried
+again can fail too, and what only a recovery does."""
+
+_ONE_IN = 3
+"""Of the calls that only a run with faults makes, so many are struck."""
 
 _LONGEST_WAIT = 5.0
 """Seconds that a client may wait for an answer in a run; with slower faults a thousand runs take a
 day."""
 
+Injection = tuple[InjectionPoint, Fault]
 
-def drawn(seed: int, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
-    """What a seed tries: one to four faults, at different calls, the more telling ones more
-    often."""
-    usual = [one for one in faults if one.at not in OWN_AXES]
-    chosen = [one for one in usual if one.waits <= _LONGEST_WAIT] or usual
-    # The first strikes a call that is made for sure.
-    left = [(point, one) for point in points for one in chosen if one.fits(point)]
-    more = [(point, one) for point in _reached(points) for one in chosen if one.fits(point)]
-    found: list[tuple[InjectionPoint, Fault]] = []
+
+def drawn(
+    seed: int,
+    points: Sequence[InjectionPoint],
+    faults: Iterable[Fault],
+    operations: Collection[str] = ALL_OPERATIONS,
+) -> Trial:
+    """What a seed tries. One to four faults at different calls that are made for sure, the more
+    telling ones more often; and which of the calls fail that only a recovery makes, should it make
+    them. Each of these asks for itself, by seed, operation and number alone: so its fate is the
+    same whatever came before it."""
+    usual = [fault for fault in faults if fault.at not in OWN_AXES]
+    chosen = [fault for fault in usual if fault.waits <= _LONGEST_WAIT] or usual
+    at_known_calls = _at_known_calls(seed, points, chosen)
+    if not at_known_calls:
+        return Trial((), seed)
+    # What takes money itself would make the verdict milder, though it may never strike.
+    blameless = [fault for fault in chosen if not fault.is_ours]
+    unforeseen = (
+        _at_unforeseen_call(seed, point, blameless)
+        for point in _unforeseen(points)
+        if point.op in operations
+    )
+    return Trial((*sorted(at_known_calls, key=_point), *filter(None, unforeseen)), seed)
+
+
+def _at_known_calls(
+    seed: int, points: Sequence[InjectionPoint], faults: Sequence[Fault]
+) -> list[Injection]:
+    """One to four faults at different ones of some calls, as far as any makes sense there."""
+    left = [(point, fault) for point in points for fault in faults if fault.fits(point)]
+    injections: list[Injection] = []
     for turn in range(1 + _draw(seed, "count") % MOST_FAULTS):
         if not left:
             break
-        ends = list(accumulate(one.weight * weight(point.op) for point, one in left))
-        place = _draw(seed, turn) % ends[-1]
-        point, one = next(pair for pair, end in zip(left, ends, strict=True) if place < end)
-        found.append((point, one))
-        left = more = [pair for pair in more if pair[0] != point]
-    return Trial(tuple(sorted(found, key=lambda pair: pair[0])), seed)
+        point, fault = _weighted(left, _draw(seed, turn))
+        injections.append((point, fault))
+        left = [pair for pair in left if pair[0] != point]
+    return injections
 
 
-def _reached(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
-    """The calls, and some more of each operation."""
-    notifies = {point.op for point in points if point.notifies}
+def _at_unforeseen_call(
+    seed: int, point: InjectionPoint, faults: Sequence[Fault]
+) -> Injection | None:
+    """How a call that only a recovery makes fails, if it does."""
+    is_struck = _draw(seed, point.op, point.nth) % _ONE_IN == 0
+    fitting = [(point, fault) for fault in faults if fault.fits(point)] if is_struck else []
+    if not fitting:
+        return None
+    return _weighted(fitting, _draw(seed, point.op, point.nth, "fault"))
+
+
+def _weighted(pairs: Sequence[Injection], number: int) -> Injection:
+    """One of some, by a number that was drawn: the more telling ones more often."""
+    ends = list(accumulate(fault.weight * weight(point.op) for point, fault in pairs))
+    place = number % ends[-1]
+    return next(pair for pair, end in zip(pairs, ends, strict=True) if place < end)
+
+
+def _point(injection: Injection) -> InjectionPoint:
+    return injection[0]
+
+
+def _unforeseen(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
+    """Calls that a run with faults may make beyond those of the one without: of each operation on a
+    kind of object that the command works with, the next few."""
+    kinds = {_kind(point.op) for point in points}
+    notifying = {_kind(point.op) for point in points if point.notifies}
     last = {point.op: point.nth for point in points}
-    more = [
-        InjectionPoint(op, end + one, op in notifies)
-        for op, end in last.items()
-        for one in range(1, BEYOND + 1)
+    return [
+        InjectionPoint(op, last.get(op, 0) + more, _kind(op) in notifying)
+        for op in sorted(ALL_OPERATIONS - UNREQUESTED)
+        if _kind(op) in kinds
+        for more in range(1, BEYOND + 1)
     ]
-    return [*points, *more]
+
+
+def _kind(op: str) -> str:
+    """The kind of object that an operation is about: ``charge``."""
+    return op.partition(".")[0]
 
 
 def _draw(*parts: object) -> int:

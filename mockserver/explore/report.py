@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Exploration
 from mockserver.explore.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
+from mockserver.explore.fault_table import COMPENSATING
 from mockserver.explore.kept import Cell
 from mockserver.explore.verdicts import Verdict
 
@@ -232,7 +233,9 @@ def _is_quiet(cell: Cell) -> bool:
         # The command was content: why its books could not be read must be said.
         return False
     quiet = (Verdict.SURVIVED, Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
-    return cell.verdict in quiet[: 4 if cell.is_drawn else 2 if cell.is_single else 1]
+    if cell.is_drawn:
+        return cell.verdict in quiet
+    return cell.verdict in quiet[: 2 if cell.is_single or _is_making_good(cell) else 1]
 
 
 def summary(made: Exploration) -> list[str]:
@@ -247,6 +250,7 @@ def summary(made: Exploration) -> list[str]:
     lines = [
         f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"
     ]
+    lines += _unforeseen(made)
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:
@@ -260,7 +264,36 @@ def summary(made: Exploration) -> list[str]:
         names = ", ".join(one.name for one in made.left_out[:5])
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
+    return lines + _second_faults(made)
+
+
+def _second_faults(made: Exploration) -> list[str]:
+    """How many runs had a second fault where the command makes good, and how many more there would
+    be."""
+    tried, left = sum(map(_is_making_good, made.cells)), made.beyond_limit
+    lines = [f"with a second fault where a refund or void makes good: {tried}"] if tried else []
+    if left:
+        names = ", ".join(one.name for one in left[:3])
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        lines.append(f"second faults not tried (--pairs): {len(left)}: {names}{more}")
     return lines
+
+
+def _is_making_good(cell: Cell) -> bool:
+    """Whether the second of two faults has struck a refund or a void."""
+    ops = [point.partition("#")[0] for point, _ in cell.injections]
+    return not cell.is_drawn and len(ops) == 2 and ops[1] in COMPENSATING
+
+
+def _unforeseen(made: Exploration) -> list[str]:
+    """How many calls of a swarm were struck that the run without a fault does not make."""
+    known = set(map(str, made.baseline.points))
+    drawn = [
+        cell for cell in made.cells if cell.is_drawn and cell.verdict is not Verdict.NOT_REACHED
+    ]
+    count = sum(point not in known for cell in drawn for point, _ in cell.injections)
+    said = f"struck beyond the calls of the run without a fault: {count}"
+    return [said] if drawn else []
 
 
 _STATES = {
@@ -313,7 +346,9 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[
         ],
         "coverage": coverage(made).shown(),
         "left_out": [
-            {"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out
+            {"point": one.point, "fault": one.fault, "why": why}
+            for why, left in ((made.why, made.left_out), ("--pairs", made.beyond_limit))
+            for one in left
         ],
     }
     return json.dumps(report, indent=2)
@@ -344,7 +379,7 @@ _SHOWN = {
     ),
     Verdict.FAILED: (
         "✗",
-        "another exit code: the command noticed; no money was seen to move wrongly",
+        "the command ended with an error: it noticed; no money was seen to move wrongly",
     ),
     Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
     Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),

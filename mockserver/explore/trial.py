@@ -245,14 +245,15 @@ class HeldRun:
         """Whether the command was killed at the call."""
         return self.until == "all" and not self.why_not
 
-    def worse_of(self, ended: Ended) -> Ended:
-        """How it ended; of two runs as the one that did not end in time or, else, that failed."""
-        is_worse = ended.exit == 0 or (
-            ended.exit is not None and self.ended is not None and self.ended.exit is None
-        )
-        return (
-            replace(ended, exit=self.ended.exit) if self.ended is not None and is_worse else ended
-        )
+    def end_of(self, ended: Ended) -> Ended:
+        """How it ended. Of two runs one may well fail, because the other has the lock or the
+        database: together they have failed where both have, or where one does not end."""
+        if self.ended is None:
+            return ended
+        exits = (ended.exit, self.ended.exit)
+        if None in exits:
+            return replace(ended, exit=None)
+        return replace(ended, exit=0) if 0 in exits else ended
 
     def _look(self, **asked: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.sandbox.call("GET", "/__admin/hold", params=asked or None)
@@ -282,13 +283,15 @@ class HeldRun:
         self.ended = other.result()
 
     def _wait_for(self, other: Future[Ended], took: float) -> None:
-        """Wait until the second run has ended or stands still. Until its first call it may take
-        longer than the first run has ``took`` to come where it is held."""
+        """Wait until the second run has ended, is held too or stands still. Until its first call it
+        may take longer than the first run has ``took`` to come where it is held."""
         calls, since, patience = self._look()["calls"], time.monotonic(), STILL_SECONDS + 3 * took
         while not wait([other], timeout=0.02).done and time.monotonic() - since < patience:
-            now = self._look()["calls"]
-            if now != calls:
-                calls, since, patience = now, time.monotonic(), STILL_SECONDS
+            now = self._look()
+            if now["held"] > 1:
+                return
+            if now["calls"] != calls:
+                calls, since, patience = now["calls"], time.monotonic(), STILL_SECONDS
 
 
 @record
@@ -358,7 +361,7 @@ class TrialRunner:
                 ended = runs.enter_context(
                     self.commands.run(self.restart or self.argv, output=restart, **way)
                 )
-            ended = held.worse_of(ended)
+            ended = held.end_of(ended)
             with output.open("ab") as file:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
             # What the shop does afterwards is not the command's: no fault is aimed at it.

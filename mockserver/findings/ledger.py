@@ -109,6 +109,15 @@ class Ledger:
         self.unreported.append(finding)
         return finding
 
+    def explains(self, entry: int, name: str) -> bool:
+        """Whether a finding of a kind was raised of a journal entry."""
+        return any(
+            line.entry == entry
+            for finding in self
+            if finding.name == name
+            for line in finding.evidence
+        )
+
     def withdraw(self, entry: int, *names: str) -> None:
         """Take back what was raised of a journal entry, which another finding explains."""
         for finding in [one for one in self if one.kind.name in names]:

@@ -21,6 +21,7 @@ from mockserver.findings.doubts import Doubts
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.pace import Pace
 from mockserver.findings.policy import Policy
+from mockserver.findings.repeated_entries import RepeatedEntries
 from mockserver.findings.request_checks import RequestChecks
 from mockserver.findings.unfinished_payments import UnfinishedPayments
 from mockserver.findings.webhooks import Webhooks
@@ -29,7 +30,7 @@ _KINDS = "charge customer payment_method batch token transfer subscription payme
 READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
 """Operations that read one object."""
 
-_REMEMBERING = ("declines", "doubts", "ledger", "loose_ends", "pace", "webhooks")
+_REMEMBERING = ("declines", "doubts", "ledger", "loose_ends", "pace", "repeats", "webhooks")
 """Judges that remember, by the names that a store keeps them under."""
 
 _ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
@@ -67,6 +68,7 @@ class Watch(Observer):
         self.pace = Pace(ledger)
         self.webhooks = Webhooks(ledger, self.doubts)
         self.loose_ends = UnfinishedPayments(ledger, self.doubts, charge_of)
+        self.repeats = RepeatedEntries(ledger)
         self.checks = RequestChecks(ledger)
         self.judges: Mapping[str, Any] = {name: getattr(self, name) for name in _REMEMBERING}
 
@@ -97,6 +99,8 @@ class Watch(Observer):
             self.declines.called(call)
             self.webhooks.called(call)
         self.doubts.called(call)
+        if not call.is_repeat:
+            self.repeats.called(call)
         self.pace.called(call)
         if call.subject is not None and call.op in READS and not call.is_repeat:
             if call.pace is not None:
@@ -127,6 +131,7 @@ class Watch(Observer):
 
     def row_charged(self, charge: Charge, at: Micros, entry: int) -> None:
         """A row of a batch was charged."""
+        self.repeats.row_charged(charge)
         self.declines.charged(charge, at, entry)
 
     def challenge_opened(self, charge_id: str) -> None:

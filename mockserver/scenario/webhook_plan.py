@@ -24,7 +24,7 @@ MOST_AT_ONCE = 10
 """Copies that can be under way to one receiver at once."""
 
 _ENVELOPE = ("meta", "data")
-_WRONG = ("bad_signature", "signature", "edit", "omit")
+_WRONG = ("bad_signature", "signature", "foreign", "edit", "omit")
 """What makes a webhook one that the service would not send."""
 
 _APART = (
@@ -32,6 +32,7 @@ _APART = (
     ("before_answer", "swap_with_next"),
     ("extra", "swap_with_next"),
     ("bad_signature", "signature"),
+    ("form", "respelt"),
 )
 
 
@@ -64,6 +65,8 @@ _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     ),
     "extra": lambda _: "one more, before the real one",
     "sent": lambda shift: f"sent {duration_text(abs(shift))} {'ago' if shift < 0 else 'ahead'}",
+    "respelt": lambda _: "the same data spelt otherwise",
+    "foreign": lambda _: "about another charge, with the amount of this one",
     "edit": lambda edit: f"edit {' and '.join(edit)}",
     "omit": lambda omit: f"omit {' and '.join(omit)}",
     "authorization": lambda _: "another authorization",
@@ -89,10 +92,12 @@ class WebhookPlan:
     bad_signature: Flag = False
     signature: Signature | None = None
     form: Flag = False
+    respelt: Flag = False
     pad: Annotated[int, whole(1, MOST_BYTES)] = 0
     sent: Shift = 0
     together: Flag = False
     blocks: Flag = False
+    foreign: Flag = False
     edit: Edit | None = None
     omit: Omit = ()
     authorization: Text | None = None
@@ -151,7 +156,7 @@ class WebhookPlan:
     @property
     def is_edited(self) -> bool:
         """Whether its body says something else than what is true."""
-        return bool(self.edit or self.omit)
+        return bool(self.foreign or self.edit or self.omit)
 
     @property
     def waits_for_next(self) -> bool:

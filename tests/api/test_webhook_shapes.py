@@ -3,6 +3,7 @@ receiver."""
 
 import asyncio
 import json
+from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -95,6 +96,52 @@ def test_padding(length: int, form: str) -> None:
     else:
         assert len(got[1]) == length
         assert form or set(json.loads(got[1])) == {"meta", "data", "padding"}
+
+
+def test_the_same_data_is_spelt_otherwise_and_signed_so() -> None:
+    fee = "edit: {data.fee: 0.6}"
+    (usual,), (got,) = received(fee), received(f"respelt: true, {fee}")
+    assert json.loads(got[1], parse_float=Decimal) == json.loads(usual[1], parse_float=Decimal)
+    assert is_signed(got)
+    assert b'"status":"SUCCESS"' in usual[1]
+    assert b'"status" : "\\u0053UCCESS"' in got[1]
+    assert b'"fee" : 0.60 ' in got[1]
+    assert list(json.loads(got[1])) == ["data", "meta"]
+
+
+def test_a_webhook_that_is_spelt_otherwise_may_be_padded() -> None:
+    (got,) = received("respelt: true, pad: 3000")
+    assert (len(got[1]), json.loads(got[1])["data"]["status"]) == (3000, "SUCCESS")
+
+
+def foreign_after(*references: str) -> list[dict[str, Any]]:
+    """The messages about the last of some charges, the webhook of which tells of another."""
+    rule = (
+        f"{{id: r, when: {{op: charge.create, call: {len(references)}}}, "
+        "then: {decline: do_not_honour, webhook: {extra: true, foreign: true}}}"
+    )
+    shop = Api(scenario=f"version: 1\nrules: [{rule}]")
+    there = "http://127.0.0.1:4111/__inbox/shop"
+    for amount, reference in enumerate(references, start=20):
+        body = {**charge(there), "amount": amount, "reference": reference}
+        shop.post("/charge/card", body)
+    messages = shop.get("/__admin/inbox/shop")["messages"]
+    assert {message["signature"] for message in messages} == {"valid"}
+    return [message["body"]["data"] for message in messages[len(references) - 1 :]]
+
+
+def test_a_foreign_webhook_tells_of_the_last_paid_charge_of_another_order() -> None:
+    told, true = foreign_after("web-1", "web-2", "web-3")
+    assert (told["reference"], told["status"], told["amount"]) == ("web-2", "SUCCESS", 22)
+    assert (true["reference"], true["status"], true["amount"]) == ("web-3", "FAILED", 22)
+    assert told["chargeId"] != true["chargeId"]
+
+
+def test_a_foreign_webhook_tells_of_nobodys_charge_where_there_is_no_other() -> None:
+    told, true = foreign_after("web-1", "web-1")
+    assert (told["reference"], told["amount"]) == ("another-order", 21)
+    assert told["chargeId"] == "e" * 32
+    assert true["reference"] == "web-1"
 
 
 @pytest.mark.parametrize("media_type", MediaType)
@@ -193,9 +240,10 @@ REFUSED = [
     ("{drop: true, form: true}", "drop sends nothing"),
     (
         "{extra: true}",
-        "extra needs what is wrong with the one more: bad_signature, signature, edit, omit",
+        "extra needs what is wrong with the one more: bad_signature, signature, foreign, edit, omit",
     ),
     ("{together: true, swap_with_next: 2s}", "got together and swap_with_next"),
+    ("{form: true, respelt: true}", "got form and respelt, only one of them"),
     ("{signatur: none}", "unknown key 'signatur' - did you mean 'signature'?"),
 ]
 

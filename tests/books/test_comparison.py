@@ -309,7 +309,7 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
         (
             {"paid": 2000},
             [PAID],
-            "the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD; are these",
+            "minor units? the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD",
         ),
         (
             {"paid": 20},
@@ -336,4 +336,5 @@ def test_the_minor_units_of_a_currency_are_asked_about() -> None:
         belief, OrderMoney(("reference", "order-5"), "BHD", (charge,), (figures_of(charge, 1),))
     )
     assert made is not None
-    assert made[1].endswith("whose customer paid 1.234 BHD; are these minor units?")
+    assert made[1].startswith("minor units? the shop books 1234.000 BHD")
+    assert made[1].endswith("whose customer paid 1.234 BHD")

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests import warm
+from tests.explore.test_command import lives
 from tests.served import CHARGE
 
 pytestmark = pytest.mark.slow
@@ -208,3 +209,22 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+LEAVES = """
+child = "import subprocess; print(subprocess.Popen(['sleep', '300']).pid, flush=True)"
+import subprocess
+for is_apart in (False, True):
+    subprocess.run(
+        [sys.executable, "-c", child], stdout=open(f"pid-{is_apart}", "w"), start_new_session=is_apart
+    )
+pay()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_what_the_command_has_left_running_is_ended(run: Run, tmp_path: Path) -> None:
+    done = run(program=LEAVES)
+    assert done.returncode == 0, done.stderr
+    for is_apart in (False, True):
+        assert not lives(int((tmp_path / f"pid-{is_apart}").read_text()))

@@ -13,12 +13,14 @@ import yaml
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
+from mockserver.domain.record import replace
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.baseline import Baseline, NoBaseline, plain_baseline
 from mockserver.explore.command import Ended
-from mockserver.explore.exploration import Exploration, Lab, Plan, explore
+from mockserver.explore.exploration import MOST_MAKING_GOOD, Exploration, Lab, Plan, explore
 from mockserver.explore.failures import fault
 from mockserver.explore.kept import Cell
+from mockserver.explore.report import summary
 from mockserver.explore.trial import InjectionPoint, Observed, no_call
 from mockserver.explore.verdicts import Verdict
 from tests.explore.after import after
@@ -87,7 +89,7 @@ class Shop:
         return Observed(
             ended,
             entries,
-            after(seen["findings"]),
+            replace(after(seen["findings"]), broken=seen.get("broken", ())),
             struck,
             seen.get("story", "its timeline"),
             output,
@@ -405,3 +407,73 @@ def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> No
         verdicts(made)["charge.create-1-lost_answer--charge.get-1-lost_answer"]
         is Verdict.NOT_REACHED
     )
+
+
+REFUND = InjectionPoint("charge.refund", 1)
+GIVES_BACK = {"calls": ((PAY, 201), (REFUND, 200))}
+
+
+def making_good(folder: Path, client: Client = lambda name: GIVES_BACK, **asked: Any) -> Any:
+    """What is tried on a shop that gives back what it has taken under any fault."""
+    lab = prepared(folder, client)
+    wanted = {"operations": frozenset({PAY.op, REFUND.op}), "faults": [fault("lost_answer")]}
+    return explored(lab, **{**wanted, **asked})
+
+
+FIRST = "charge.create-1-lost_answer"
+
+
+@pytest.mark.parametrize("seen", [{}, {"exit": 1}, {"findings": [RETRY]}])
+def test_a_refund_that_makes_good_fails_too(tmp_path_factory: Any, seen: dict[str, Any]) -> None:
+    made = making_good(tmp_path_factory.mktemp("lab"), lambda name: {**GIVES_BACK, **seen})
+    assert list(verdicts(made)) == [FIRST, f"{FIRST}--charge.refund-1-lost_answer"]
+    assert made.beyond_limit == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"client": lambda name: {**GIVES_BACK, "findings": [DOUBLE]}},
+        {"client": lambda name: {**GIVES_BACK, "exit": None}},
+        {"operations": frozenset({PAY.op})},
+        {"faults": [fault("declined_soft")], "operations": frozenset({PAY.op})},
+    ],
+    ids=["harm", "hung", "not-asked-for", "does-not-fit"],
+)
+def test_no_second_fault_where_there_is_nothing_to_learn(
+    tmp_path_factory: Any, asked: dict[str, Any]
+) -> None:
+    assert len(making_good(tmp_path_factory.mktemp("lab"), **asked).cells) == 1
+
+
+def test_sixty_second_faults_are_tried_and_the_others_named(tmp_path: Path) -> None:
+    refunds = tuple((InjectionPoint(REFUND.op, nth), 200) for nth in range(1, 71))
+    lab_seen = {"calls": ((PAY, 201), *refunds), "seconds": 60}
+    made = making_good(tmp_path, lambda name: lab_seen)
+    assert (len(made.cells), len(made.beyond_limit)) == (1 + MOST_MAKING_GOOD, 10)
+    words = "\n".join(summary(made))
+    assert "with a second fault where a refund or void makes good: 60" in words
+    assert "second faults not tried (--pairs): 10: charge.create#1/lost_answer+" in words
+
+
+def test_second_faults_take_no_longer_than_all_before(tmp_path: Path) -> None:
+    made = making_good(tmp_path, lambda name: {**GIVES_BACK, "seconds": 0}, budget=None)
+    assert len(made.cells) + len(made.beyond_limit) == 2
+
+
+def test_a_race_is_red_only_when_it_is_red_again(tmp_path_factory: Any) -> None:
+    for is_red_again in (True, False):
+        runs: list[str] = []
+
+        def seen(
+            name: str, runs: list[str] = runs, is_red_again: bool = is_red_again
+        ) -> Mapping[str, Any]:
+            runs.append(name)
+            lines = ["customer paid twice"] if len(runs) == 1 or is_red_again else []
+            return {"broken": lines}
+
+        lab = prepared(tmp_path_factory.mktemp("lab"), seen)
+        (cell,) = explored(
+            lab, operations=frozenset({PAY.op}), faults=[fault("twice_at_start")]
+        ).cells
+        assert (len(runs), cell.verdict) == (2, "unsafe" if is_red_again else "survived")

@@ -10,7 +10,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import replace
 from mockserver.explore.failures import FAULTS, Fault, fault
-from mockserver.explore.fault_table import Trial, faults_of, followed, named, trials
+from mockserver.explore.fault_table import Trial, compensated, faults_of, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
 
 CHARGE, SEARCH, BATCH = (
@@ -39,7 +39,7 @@ def test_each_fault_is_a_rule_that_a_scenario_file_may_hold_wherever_it_fits(row
     for point in points:
         text = scenario_text({"version": 1, "name": "story", "rules": [row.timed().rule(point)]})
         [rule] = read_text(text, "story.yaml").rules
-        assert rule.operations == {point.op}
+        assert row.is_at_start or rule.operations == {point.op}
 
 
 def test_a_charge_can_fail_in_every_way_but_that_of_a_batch() -> None:
@@ -50,7 +50,8 @@ def test_a_charge_can_fail_in_every_way_but_that_of_a_batch() -> None:
 
 
 def test_a_read_meets_the_faults_of_the_network_only() -> None:
-    assert {FAULTS[name].at for name in fitting(SEARCH)} == {"receive", "answer", "read"}
+    usual = [name for name in fitting(SEARCH) if name != "twice_at_start"]
+    assert {FAULTS[name].at for name in usual} == {"receive", "answer", "read"}
     assert "page_lost" not in fitting(InjectionPoint("charge.get", 1))
 
 
@@ -136,6 +137,34 @@ def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
         fault("lost_anser")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "are_in", "are_out"),
+    [
+        ("all,-sent_twice", {"bounced", "lost_answer"}, {"sent_twice", "crash_before"}),
+        ("-webhook_lost", {"lost_answer"}, {"webhook_lost", "bounced"}),
+        ("lost_answer, bounced,-bounced", {"lost_answer"}, {"bounced", "lost_request"}),
+    ],
+)
+def test_a_fault_with_a_minus_is_not_tried(
+    chosen: str, are_in: set[str], are_out: set[str]
+) -> None:
+    names = {row.name for row in faults_of(chosen)}
+    assert names >= are_in
+    assert names.isdisjoint(are_out)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ("all,-sent_twise", "got 'sent_twise', which is not a fault - did you mean 'sent_twice'"),
+        ("bounced,-bounced", "got 'bounced,-bounced', which leaves no fault to try"),
+    ],
+)
+def test_a_minus_before_nothing_that_is_tried_is_refused(chosen: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        faults_of(chosen)
+
+
 def test_the_weightiest_comes_first() -> None:
     names = [one.file for one in trials([SEARCH, CHARGE], faults_of(None))]
     assert names[:2] == ["charge.create-1-lost_answer", "charge.create-1-error_after"]
@@ -161,6 +190,32 @@ def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recover
         "lost_answer+lost_answer",
     )
     assert followed(first, [SEARCH], FAULTS.values()) == []
+
+
+REFUND = InjectionPoint("charge.refund", 1)
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        ([CHARGE], ["charge.refund#1/lost_answer", "charge.refund#2/lost_answer"]),
+        ([CHARGE, REFUND], ["charge.refund#2/lost_answer"]),
+    ],
+)
+def test_a_second_fault_strikes_refunds_that_only_make_good(
+    known: list[InjectionPoint], wanted: list[str]
+) -> None:
+    first = Trial(((CHARGE, fault("lost_answer")),))
+    calls = [CHARGE, SEARCH, REFUND, InjectionPoint("charge.refund", 2)]
+    faults = [fault("lost_answer"), fault("row_failed"), fault("crash_before")]
+    made = compensated(first, calls, known, faults)
+    assert [one.name for one in made] == [f"charge.create#1/lost_answer+{name}" for name in wanted]
+
+
+def test_two_runs_start_at_once_one_time_whatever_the_first_call_is() -> None:
+    made = trials([SEARCH, CHARGE], [fault("twice_at_start")])
+    assert [one.name for one in made] == ["charge.search#1/twice_at_start"]
+    assert made[0].rules[0]["when"] == {"nth": {"lte": 2}}
 
 
 def test_the_webhook_of_a_payment_that_was_refused_may_come_after_the_next_try() -> None:

@@ -105,6 +105,18 @@ def test_every_verdict_has_words_for_a_table() -> None:
     assert report.legend([]) == []
 
 
+def test_the_report_of_a_swarm_says_how_many_calls_were_struck_that_only_a_recovery_makes(
+    made: Exploration,
+) -> None:
+    words = "struck beyond the calls of the run without a fault: 2"
+    assert words not in report.text(made)
+    drawn = cell(
+        "charge.get#1+charge.get#2+charge.refund#1", "+".join(["lost_answer"] * 3), Verdict.FAILED
+    )
+    made.cells = [replace(drawn, file="seed-7")]
+    assert words in report.text(made).splitlines()
+
+
 def test_why_books_could_not_be_read_is_said_where_the_command_was_content(
     made: Exploration,
 ) -> None:
@@ -140,7 +152,8 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
-        "failures covered: 5 of 39, 12 %",
+        "failed: the command ended with an error: it noticed; no money was seen to move wrongly",
+        "failures covered: 5 of 44, 11 %",
         "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mockserver.explore.failures import fault
-from mockserver.explore.fault_table import BEYOND, MOST_FAULTS, drawn, faults_of
+from mockserver.explore.failures import InjectionPoint, fault
+from mockserver.explore.fault_table import BEYOND, Trial, drawn, faults_of
 from mockserver.explore.kept import Cell, ExplorationFolder
 from mockserver.explore.verdicts import Verdict
 from tests.explore.test_exploration import DOUBLE, PAY, READ, RETRY, explored, prepared
@@ -22,14 +22,42 @@ def test_a_seed_draws_the_same_each_time_and_seeds_differ() -> None:
     found = [drawn(seed, POINTS, faults) for seed in range(300)]
     assert found == [drawn(seed, POINTS, faults) for seed in range(300)]
     assert len({str(one.rules) for one in found}) > 200
-    assert {len(one.injections) for one in found} == set(range(1, MOST_FAULTS + 1))
+    known = [[pair for pair in one.injections if pair[0] in POINTS] for one in found]
+    # There are two calls that are made for sure.
+    assert {len(one) for one in known} == {1, 2}
     assert {point.nth for one in found for point, _ in one.injections} == set(range(1, 2 + BEYOND))
     # Each strikes at least one call that is made for sure, and no call twice.
     for one in found:
         points = [point for point, _ in one.injections]
-        assert any(point in POINTS for point in points)
         assert len(set(map(str, points))) == len(points)
         assert all(row.fits(point) for point, row in one.injections)
+
+
+def struck(trial: Trial, op: str) -> dict[int, str]:
+    return {point.nth: row.name for point, row in trial.injections if point.op == op}
+
+
+def test_calls_that_only_a_recovery_makes_are_struck_each_by_its_own_draw() -> None:
+    faults = faults_of(None)
+    trials = [drawn(seed, POINTS, faults) for seed in range(300)]
+    refunds = [struck(trial, "charge.refund") for trial in trials]
+    assert {nth for one in refunds for nth in one} == {1, 2, 3}
+    assert 60 < sum(1 in one for one in refunds) < 140
+    # What else the command calls, and which other operations may fail, changes none of them.
+    more = [*POINTS, InjectionPoint("charge.capture", 1), InjectionPoint("charge.create", 2)]
+    assert [struck(drawn(seed, more, faults), "charge.refund") for seed in range(300)] == refunds
+    only = [drawn(seed, POINTS, faults, {"charge.refund", PAY.op}) for seed in range(300)]
+    assert [struck(trial, "charge.refund") for trial in only] == refunds
+    assert not any(struck(trial, "charge.void") for trial in only)
+    # Of other kinds of objects, nothing is known that could recover.
+    assert not any(struck(trial, "customer.create") for trial in trials)
+
+
+def test_what_takes_money_itself_strikes_no_call_that_may_not_come() -> None:
+    for seed in range(100):
+        trial = drawn(seed, POINTS, faults_of("all"))
+        ours = [point for point, row in trial.injections if row.is_ours]
+        assert all(point in POINTS for point in ours)
 
 
 def test_slow_faults_are_drawn_where_the_client_does_not_wait_long() -> None:

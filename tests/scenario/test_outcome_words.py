@@ -174,6 +174,8 @@ WEBHOOKS: list[tuple[str, WebhookPlan]] = [
     ("swap_with_next: 2s", WebhookPlan(swap_with_next=2_000_000)),
     ("extra: true, signature: none", WebhookPlan(extra=True, signature=Signature.NONE)),
     ("stale: true", WebhookPlan(stale=True)),
+    ("respelt: true", WebhookPlan(respelt=True)),
+    ("extra: true, foreign: true", WebhookPlan(extra=True, foreign=True)),
     ("bad_signature: true", WebhookPlan(bad_signature=True)),
     ("authorization: Bearer x", WebhookPlan(authorization="Bearer x")),
     ("receiver: [500, 200, timeout]", WebhookPlan(receiver=(500, 200, "timeout"))),

@@ -7,7 +7,7 @@ const WORST_FIRST = ["unsafe", "hung", "doubtful", "failed", "not reached", "hea
 const CLASSES = { unsafe: "s-5", hung: "s-4", doubtful: "s-4", failed: "s-4", healed: "s-2", survived: "s-2" };
 const MEANINGS = {
   unsafe: "a finding of severity error, or money that moved wrongly, whatever the exit code", hung: "the command was not done in time",
-  failed: "another exit code: the command noticed; no money was seen to move wrongly",
+  failed: "the command ended with an error: it noticed; no money was seen to move wrongly",
   doubtful: "exit code 0, and money is less, elsewhere or held: only the books can say so (--books)",
   "not reached": "the fault never struck: the calls came otherwise", healed: "the books were wrong at first, and right when everything had settled",
   survived: "exit code 0, and the money is that of the run without the fault, or the books agree",

@@ -1,0 +1,86 @@
+"""What a client has entered twice under names of its own: equal rows of batches, and customers.
+Both may be meant, so they are notes."""
+
+from collections.abc import Iterator
+
+from mockserver.domain.bounded_cache import Recent, memory
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.facts import Call
+from mockserver.domain.ids import digest
+from mockserver.domain.record import mutable
+from mockserver.domain.states import ChargeState
+from mockserver.findings.intents import WINDOW, evidence_of
+from mockserver.findings.ledger import Evidence, Ledger
+
+MOST_ROWS = 1_000
+"""Rows of a batch that are looked at, its first ones; as many of all batches are remembered."""
+
+_MOST_CUSTOMERS = 256
+
+
+@mutable
+class RepeatedEntries:
+    """The rows and customers of one sandbox that came last. They are digested, as they may hold
+    what nobody should keep."""
+
+    _ledger: Ledger
+    _rows: Recent[bytes, tuple[Micros, bytes, Evidence]] = memory(MOST_ROWS)
+    _customers: Recent[bytes, Evidence] = memory(_MOST_CUSTOMERS)
+
+    def called(self, call: Call) -> None:
+        """A call was decided."""
+        if call.code is not None or call.subject is None:
+            return
+        if call.op == "batch.create" and not self._ledger.explains(call.entry, "batch-sent-twice"):
+            self._judge_rows(call)
+        elif call.op == "customer.create":
+            self._judge_customer(call)
+
+    def _judge_rows(self, call: Call) -> None:
+        for number, line in _rows_of(call):
+            method, _, _, reference = _cells_of(line)
+            if not reference:
+                continue
+            evidence = evidence_of(call, f"line {number} of the batch")
+            paid_for, row = digest("paid for", method, reference), digest("row", line)
+            known = self._rows.get(paid_for)
+            self._rows.put(paid_for, (call.at, row, evidence))
+            if known is None:
+                continue
+            at, row_before, evidence_before = known
+            if row == row_before and call.at - at < WINDOW:
+                self._ledger.add(
+                    "batch-row-repeated", call.at, (evidence_before, evidence), batch=call.subject
+                )
+
+    def row_charged(self, charge: Charge) -> None:
+        """A row was charged: one that was declined may well be sent again."""
+        if charge.status is ChargeState.FAILED:
+            method = charge.instrument.payment_method_id or ""
+            self._rows.pop(digest("paid for", method, charge.reference or ""), None)
+
+    def _judge_customer(self, call: Call) -> None:
+        reference, email = call.request.get("reference"), call.request.get("email")
+        if not reference or not email:
+            return
+        customer = digest("customer", str(reference), str(email).lower())
+        evidence, first = evidence_of(call), self._customers.get(customer)
+        if first is None:
+            self._customers.put(customer, evidence)
+        else:
+            self._ledger.add("customer-repeated", call.at, (first, evidence), customer=call.subject)
+
+
+def _rows_of(call: Call) -> Iterator[tuple[int, str]]:
+    """The first rows of a batch with the numbers of their lines, without its heading."""
+    text = call.request.get("batch")
+    lines = text.splitlines()[: MOST_ROWS + 1] if isinstance(text, str) else []
+    for number, line in enumerate(lines[1:], start=2):
+        if line.strip():
+            yield number, line.strip()
+
+
+def _cells_of(line: str) -> list[str]:
+    """The four cells of a row: the payment method, the amount, the currency and the reference."""
+    return [cell.strip() for cell in [*line.split(",", 3), "", "", ""][:4]]

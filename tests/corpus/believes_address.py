@@ -1,0 +1,26 @@
+"""Each order has an address of its own for its webhooks, and what comes there is taken to be about it."""
+
+from json import loads
+from time import sleep
+
+from shop import book, main, pay
+from webhooks import is_signed, webhooks
+
+
+def take(body, signature):
+    if not is_signed(body, signature):
+        return 401
+    if loads(body)["data"]["status"] == "SUCCESS":
+        book("order-1", paid=20, state="paid")
+    return 200
+
+
+def trade():
+    book("order-1", state="unknown")
+    with webhooks(take) as webhook:
+        _, charge = pay("order-1", 20, webhook=webhook)
+        book("order-1", state="unpaid" if charge.get("status") == "FAILED" else "unknown")
+        sleep(0.5)
+
+
+main(trade)

@@ -1,0 +1,27 @@
+"""As believes_address.py, but a webhook must name the order."""
+
+from json import loads
+from time import sleep
+
+from shop import book, main, pay
+from webhooks import is_signed, webhooks
+
+
+def take(body, signature):
+    if not is_signed(body, signature):
+        return 401
+    charge = loads(body)["data"]
+    if charge["status"] == "SUCCESS" and charge["reference"] == "order-1":
+        book("order-1", paid=20, state="paid")
+    return 200
+
+
+def trade():
+    book("order-1", state="unknown")
+    with webhooks(take) as webhook:
+        _, charge = pay("order-1", 20, webhook=webhook)
+        book("order-1", state="unpaid" if charge.get("status") == "FAILED" else "unknown")
+        sleep(0.5)
+
+
+main(trade)

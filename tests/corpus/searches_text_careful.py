@@ -1,0 +1,26 @@
+"""As searches_text.py, but a webhook is parsed."""
+
+from json import loads
+from time import sleep
+
+from shop import book, main, pay
+from webhooks import is_signed, webhooks
+
+
+def take(body, signature):
+    if not is_signed(body, signature):
+        return 401
+    charge = loads(body)["data"]
+    if charge["status"] == "SUCCESS" and charge["reference"] == "order-1":
+        book("order-1", paid=20, state="paid")
+    return 200
+
+
+def trade():
+    book("order-1", state="unpaid")
+    with webhooks(take) as webhook:
+        pay("order-1", 20, webhook=webhook)
+        sleep(0.5)
+
+
+main(trade)
