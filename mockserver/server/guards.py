@@ -30,8 +30,8 @@ unless an answer waits for more of the request.
 What is not here: bounds of time for a slow head, a slow body and an answer that nobody takes.
 They were, with an alarm for each connection and the eviction of the slowest; that was a third of
 this module. A client that is slow holds its connection and nothing else: other requests are
-answered meanwhile. Above ``most`` connections a new one is told so, and only the health of the
-server can be asked on it.
+answered meanwhile. Above ``most`` connections a new one is told so, lasts ``LINGER_SECONDS``, and
+only the health of the server can be asked on it.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _response(status: HTTPStatus, reason: str, code: Code) -> Response:
 
 
 LINGER_SECONDS = 2
-"""How long a client that was refused may take to hang up."""
+"""How long a client that was refused may take to hang up, and a connection too many may last."""
 
 _RESET = struct.pack("ii", 1, 0)
 
@@ -252,6 +252,8 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self._most:
             self.app = partial(too_many_connections, self.app)
+            # The files that are kept for such connections are few.
+            self.loop.call_later(LINGER_SECONDS, transport.abort)
         # A client that speaks TLS was let in before its handshake.
         if self.scheme == "http" and self.turns_away(transport.get_extra_info("socket")):
             transport.abort()

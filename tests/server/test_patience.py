@@ -214,6 +214,7 @@ def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(
     for _ in range(2):
         protocol, _ = connected(clock, state=state, app=slow, most=2)
         clock.step(protocol.data_received, request("/a"))
+    silent = connected(clock, state=state, app=read_all, most=2)[1]
     protocol, wire = connected(clock, state=state, app=read_all, most=2)
     clock.step(protocol.data_received, request("/healthz", b"alive"))
     assert wire.said.endswith(b"alive")
@@ -221,3 +222,5 @@ def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(
     assert wire.said.count(b"HTTP/1.1 503 Service Unavailable\r\n") == 1
     assert wire.said.endswith(b'"httpStatus":503}')
     assert wire.closed
+    clock.pass_time(LINGER_SECONDS)
+    assert silent.closed
