@@ -432,8 +432,17 @@ def _by_id(_: Sandbox, wanted: str) -> Test:
     return lambda entry: (
         entry.number == number
         or any(wanted in event.subject_id for event in entry.result.events)
-        or any(wanted in mask_text(part) for part in entry.asked.path.values())
+        or any(_shows(part, wanted) for part in entry.asked.path.values())
     )
+
+
+def _shows(part: str, wanted: str) -> bool:
+    """Whether a part of a path has a text in it, as it is shown. Most parts are ids, of which
+    masking leaves what it shows as it stands."""
+    is_plain = part.isascii() and part.isalnum()
+    if is_plain and "*" not in wanted and wanted not in part:
+        return False
+    return wanted in mask_text(part)
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Test:
@@ -461,7 +470,9 @@ def _by_code(_: Sandbox, wanted: str) -> Test:
     code = whole_of(wanted)
     if code is None:
         raise ValueError(f"got '{wanted[:20]}', wanted the number of an error code, such as 15")
-    return lambda entry: facts_of(entry).get("code") == code
+    return lambda entry: (
+        entry.result.problem is not None and int(entry.result.problem["code"]) == code
+    )
 
 
 def amount_in(wanted: str) -> Decimal:
