@@ -37,7 +37,7 @@ from benchmarks.table import BODY
 KINDS = ("create", "create-totals", "get", "get-many", "search", "search-many")
 FEW, MANY = 300, 1_300
 STORED = 2_100
-"""Charges that are there before reads: enough that a search looks ahead."""
+"""Charges that are there before reads: enough that a search is long."""
 STRETCH = 50
 """Requests whose time is taken together."""
 STRETCHES = 100

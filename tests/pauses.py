@@ -22,7 +22,8 @@ def drive(work: Cooperative[T], between: Callable[[], object] = lambda: None) ->
 
 
 def look_at_few_rows(patch: pytest.MonkeyPatch, rows: int) -> None:
-    """Let searches look at so many rows in a step."""
+    """Let indexes learn, and searches look at, so many rows in a step."""
     for module in (indexed_table, lists):
         patch.setattr(module, "STEP_ROWS", rows)
-    patch.setattr(indexed_table, "_FEW_ROWS", max(rows // 10, 1))
+    for name in ("MOST_IN_STEP", "RUN_ROWS"):
+        patch.setattr(indexed_table, name, rows)

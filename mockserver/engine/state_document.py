@@ -279,7 +279,8 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
     }
     cards, config = sandbox.cards.copied(), sandbox.config
     for table in tables.values():
-        yield from table.learning()
+        while table.learn_more_asked():
+            yield
     return ReadState(state, cards, tables).opened(key, config, real)
 
 

@@ -39,6 +39,7 @@ from mockserver.scenario.matching import Attempt, Stage, UnderWay
 from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
 R = TypeVar("R", bound=TableRow)
+T = TypeVar("T")
 
 
 @record
@@ -167,6 +168,14 @@ class Step:
         """The value of an assumption, remembered as one that shaped this step."""
         self.result.assumed.append(key)
         return self.sandbox.assumed.values[key]
+
+    def seen(self, read: Callable[[], T]) -> T:
+        """What is read, as far behind the present as the rules say that decided this step. Raises
+        what ``read`` raises."""
+        past = self.sandbox.past
+        if past is None or not self.result.lag:
+            return read()
+        return past.seen(self.result, read)
 
     def add(self, row: R, what: str = "created") -> R:
         """Store a new object, which the step is about from now on."""

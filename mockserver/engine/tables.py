@@ -135,7 +135,11 @@ class Tables:
 
     def __init__(self) -> None:
         for name, id_of in _ID_OF.items():
-            setattr(self, name, Table(id_of, _INDEXES.get(name, ())))
+            # A new value for each move of a batch would copy up to 100,000 rows.
+            table: Table[Any] = Table(
+                id_of, _INDEXES.get(name, ()), changes_in_place=name == "batches"
+            )
+            setattr(self, name, table)
 
 
 ROW_CLASSES: Mapping[str, type] = {

@@ -1,16 +1,42 @@
-"""The connection of a client, with the guards that hold for every request, in the fast lane and
-beside it.
+"""The connection of a client, with what holds for every request in the fast lane and beside it.
 
-Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time
-pass is hung up on; with too many connections one makes room; what is not HTTP is refused in the
-usual error shape; a connection may be reset as it is made; a client that sends many requests at
-once gets its answers in turn with the others.
+uvicorn reads HTTP, answers in the order of the requests, and closes a connection on which nothing
+has come for a while after an answer (``timeout_keep_alive``). This class adds what it lacks and
+this product needs:
+
+**A head has an end.** uvicorn takes lines and headers without bound, and they would fill the
+memory. All bytes that are no body are counted, those of chunk headers and trailers too: beyond
+``MOST_HEAD`` the request is refused.
+
+**What is refused before there is a request has the usual error shape** (``refusal_text``), and
+comes after the answers to all requests that were whole: clients show what stands in it. uvicorn
+closes such a connection at once. If more of the request is still on its way, the system then
+resets it, and the reset may overtake the refusal. So our end says that it has nothing more to say,
+and the connection is closed ``LINGER_SECONDS`` later.
+
+**An offer to upgrade is ignored.** Java's own client offers HTTP/2 with its first request, and
+sends the body behind it. The parser stops at the end of such a head, and uvicorn passes an empty
+body on. So that head is read once more, without the offer.
+
+**Connections break as scenarios say.** The transport is in the scope, for whatever resets or cuts
+it; ``refuses`` is asked once as a connection is made; a request can be left unread while its client
+waits (``BodyReceiver``).
+
+**A client that sends nothing more may still read.** It gets the answers to what it has asked,
+unless an answer waits for more of the request.
+
+**Many requests at once are read no faster than they are answered**, however fast they come.
+
+What is not here: bounds of time for a slow head, a slow body and an answer that nobody takes.
+They were, with an alarm for each connection and the eviction of the slowest; that was a third of
+this module. A client that is slow holds its connection and nothing else: other requests are
+answered meanwhile. Above ``most`` connections a new one is told so, lasts ``LINGER_SECONDS``, and
+only the health of the server can be asked on it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import socket
 import struct
@@ -127,7 +153,6 @@ HEAD_TOO_LARGE = (
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
     f"wanted a request line and headers of at most {MOST_HEAD} bytes",
 )
-TIMED_OUT = HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner"
 TLS_REFUSED = (
     HTTPStatus.BAD_REQUEST,
     "got a TLS handshake, and this port speaks plain HTTP: call it with http://, or the port of "
@@ -183,15 +208,8 @@ def _response(status: HTTPStatus, reason: str, code: Code) -> Response:
     return Response(json.dumps(body, separators=(",", ":")), status, headers)
 
 
-HEAD_SECONDS = 20
-"""How long a client may take to send a request's line and headers."""
-
-TAKE_SECONDS = 600
-"""How long a client may leave an answer where it is: somebody may be reading it page by page."""
-
 LINGER_SECONDS = 2
-"""How long a client that was refused may take to hang up. A connection that is closed while more of
-it is still coming is reset, and a reset can overtake the refusal."""
+"""How long a client that was refused may take to hang up, and a connection too many may last."""
 
 _RESET = struct.pack("ii", 1, 0)
 
@@ -199,29 +217,19 @@ _RESET = struct.pack("ii", 1, 0)
 class GuardedProtocol(HttpToolsProtocol):
     """One connection.
 
-    Its transport is in the scope: a scripted fault resets or cuts the real connection. ``ended``
-    when the client sends nothing more, ``listening`` is the request whose application waits to hear
-    more of its client.
-
-    Above ``most`` connections the one that has let the server wait for longest makes room for the
-    newest, which is refused what it asks when there is none. ``refuses`` is asked once for each
-    connection, before anything is read.
+    ``ended``: the client sends nothing more. ``listening`` is the request whose application waits
+    to hear more of its client. ``refuses`` is asked once, before anything is read.
     """
 
     listening: RequestResponseCycle | None = None
-    _answering: RequestResponseCycle | None = None
-    _raw: socket.socket | None = None
 
-    # How many bytes that are no body the request has so far that is not whole, the last packet's
-    # apart.
+    # The request that is answered now, or was answered last; those behind it wait in the pipeline.
+    _answering: RequestResponseCycle | None = None
+
+    # Bytes that are no body, of a request that is not whole yet: those of earlier packets, and of
+    # the last one.
     _overhead = 0
     _packet = 0
-
-    # Loop times: when the client's time is over (None: it is the server's turn), the same for the
-    # head that is open, and when the alarm rings that looks after them.
-    _due: float | None = None
-    _head_due: float | None = None
-    _rings = 0.0
 
     def __init__(
         self,
@@ -240,18 +248,14 @@ class GuardedProtocol(HttpToolsProtocol):
         self._refusal: bytes | None = None
         self._open = False  # a request has begun and is not whole
 
-    def handshake_begun(self, raw: socket.socket) -> None:
-        """A client has come that has still to agree on TLS."""
-        self._raw = raw
-        self.connections.add(self)
-        self._let_in(HEAD_SECONDS)
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        is_new, self._raw = self._raw is None, None
         super().connection_made(transport)
-        self._let_in(self.timeout_keep_alive)
-        # One that has agreed on TLS was let in before.
-        if is_new and self.turns_away(transport.get_extra_info("socket")):
+        if len(self.connections) > self._most:
+            self.app = partial(too_many_connections, self.app)
+            # The files that are kept for such connections are few.
+            self.loop.call_later(LINGER_SECONDS, transport.abort)
+        # A client that speaks TLS was let in before its handshake.
+        if self.scheme == "http" and self.turns_away(transport.get_extra_info("socket")):
             transport.abort()
 
     def turns_away(self, raw: socket.socket) -> bool:
@@ -262,27 +266,20 @@ class GuardedProtocol(HttpToolsProtocol):
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         return True
 
-    def _let_in(self, patience: float) -> None:
-        self._expect_by(self.loop.time() + patience)
-        if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(too_many_connections, self.app)
-
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
-        most = MOST_HEAD
-        if (
-            len(data) > most
-            and not self._open
-            and 0 < data.find(b"\r\n") < most < data.find(b"\r\n\r\n")
-        ):
+        self._unset_keepalive_if_required()
+        if not self._open and _begins_too_large(data):
             self._refuse(*HEAD_TOO_LARGE)
             return
         self._packet = len(data)
         self._feed(data)
         if self._open and self._refusal is None:
-            self._await_rest()
+            self._overhead += self._packet
+            if self._overhead > MOST_HEAD:
+                self._refuse(*HEAD_TOO_LARGE)
 
     @property
     def is_between_requests(self) -> bool:
@@ -296,8 +293,6 @@ class GuardedProtocol(HttpToolsProtocol):
         """The client sends nothing more: what it has asked is answered, unless the answer waits for
         more of it."""
         self.ended = True
-        if not self.flow.write_paused:
-            self._due = None
         cycle = self._answering
         if cycle is None or not _is_open(cycle):
             return False
@@ -313,33 +308,12 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._answering is not None and _is_open(
-            self._answering
-        ):  # the base class knows only the newest
+        # The base class knows only the newest request.
+        if self._answering is not None and _is_open(self._answering):
             self.give_up(self._answering)
         self.pipeline.clear()
-        self._due = None
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
-
-    def hang_up(self) -> None:
-        """End the connection; what the client does not take by itself is lost."""
-        self._due = None
-        if self._raw is not None:
-            # The TLS handshake notices.
-            with contextlib.suppress(OSError):
-                self._raw.shutdown(socket.SHUT_RDWR)
-        elif self.transport.get_write_buffer_size():
-            self.transport.abort()
-        else:
-            self.transport.close()
-
-    def shutdown(self) -> None:
-        """The server stops: end the connection once what was asked is answered."""
-        if self._raw is not None:
-            self.hang_up()
-        else:
-            super().shutdown()
 
     # Reading
 
@@ -387,7 +361,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
         self._open = True
         self._overhead = 0
-        self._head_due = None
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header field; the parser leaves the blanks behind its value (RFC 9110, 5.5)."""
@@ -410,23 +383,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._open = False
         self._packet = 0
         if self.cycle.response_complete:
-            self._expect_by(self.loop.time() + self.timeout_keep_alive)
-        elif not self.flow.write_paused:
-            self._due = None
-
-    def _await_rest(self) -> None:
-        """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
-        self._overhead += self._packet
-        if self._overhead > MOST_HEAD:
-            self._refuse(*HEAD_TOO_LARGE)
-        elif self.flow.read_paused:
-            return
-        elif self._head_is_whole():
-            self._expect_by(self.loop.time() + self.timeout_keep_alive)
-        else:
-            if self._head_due is None:
-                self._head_due = self.loop.time() + HEAD_SECONDS
-            self._expect_by(self._head_due)
+            self._await_next()
 
     def _head_is_whole(self) -> bool:
         return "path" in self.scope
@@ -438,10 +395,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self.serve_in_task(cycle.run_asgi(partial(self.serve, app, cycle)))
 
     def begin(self, cycle: RequestResponseCycle) -> None:
-        """A request that is whole is answered now: the client has all time until it is."""
+        """A request that is whole is answered now."""
+        self._unset_keepalive_if_required()
         self.cycle = self._answering = cycle
-        if not self.flow.write_paused:
-            self._due = None
 
     def serve_in_task(self, serving: Any) -> None:
         """Let a request be answered beside others."""
@@ -468,25 +424,27 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
-            if self._open and not self.pipeline:
-                self._expect_by(self.loop.time() + self.timeout_keep_alive)
             return
-        if self.flow.read_paused:
-            self.flow.resume_reading()
+        self.flow.resume_reading()
         if self._refusal is not None:
             self._send_refusal()
         elif self.ended:
             self.transport.close()
-        elif not self.flow.write_paused:
-            self._expect_by(self.loop.time() + self.timeout_keep_alive)
+        else:
+            self._await_next()
+
+    def _await_next(self) -> None:
+        """Nothing is to be answered: close the connection when nothing comes for long."""
+        self._ring_in(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def _ring_in(self, seconds: float, act: Callable[[], None]) -> None:
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, act)
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
         """Read no further: where the next request begins is unknown. The refusal comes after the
         answers to all requests that are whole."""
-        self._refusal, self._due = (
-            refusal_text(status, reason, self.server_state.default_headers),
-            None,
-        )
+        self._refusal = refusal_text(status, reason, self.server_state.default_headers)
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
@@ -509,63 +467,14 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.close()
         else:
             self.transport.write_eof()
-            self._expect_by(self.loop.time() + LINGER_SECONDS)
+            self._ring_in(LINGER_SECONDS, self.transport.abort)
 
-    # Patience
 
-    def _expect_by(self, due: float) -> None:
-        """The client has until then. A timer that is set and cancelled with every request costs
-        more than one that looks, when it rings, whether it has been waited for long enough."""
-        self._due = due
-        if self.timeout_keep_alive_task is None:
-            self._ring_at(due)
-        elif due < self._rings:
-            self.timeout_keep_alive_task.cancel()
-            self._ring_at(due)
-
-    def _ring_at(self, when: float) -> None:
-        self._rings = when
-        self.timeout_keep_alive_task = self.loop.call_at(when, self.timeout_keep_alive_handler)
-
-    def timeout_keep_alive_handler(self) -> None:
-        """Hang up when the client's time is over."""
-        self.timeout_keep_alive_task = None
-        if self._due is None:
-            return
-        if self._due > self.loop.time():
-            self._ring_at(self._due)
-        elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(*TIMED_OUT)
-        else:
-            self.hang_up()
-
-    def pause_writing(self) -> None:
-        """The client does not take its answer as fast as it is given."""
-        super().pause_writing()
-        self._expect_by(self.loop.time() + TAKE_SECONDS)
-
-    def resume_writing(self) -> None:
-        """The client takes its answer again."""
-        super().resume_writing()
-        if self._answering is not None and _is_open(self._answering):
-            self._due = None
-        else:
-            self._expect_by(self.loop.time() + self.timeout_keep_alive)
-
-    def _make_room(self) -> bool:
-        """Hang up on the client that was waited for longest, first on those that never asked; False
-        without one."""
-        others = (
-            one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self
-        )
-        waited_for = [
-            (one.cycle is not None, one._due, id(one), one)
-            for one in others
-            if one._due is not None
-        ]
-        if waited_for:
-            min(waited_for)[-1].hang_up()
-        return bool(waited_for)
+def _begins_too_large(data: bytes) -> bool:
+    """Whether the head at the beginning of a packet is whole and too large."""
+    if len(data) <= MOST_HEAD:
+        return False
+    return 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n")
 
 
 def _is_open(cycle: RequestResponseCycle) -> bool:

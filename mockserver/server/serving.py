@@ -2,8 +2,8 @@
 
 The sockets are bound before the application starts, so that a taken port fails as such and port 0
 is known when the first address is printed. One event loop serves the plain and the TLS listener;
-the application's lifespan runs once for both. A connection that has still to agree on TLS is open
-too, and is not waited for without end.
+the application's lifespan runs once for both. The event loop gives a client a minute to agree on
+TLS.
 """
 
 import asyncio
@@ -211,7 +211,6 @@ async def shake_hands(
     if protocol.turns_away(raw):
         raw.close()
         return
-    protocol.handshake_begun(raw)
     # Event loops close a connection whose handshake fails before its alert is sent.
     kept = raw.dup() if alerts else None
     try:
@@ -221,7 +220,6 @@ async def shake_hands(
         if kept is not None and told is not None:
             with contextlib.suppress(OSError):
                 kept.send(bytes((_ALERT, *_TLS_1_2, 0, 2, _FATAL, told)))
-        protocol.connection_lost(fault)
     finally:
         if kept is not None:
             kept.close()

@@ -152,7 +152,7 @@ class OperationEndpoint(Endpoint):
             if not stays or not await holds.released(self.world, request):
                 return Reply(None, b"", step, fault)
             await runner.catch_up(step.sandbox)
-        begun = self.route.ahead(step) if self.route.ahead is not None else None
+        begun = self.route.ahead(runner, step) if self.route.ahead is not None else None
         if begun is not None:
             ready = await begun
             await runner.catch_up(step.sandbox)
@@ -328,8 +328,7 @@ class OperationEndpoint(Endpoint):
                 )
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
-            read, past = partial(self.route.handle, call), sandbox.past
-            reply = past.seen(step.result, read) if past is not None and step.result.lag else read()
+            reply = step.seen(partial(self.route.handle, call))
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):

@@ -16,7 +16,7 @@ from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.domain.errors import NotKept
 from mockserver.domain.record import mutable
 from mockserver.engine import deliveries, due
-from mockserver.engine.indexed_table import ListPage, Query, Table
+from mockserver.engine.indexed_table import ListPage, Query, Scan, Table, TableRow
 from mockserver.engine.observer import Remark
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -106,6 +106,7 @@ class _Watched:
 
 T = TypeVar("T")
 U = TypeVar("U")
+R = TypeVar("R", bound=TableRow)
 
 TURN = 0.005
 """Seconds of work after which others are served."""
@@ -134,16 +135,15 @@ async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
     return await in_steps(each())
 
 
-def look_ahead(table: Table[Any], query: Query[Any]) -> Awaitable[None] | None:
-    """Looks at the rows of a table before the step that searches it; None when the step can do that
-    itself."""
-    return in_steps(table.look_ahead(query)) if table.is_long_work(query) else None
+async def learn(table: Table[Any], *indexes: str) -> None:
+    """Let indexes of a table learn the rows that they lack; others are served meanwhile."""
+    for index in indexes:
+        while table.learn_more(index):
+            await asyncio.sleep(0)
 
 
-async def search(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
-    """The page of a query as of the instant at which it is found, however long that takes."""
-    await in_steps(table.look_ahead(query))
-    return table.search(query)
+def _now(read: Callable[[], T]) -> T:
+    return read()
 
 
 class Dispatcher(Protocol):
@@ -186,11 +186,33 @@ class Runner:
         self.note: Callable[[Sandbox], None] | None = None
         self.turn: Callable[[Sandbox], Awaitable[None]] = lambda _: asyncio.sleep(0)
         self._report = report
+        self._looking = asyncio.Lock()
 
     async def aside(self, make: Callable[[], T]) -> T:
         """What takes half a second to make when it is first asked for: in a thread while the
         application is served, as others must not wait so long."""
         return await asyncio.to_thread(make) if self.dispatcher is not None else make()
+
+    async def search(
+        self,
+        table: Table[R],
+        query: Query[R],
+        seen: Callable[[Callable[[], Any]], Any] = _now,
+    ) -> ListPage[R]:
+        """The page of a query as of one instant, at which ``seen`` looks at the table: a step that
+        lags sees it as it was. Others are served meanwhile."""
+        while table.prepare(query):
+            await asyncio.sleep(0)
+        looked: ListPage[R] | Scan[R] = seen(lambda: table.look(query))
+        if not isinstance(looked, Scan):
+            return looked
+        return await self.look_aside(looked.page)
+
+    async def look_aside(self, look: Callable[[], T]) -> T:
+        """What a look at very many rows finds, in a thread, one look after the other: several
+        threads would only take turns, and the loop would wait for each."""
+        async with self._looking:
+            return await self.aside(look)
 
     def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
         """Run a slice of the work that is due, by now or when the machine's time is ``real``; send

@@ -2,7 +2,7 @@
 while entries come and go."""
 
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from random import Random
 from sys import getsizeof
 from typing import Any
@@ -15,7 +15,6 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine.journal import JournalEntry, size_of
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web import runner
 from mockserver.web.control import journal
 from mockserver.web.control.journal import (
     OPERATORS,
@@ -29,6 +28,7 @@ from mockserver.web.control.journal import (
     text_of,
     words_of,
 )
+from mockserver.web.runner import Runner
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import profile_of
@@ -127,6 +127,23 @@ def plainly(sandbox: Sandbox, text: str, window: range, read: Texts) -> list[int
     ]
 
 
+class _Turn:
+    """Lets others have their turn."""
+
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+async def in_another_turn(look: Callable[[], Any]) -> Any:
+    """A thread that finds out what is looked for once others have done something."""
+    await _Turn()
+    return look()
+
+
+def runner_of(api: Api) -> Runner:
+    return api.app.world.runner
+
+
 def sandbox_of(api: Api) -> Sandbox:
     found = api.app.world.sandboxes.get(KEY)
     assert found is not None
@@ -181,11 +198,14 @@ def numbers_found(work: Coroutine[Any, Any, Found]) -> list[int]:
 class Search:
     """A search of some of the entries under way, and what a plain one found when it began."""
 
-    def __init__(self, sandbox: Sandbox, text: str, window: range, read: Texts) -> None:
+    def __init__(
+        self, runner: Runner, sandbox: Sandbox, text: str, window: range, read: Texts
+    ) -> None:
         self._text = text
         self._plain = plainly(sandbox, text, window, read)
         tests = searched(sandbox, text)
-        self._found = look_through(sandbox.journal, tests, window.start - 1, max(window.stop, 1))
+        begin, end = window.start - 1, max(window.stop, 1)
+        self._found = look_through(runner, sandbox.journal, tests, begin, end)
 
     def is_over(self) -> bool:
         """After the next slice of it."""
@@ -203,9 +223,10 @@ class Search:
 def test_searches_answer_as_a_plain_look_at_each_entry(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "TURN", 0)
+    monkeypatch.setattr(journal, "_SLICE", 3)
     random = Random(seed)
     api = Api(KEY, journal_limit=14)
+    monkeypatch.setattr(runner_of(api), "look_aside", in_another_turn)
     under_way: list[Search] = []
     read: Texts = {}
     for _ in range(150):
@@ -216,13 +237,16 @@ def test_searches_answer_as_a_plain_look_at_each_entry(
             range(last - random.randrange(14), last + 1),
             range(last - random.randrange(14)),
         ]
-        begun = [Search(sandbox_of(api), random.choice(ASKED), window, read) for window in windows]
+        begun = [
+            Search(runner_of(api), sandbox_of(api), random.choice(ASKED), window, read)
+            for window in windows
+        ]
         under_way = [one for one in [*begun, *under_way] if not one.is_over()]
     while under_way:
         under_way = [one for one in under_way if not one.is_over()]
-    journal, profile = sandbox_of(api).journal, profile_of(sandbox_of(api).assumed)
-    assert any(entry.result.search_text for entry in journal.entries)
-    for entry in journal.entries:
+    entries, profile = sandbox_of(api).journal.entries, profile_of(sandbox_of(api).assumed)
+    assert any(entry.result.search_text for entry in entries)
+    for entry in entries:
         assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(
             entry, profile.word
         )
@@ -256,7 +280,9 @@ def test_what_was_read_in_other_words_is_read_anew() -> None:
     for profile in ("sdk", "documented", "sdk"):
         api.call("PUT", "/__admin/assumptions", {"profile": profile, "provider.latency": "0s"})
         sandbox = sandbox_of(api)
-        found = look_through(sandbox.journal, searched(sandbox, '"authorised authorised"'), 0)
+        found = look_through(
+            runner_of(api), sandbox.journal, searched(sandbox, '"authorised authorised"'), 0
+        )
         assert numbers_found(found) == ([1] if profile == "documented" else [])
 
 
@@ -267,7 +293,11 @@ def test_what_was_read_is_kept_with_its_entry(monkeypatch: pytest.MonkeyPatch) -
     plain = journal.mask_body
     monkeypatch.setattr(journal, "mask_body", lambda body: read.append(body) or plain(body))
     for text in ("order", "visa", "-visa"):
-        numbers_found(look_through(sandbox_of(api).journal, searched(sandbox_of(api), text), 0))
+        numbers_found(
+            look_through(
+                runner_of(api), sandbox_of(api).journal, searched(sandbox_of(api), text), 0
+            )
+        )
     assert len(read) == 20
 
 

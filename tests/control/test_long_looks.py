@@ -36,10 +36,23 @@ def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_tha
     ] == [5]
 
 
-@pytest.mark.usefixtures("every_pause")
-def test_objects_are_counted_when_they_are_found(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_in_a_thread_answers_as_of_the_instant_at_which_it_was_asked(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     look_at_few_rows(monkeypatch, 1)
-    for _ in range(4):
+    ids = [api.charge()["chargeId"] for _ in range(4)]
+    runner = api.app.world.runner
+
+    async def after_others(make: Callable[[], object]) -> object:
         api.charge()
-    told = looked(api, "/__admin/objects?kind=charge&q=success", api.charge).body
-    assert told["count"] == told["counts"]["charge"] == len(told["objects"]) == 5
+        assert api.call("DELETE", f"/refund/{ids.pop()}").status == 200
+        return make()
+
+    monkeypatch.setattr(runner, "aside", after_others)
+    objects = api.get("/__admin/objects?kind=charge&q=success").body
+    assert objects["count"] == objects["counts"]["charge"] == len(objects["objects"]) == 4
+    refunded = ids[-1]
+    listed = api.get("/charge?sortBy=amount&status=SUCCESS")["charges"]
+    assert [charge["status"] for charge in listed] == ["SUCCESS"] * 4
+    assert refunded in [charge["chargeId"] for charge in listed]
+    assert api.get(f"/charge/{refunded}")["status"] == "REFUND"

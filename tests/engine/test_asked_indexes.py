@@ -2,7 +2,7 @@
 
 An index learns of new rows when it is asked. Of 100,000 rows that takes half a second, in which
 nobody else is served. So an index that an operation asks ``is_asked`` in ``engine/tables.py``, or
-the operation looks ahead, as lists do.
+the operation lets them learn ahead of it, as lists do.
 """
 
 from collections.abc import Mapping
@@ -95,5 +95,5 @@ def test_no_step_learns_much_of_an_index(asked: Asked) -> None:
     # Rows that come all at once were never added one by one.
     api.put("/__admin/state", api.get("/__admin/state?secrets=true").body)
     do_everything(api)
-    assert asked.late == set(), "is_asked in engine/tables.py, or look ahead"
+    assert asked.late == set(), "is_asked in engine/tables.py, or learn ahead"
     assert WANTED - asked.names == set(), "what no operation asks here need not be is_asked"

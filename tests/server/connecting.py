@@ -168,22 +168,11 @@ def connected(
     most: int = 100,
 ) -> tuple[GuardedProtocol, Wire]:
     """A connection of fakes."""
-    protocol, wire = unconnected(clock, keep_alive, app, state, most), Wire()
-    protocol.connection_made(wire)
-    return protocol, wire
-
-
-def unconnected(
-    clock: Clock,
-    keep_alive: int = 75,
-    app: App = echo,
-    state: ServerState | None = None,
-    most: int = 100,
-) -> GuardedProtocol:
-    """A connection that has still to be made."""
     config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
     config.load()
-    return PROTOCOL(config, state or ServerState(), {}, clock, most=most)
+    protocol, wire = PROTOCOL(config, state or ServerState(), {}, clock, most=most), Wire()
+    protocol.connection_made(wire)
+    return protocol, wire
 
 
 def request(

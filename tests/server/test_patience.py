@@ -1,17 +1,20 @@
 """When a connection ends: clients that send nothing, half a request or nothing more, and more of
-them than files."""
+them than files; and that a slow one does not lose its own."""
 
 import asyncio
 import socket
-from collections.abc import Iterator
+import ssl
+from functools import partial
 from typing import Any
 
 import pytest
+import uvicorn
 from uvicorn.server import ServerState
 
-from mockserver.server.guards import HEAD_SECONDS, LINGER_SECONDS, TAKE_SECONDS, GuardedProtocol
+from mockserver.server.guards import LINGER_SECONDS, GuardedProtocol
+from mockserver.server.serving import accept, shake_hands
 from mockserver.web.request import HungUp, read_parts, send_bytes
-from tests.server.connecting import App, Clock, Wire, connected, request, unconnected
+from tests.server.connecting import PROTOCOL, Clock, connected, echo, request
 
 
 def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not(
@@ -28,44 +31,27 @@ def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_
     assert wire.said.count(b"200 OK") == 5
 
 
-@pytest.mark.parametrize("empty", [b"", b"\r\n\r\n"])
-def test_a_connection_on_which_nothing_ever_came_is_closed(clock: Clock, empty: bytes) -> None:
+@pytest.mark.parametrize("before", [b"", request("/a", b"1")])
+def test_a_request_may_trickle(clock: Clock, before: bytes) -> None:
     protocol, wire = connected(clock)
-    clock.pass_time(74)
-    clock.step(protocol.data_received, empty)
-    assert not wire.closed
-    clock.pass_time(75)
-    assert wire.closed
-    assert wire.said == b""
-
-
-@pytest.mark.parametrize("before", [b"", request("/a")])
-def test_a_head_must_come_in_time_however_it_trickles(clock: Clock, before: bytes) -> None:
-    protocol, wire = connected(clock)
-    clock.step(protocol.data_received, before + b"GET /b HTTP/1.1\r\n")
-    for second in range(1, HEAD_SECONDS):
-        clock.pass_time(second)
-        clock.step(protocol.data_received, b"x-%d: y\r\n" % second)
-    assert not wire.ended
-    clock.pass_time(HEAD_SECONDS)
-    assert wire.said.count(b"HTTP/1.1 408 Request Timeout\r\n") == 1
-    assert wire.ended
-    clock.pass_time(HEAD_SECONDS + LINGER_SECONDS)
-    assert wire.closed
-
-
-def test_a_body_may_trickle_but_not_stand_still(clock: Clock) -> None:
-    protocol, wire = connected(clock)
-    whole = request("/a", b"hello")
-    clock.step(protocol.data_received, whole[:-5])
-    for place in range(-5, -1):
+    whole = request("/b", b"hello", *(f"x-{number}: y" for number in range(20)))
+    clock.step(protocol.data_received, before)
+    for place in range(0, len(whole), 10):
         clock.pass_time(clock.now + 70)
-        clock.step(protocol.data_received, whole[place : place + 1])
-    clock.pass_time(clock.now + 74)
-    assert wire.said == b""
-    clock.pass_time(clock.now + 1)
-    assert wire.said.startswith(b"HTTP/1.1 408 ")
+        clock.step(protocol.data_received, whole[place : place + 10])
+    assert wire.said.endswith(b"/b hello")
+    assert not wire.closed
+
+
+def test_a_client_that_was_refused_has_time_to_read_why(clock: Clock) -> None:
+    protocol, wire = connected(clock)
+    clock.step(protocol.data_received, b"GET /a HTTP/1.1\r\nx: " + b"y" * 70_000)
+    assert wire.said.startswith(b"HTTP/1.1 431 ")
     assert wire.ended
+    assert not wire.closed
+    clock.step(protocol.data_received, b"more")
+    clock.pass_time(LINGER_SECONDS)
+    assert wire.closed
 
 
 async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -93,24 +79,6 @@ def test_a_request_under_way_keeps_its_connection(clock: Clock) -> None:
     assert wire.closed
 
 
-def test_a_head_that_comes_too_late_is_refused_after_the_answers_before_it(clock: Clock) -> None:
-    protocol, wire = connected(clock, app=slow)
-    clock.step(protocol.data_received, request("/a") + b"GET /b HTTP/1.1\r\n")
-    clock.pass_time(999)
-    assert wire.said == b""
-    clock.pass_time(1_000)
-    assert wire.said.index(b"HTTP/1.1 200 OK") < wire.said.index(b"HTTP/1.1 408 ")
-
-
-def test_a_body_that_waits_for_the_answer_before_it_has_time(clock: Clock) -> None:
-    protocol, wire = connected(clock, app=slow)
-    clock.step(protocol.data_received, request("/a") + request("/b", b"hello")[:-1])
-    clock.pass_time(1_074)
-    assert wire.said.endswith(b"/a")
-    clock.pass_time(1_075)
-    assert b"HTTP/1.1 408 " in wire.said
-
-
 def test_a_body_that_comes_after_its_answer_leaves_a_connection_that_is_idle(clock: Clock) -> None:
     async def early(scope: Any, receive: Any, send: Any) -> None:
         await send_bytes(send, 413, b"too much", ())
@@ -125,30 +93,6 @@ def test_a_body_that_comes_after_its_answer_leaves_a_connection_that_is_idle(clo
     clock.pass_time(74 + 75)
     assert wire.closed
     assert wire.said.count(b"HTTP/1.1 ") == 1
-
-
-def test_an_answer_that_is_not_taken_ends_the_connection_in_the_end(clock: Clock) -> None:
-    protocol, wire = connected(clock)
-    clock.step(protocol.data_received, request("/a"))
-    protocol.pause_writing()
-    wire.kept = 1_000_000
-    clock.step(protocol.data_received, request("/b"))
-    clock.pass_time(TAKE_SECONDS - 1)
-    assert not wire.closed
-    clock.pass_time(TAKE_SECONDS)
-    assert wire.closed
-
-
-def test_an_answer_that_is_taken_slowly_keeps_its_connection(clock: Clock) -> None:
-    protocol, wire = connected(clock)
-    clock.step(protocol.data_received, request("/a"))
-    protocol.pause_writing()
-    clock.pass_time(TAKE_SECONDS - 1)
-    protocol.resume_writing()
-    clock.pass_time(clock.now + 74)
-    assert not wire.closed
-    clock.pass_time(clock.now + 1)
-    assert wire.closed
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -233,80 +177,34 @@ def test_a_lost_connection_leaves_no_alarm(clock: Clock) -> None:
     assert not clock.alarms
 
 
-def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_asked(
-    clock: Clock,
+@pytest.mark.parametrize("asked", [b"", b"\x16\x03\x01"])
+def test_a_client_that_does_not_agree_on_tls_does_not_keep_the_server_from_its_end(
+    asked: bytes,
 ) -> None:
-    state = ServerState()
+    async def run() -> bytes:
+        loop, state = asyncio.get_running_loop(), ServerState()
+        config = uvicorn.Config(echo, lifespan="off", log_config=None)
+        config.load()
+        context, begun = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), asyncio.Event()
 
-    def come(asked: bytes, app: App = read_all) -> tuple[GuardedProtocol, Wire]:
-        clock.pass_time(clock.now + 1)
-        protocol, wire = connected(clock, state=state, app=app, most=4)
-        clock.step(protocol.data_received, asked)
-        return protocol, wire
+        def connection() -> GuardedProtocol:
+            begun.set()
+            return PROTOCOL(config, state, {}, loop)
 
-    busy, idle, silent, half = (
-        come(request("/a"), slow),
-        come(request("/b")),
-        come(b""),
-        come(b"GET "),
-    )
-    for gone in (half, silent, idle):
-        assert not gone[1].closed
-        come(request("/c"))
-        assert gone[1].closed
-        gone[0].connection_lost(None)
-    assert not busy[1].closed
+        welcome = partial(shake_hands, connection, context, alerts=False)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            accepting = asyncio.create_task(accept(listener, welcome))
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.write(asked)
+            await asyncio.wait_for(begun.wait(), 10)
+            accepting.cancel()
+            said = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        assert not state.connections
+        return said
 
-
-@pytest.fixture
-def shaking() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Both ends of a connection on which nobody has agreed on TLS yet: the server's, the
-    client's."""
-    ours, theirs = socket.socketpair()
-    theirs.settimeout(10)
-    with ours, theirs:
-        yield ours, theirs
-
-
-def test_a_client_must_agree_on_tls_in_time(
-    clock: Clock, shaking: tuple[socket.socket, socket.socket]
-) -> None:
-    ours, theirs = shaking
-    protocol = unconnected(clock)
-    protocol.handshake_begun(ours)
-    clock.pass_time(HEAD_SECONDS - 1)
-    assert protocol in protocol.connections
-    clock.pass_time(HEAD_SECONDS)
-    assert theirs.recv(1) == b""
-    protocol.connection_lost(ConnectionAbortedError())
-    assert not protocol.connections
-
-
-def test_a_client_that_has_agreed_on_tls_is_as_any_other(
-    clock: Clock, shaking: tuple[socket.socket, socket.socket]
-) -> None:
-    protocol, wire = unconnected(clock), Wire()
-    protocol.handshake_begun(shaking[0])
-    clock.pass_time(HEAD_SECONDS - 1)
-    protocol.connection_made(wire)
-    clock.pass_time(HEAD_SECONDS + 73)
-    assert not wire.closed
-    clock.pass_time(HEAD_SECONDS + 74)
-    assert wire.closed
-
-
-@pytest.mark.parametrize("cause", ["crowd", "stop"])
-def test_a_client_that_does_not_agree_on_tls_is_in_nobodys_way(
-    clock: Clock, shaking: tuple[socket.socket, socket.socket], cause: str
-) -> None:
-    state = ServerState()
-    protocol = unconnected(clock, state=state, most=1)
-    protocol.handshake_begun(shaking[0])
-    if cause == "crowd":
-        connected(clock, state=state, most=1)
-    else:
-        protocol.shutdown()
-    assert shaking[1].recv(1) == b""
+    assert asyncio.run(run()) == b""
 
 
 def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(
@@ -316,6 +214,7 @@ def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(
     for _ in range(2):
         protocol, _ = connected(clock, state=state, app=slow, most=2)
         clock.step(protocol.data_received, request("/a"))
+    silent = connected(clock, state=state, app=read_all, most=2)[1]
     protocol, wire = connected(clock, state=state, app=read_all, most=2)
     clock.step(protocol.data_received, request("/healthz", b"alive"))
     assert wire.said.endswith(b"alive")
@@ -323,3 +222,5 @@ def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(
     assert wire.said.count(b"HTTP/1.1 503 Service Unavailable\r\n") == 1
     assert wire.said.endswith(b'"httpStatus":503}')
     assert wire.closed
+    clock.pass_time(LINGER_SECONDS)
+    assert silent.closed

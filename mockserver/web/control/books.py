@@ -28,14 +28,13 @@ from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import mutable
 from mockserver.domain.states import BatchState
-from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.control.raised import watch_of
-from mockserver.web.runner import for_each, in_steps
+from mockserver.web.runner import for_each, in_steps, learn
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.field_types import Switch, digits
 from mockserver.wire.jsonio import loads_in_slices
@@ -306,13 +305,9 @@ def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
 
 
 async def _ready(sandbox: Sandbox) -> None:
-    """Learn in steps which charges an order has, and which transfers a charge."""
-    for table, index in (
-        (sandbox.charges, "reference"),
-        (sandbox.charges, "subscription"),
-        (sandbox.transfers, "charge"),
-    ):
-        await in_steps(table.look_ahead(Query(limit=1, equal=[(index, ("",))])))
+    """Learn which charges an order has, and which transfers a charge."""
+    await learn(sandbox.charges, "reference", "subscription")
+    await learn(sandbox.transfers, "charge")
 
 
 def _order(

@@ -2,7 +2,7 @@
 one by one, moved by hand; and the state tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import partial
 from operator import contains, eq
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from pydantic import Field
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
-from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.masking import LONGEST_CARD_TEXT, mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.domain.states import TABLES
@@ -28,7 +28,7 @@ from mockserver.web.control.journal import Word, amount_in, moved, words_of
 from mockserver.web.control.raised import raised
 from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import Reply
-from mockserver.web.runner import search
+from mockserver.web.runner import Runner
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.control_body import ControlBody, OpenBody
 from mockserver.wire.field_types import digits
@@ -77,6 +77,10 @@ _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """Kinds of objects that name one of a kind, and the index by which they are found."""
 
+_SHOWN_LABEL = 120
+_LONGEST_LABEL = _SHOWN_LABEL + LONGEST_CARD_TEXT
+"""Characters of a label that are shown, and that are looked at for a card number."""
+
 _LABELS = ("reference", "title", "name", "description", "url", "email")
 _READERS: Mapping[str, Route[Any, Any]] = {
     row.op.removesuffix(".get"): row
@@ -92,12 +96,19 @@ async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
     kind = query.kind
     if kind is None:
         return {"counts": _counts(sandbox)}
-    rows, reader = _table(sandbox, kind), _reader(kind, profile_of(sandbox.assumed))
+    rows, reader = _table(sandbox, kind), ObjectReader(kind, profile_of(sandbox.assumed))
     tests = object_tests(sandbox, query.q, reader)
-    found = await search(rows, Query(limit=min(query.limit, 1_000), skip=query.skip, where=tests))
-    # Of one instant with what is found: the page shows both.
+    wanted: Query[Any] = Query(limit=min(query.limit, 1_000), skip=query.skip, where=tests)
+    counts: dict[str, int] = {}
+
+    def of_one_instant(look: Callable[[], Any]) -> Any:
+        """The page shows what is found and how many there are: both as of one instant."""
+        counts.update(_counts(sandbox))
+        return look()
+
+    found = await call.world.runner.search(rows, wanted, of_one_instant)
     return {
-        "counts": _counts(sandbox),
+        "counts": counts,
         "count": found.count,
         "objects": list(map(reader.line, found.rows)),
     }
@@ -114,7 +125,7 @@ async def one(call: AnyCall) -> object:
     reader = _READERS.get(kind)
     profile = profile_of(sandbox.assumed)
     return {
-        **_reader(kind, profile).line(row),
+        **ObjectReader(kind, profile).line(row),
         "kind": kind,
         "object": _read(sandbox, reader, {KINDS[kind].id_name: object_id})
         if reader is not None
@@ -122,12 +133,14 @@ async def one(call: AnyCall) -> object:
         "story": [
             _change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)
         ],
-        "related": await _related(sandbox, kind, object_id, row),
+        "related": await _related(call.world.runner, sandbox, kind, object_id, row),
         "rows": _batch_rows(row),
     }
 
 
-async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[dict[str, object]]:
+async def _related(
+    runner: Runner, sandbox: Sandbox, kind: str, row_id: str, row: Any
+) -> list[dict[str, object]]:
     """The objects that name this one, by kind: how many there are, and the newest of them; and
     those that it came from and the API does not name."""
     found, profile = [], profile_of(sandbox.assumed)
@@ -135,21 +148,22 @@ async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[d
         of: (index, [row_id]) for of, index in _NAMED_BY.get(kind, ())
     }
     if kind == "customer":
-        methods = await search(
+        methods = await runner.search(
             sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])])
         )
         asked["subscription"] = (
             "payment_method",
             [method.payment_method_id for method in methods.rows],
         )
-    for of, wanted in asked.items():
-        page = await search(KINDS[of].table(sandbox), Query(limit=MOST_RELATED, equal=[wanted]))
-        shown = list(map(_reader(of, profile).line, page.rows))
+    for of, named in asked.items():
+        naming: Query[Any] = Query(limit=MOST_RELATED, equal=[named])
+        page = await runner.search(KINDS[of].table(sandbox), naming)
+        shown = list(map(ObjectReader(of, profile).line, page.rows))
         found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
     for of in [name for name in ("batch", "payment_link") if name != kind]:
         origin = KINDS[of].table(sandbox).get(getattr(row, f"{of}_id", None) or "")
         found += (
-            [{"kind": of, "count": 1, "objects": [_reader(of, profile).line(origin)]}]
+            [{"kind": of, "count": 1, "objects": [ObjectReader(of, profile).line(origin)]}]
             if origin
             else []
         )
@@ -248,7 +262,8 @@ _IS = "is"
 
 @record
 class ObjectReader:
-    """How objects of one kind are listed and searched, in the words of a profile."""
+    """How objects of one kind are listed and searched, in the words of a profile: what a list says
+    of an object is what a search finds it by."""
 
     kind: str
     profile: WireProfile
@@ -257,31 +272,41 @@ class ObjectReader:
         found: str = getattr(row, f"{self.kind}_id")
         return found
 
-    def shown(self, row: Any) -> dict[str, object]:
-        """What a list says of an object, and a search finds it by; ``amount`` has the currency
-        before it."""
+    def state_of(self, row: Any) -> str | None:
+        """The state as the API spells it."""
         state = getattr(row, "status", None) or getattr(row, "state", None)
+        return None if state is None else self.profile.word(state)
+
+    def amount_of(self, row: Any) -> str | None:
+        """The amount with the currency before it."""
         amount = getattr(row, "amount", None)
-        label = next((value for name in _LABELS if (value := getattr(row, name, None))), None)
+        if amount is None:
+            return None
         currency = getattr(row, "currency", None) or ""
-        return {
-            "id": self.id_of(row),
-            "state": self.profile.word(state) if state is not None else None,
-            "amount": f"{currency} {number_text(amount)}".strip() if amount is not None else None,
-            "label": mask_start(str(label), 120) if label else None,
-        }
+        return f"{currency} {number_text(amount)}".strip()
+
+    def label_of(self, row: Any) -> str | None:
+        """What its maker calls it."""
+        for name in _LABELS:
+            label = getattr(row, name, None)
+            if label:
+                return mask_text(str(label)[:_LONGEST_LABEL])[:_SHOWN_LABEL]
+        return None
 
     def line(self, row: Any) -> dict[str, object]:
         """What a list says of an object, and when it was added."""
-        return {"id": "", "added": iso(row.added), **self.shown(row)}
+        return {
+            "id": self.id_of(row),
+            "added": iso(row.added),
+            "state": self.state_of(row),
+            "amount": self.amount_of(row),
+            "label": self.label_of(row),
+        }
 
     def text(self, row: Any) -> str:
-        """All that is shown of an object, in small letters."""
-        return " ".join(str(part) for part in self.shown(row).values() if part).lower()
-
-
-_reader = lru_cache(64)(ObjectReader)
-"""One and the same as long as it reads alike: what it has read is kept."""
+        """All that a list says of an object, in small letters."""
+        said = self.id_of(row), self.state_of(row), self.amount_of(row), self.label_of(row)
+        return " ".join(filter(None, said)).lower()
 
 
 @record
@@ -289,25 +314,31 @@ class _Says:
     """Whether what an operator looks at in an object is what is wanted, or unless ``present`` is
     not."""
 
-    reader: ObjectReader
-    operator: str
+    read: Callable[[Any], object]
+    fits: Callable[[str, str], bool]
     wanted: str
     present: bool
 
     def __call__(self, row: Any) -> bool:
-        read, fits = _OPERATORS[self.operator]
-        told = self.reader.shown(row).get(read) if isinstance(read, str) else read(row)
-        return fits(str(told or "").lower(), self.wanted) is self.present
+        return self.fits(str(self.read(row) or "").lower(), self.wanted) is self.present
 
 
-def _card_of(row: Any) -> object:
+def _card_of(_: ObjectReader, row: Any) -> object:
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
     return getattr(getattr(card, "number", None), "last4", None)
 
 
-def _code_of(row: Any) -> object:
+def _code_of(_: ObjectReader, row: Any) -> object:
     attempts = getattr(row, "failed_attempts", None)
     return int(attempts[-1].error_code) if attempts else None
+
+
+def _customer_of(_: ObjectReader, row: Any) -> object:
+    return getattr(row, "customer_id", None)
+
+
+def _email_of(_: ObjectReader, row: Any) -> object:
+    return getattr(row, "email", None)
 
 
 def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Check[Any]]:
@@ -325,7 +356,8 @@ def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
     if word.operator == _IS:
         return Holds(reader.id_of, _is_among, _with_findings(word.value, sandbox), present)
     wanted = number_text(amount_in(word.value)) if word.operator == "amount" else word.value.lower()
-    return _Says(reader, word.operator, wanted, present)
+    read, fits = _OPERATORS[word.operator]
+    return _Says(partial(read, reader), fits, wanted, present)
 
 
 def _is_among(object_id: str, ids: frozenset[str]) -> bool:
@@ -343,22 +375,31 @@ def _has(text: str, wanted: str) -> bool:
     return text == wanted[1:] if wanted.startswith("=") else wanted in text
 
 
-_OPERATORS: Mapping[str, tuple[str | Callable[[Any], object], Callable[[str, str], bool]]] = {
-    "state": ("state", eq),
-    "status": ("state", eq),
-    "id": ("id", _has),
-    "ref": ("label", _has),
-    # An amount may be without a currency before it.
-    "amount": ("amount", lambda text, wanted: text.rpartition(" ")[2] == wanted),
-    "currency": ("amount", lambda text, wanted: text.rpartition(" ")[0] == wanted),
+def _has_amount(text: str, wanted: str) -> bool:
+    """Whether a text has this amount, which may be without a currency before it."""
+    return text.rpartition(" ")[2] == wanted
+
+
+def _has_currency(text: str, wanted: str) -> bool:
+    return text.rpartition(" ")[0] == wanted
+
+
+_OPERATORS: Mapping[
+    str, tuple[Callable[[ObjectReader, Any], object], Callable[[str, str], bool]]
+] = {
+    "state": (ObjectReader.state_of, eq),
+    "status": (ObjectReader.state_of, eq),
+    "id": (ObjectReader.id_of, _has),
+    "ref": (ObjectReader.label_of, _has),
+    "amount": (ObjectReader.amount_of, _has_amount),
+    "currency": (ObjectReader.amount_of, _has_currency),
     "card": (_card_of, eq),
     "code": (_code_of, eq),
-    "customer": (lambda row: getattr(row, "customer_id", None), eq),
-    "email": (lambda row: getattr(row, "email", None), eq),
+    "customer": (_customer_of, eq),
+    "email": (_email_of, eq),
 }
-"""Operators of ``q``: what they look at, by its name in what is shown of an object or in the object
-itself, and when that in small letters is what is wanted. ``card`` are the last four digits,
-``code`` is that of a decline."""
+"""Operators of ``q``: what each reads of an object, and when that in small letters is what is
+wanted. ``card`` are the last four digits, ``code`` is that of a decline."""
 
 
 ROUTES = (

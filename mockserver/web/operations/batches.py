@@ -11,7 +11,7 @@ from mockserver.engine.step import Step
 from mockserver.web.operations import shown
 from mockserver.web.operations.lists import ListOf
 from mockserver.web.operations.route import OperationCall, Route
-from mockserver.web.runner import for_each, in_steps
+from mockserver.web.runner import Runner, for_each, in_steps
 from mockserver.wire.bodies.batches import BatchCreation, BatchQuery
 from mockserver.wire.replies import Members, reply_of
 
@@ -21,7 +21,7 @@ def create(call: OperationCall[BatchCreation, None]) -> Members:
     return reply_of("BatchStatusReply", batches.create(call.step, call.body.command(), call.ready))
 
 
-def read_batch_ahead(step: Step) -> Awaitable[object] | None:
+def read_batch_ahead(_: Runner, step: Step) -> Awaitable[object] | None:
     """Reads the transactions of a batch that is being submitted."""
     text = step.asked.request.get("batch")
     return in_steps(batches.reading(step, text)) if isinstance(text, str) else None
@@ -37,7 +37,7 @@ def get(call: OperationCall[None, None]) -> Members:
     return shown.batch_with_results(call, batches.get(call.step, call.path["batch_id"]))
 
 
-def write_results_ahead(step: Step) -> Awaitable[object] | None:
+def write_results_ahead(_: Runner, step: Step) -> Awaitable[object] | None:
     """Writes the results of a long batch."""
     batch = step.sandbox.batches.get(step.asked.path["batch_id"])
     if batch is None or len(batch.rows) <= LINES:
@@ -88,7 +88,7 @@ ROUTES = (
         LIST,
         reply="BatchesReply",
         query=BatchQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="List batches",
         source="published facts, 1.1 row 49",
     ),

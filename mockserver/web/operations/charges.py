@@ -212,7 +212,7 @@ ROUTES = (
         LIST,
         reply="ChargesReply",
         query=ChargeQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="Search charges",
         source="service document, Charges",
     ),

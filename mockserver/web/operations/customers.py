@@ -150,7 +150,7 @@ ROUTES = (
         LIST,
         reply="CustomersReply",
         query=CustomerQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="Search customers",
         source="service document, Customers",
     ),

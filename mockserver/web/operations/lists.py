@@ -1,17 +1,17 @@
 """The lists of the payments API: one page of rows, each as an operation on that one object shows
 it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from mockserver.domain.errors import Invalid, invalid
 from mockserver.engine import searches
-from mockserver.engine.indexed_table import STEP_ROWS, TableRow
+from mockserver.engine.indexed_table import STEP_ROWS, ListPage, TableRow
 from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
 from mockserver.web.operations.route import OperationCall
 from mockserver.web.operations.shown import Call
-from mockserver.web.runner import look_ahead
+from mockserver.web.runner import Runner
 from mockserver.wire.bodies.shared import ListQuery
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import dumps
@@ -47,7 +47,8 @@ class ListOf(Generic[R, Q]):
         self._show = show or (lambda call, row: reply_of(row_reply, row))
 
     def __call__(self, call: OperationCall[None, Q]) -> bytes:
-        page = searches.search(call.step, self._wanted, vars(call.query))
+        query = searches.query_of(call.step, self._wanted, vars(call.query))
+        page = call.ready or self._wanted.table(call.sandbox).search(query)
         texts, size = list[bytes](), 0
         for row in page.rows:
             made = self._show(call, row)
@@ -70,17 +71,16 @@ class ListOf(Generic[R, Q]):
         begin, closing, end = dumps(members).partition(b"]")
         return b"".join((begin, b",".join(rows), closing, end))
 
-    def ahead(self, step: Step) -> Awaitable[object] | None:
-        """Look at the rows of a long list before the step that shows it; None where there is little
-        to look at, or the parameters are faulty."""
+    async def find(self, runner: Runner, step: Step) -> ListPage[R] | None:
+        """The page of a long list, found before the step that shows it; None where the table is
+        short, or the parameters are faulty: then the step finds it, or says what is wrong."""
         asked, table = step.asked.request, self._wanted.table(step.sandbox)
         if len(table) <= STEP_ROWS or not isinstance(asked, Fields):
             return None
+        # The step that shows the page notes which assumptions it rests on.
+        trial = Step(step.sandbox, step.asked)
         try:
-            # The step itself will note what it rests on.
-            given = vars(asked.typed(self.query))
-            return look_ahead(
-                table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given)
-            )
+            query = searches.query_of(trial, self._wanted, vars(asked.typed(self.query)))
         except Invalid:
             return None
+        return await runner.search(table, query, step.seen)

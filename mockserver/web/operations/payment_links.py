@@ -79,7 +79,7 @@ ROUTES = (
         LIST,
         reply="PaymentLinksReply",
         query=PaymentLinkQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="List payment links",
         source="published facts, 1.1 row 45",
     ),

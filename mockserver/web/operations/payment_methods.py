@@ -148,7 +148,7 @@ ROUTES = (
         LIST,
         reply="PaymentMethodsReply",
         query=PaymentMethodQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="Search payment methods",
         source="published facts, 1.1 row 36",
     ),

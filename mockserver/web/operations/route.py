@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.web.runner import Runner
 from mockserver.wire.profile import WireProfile
 
 B = TypeVar("B", covariant=True)
@@ -63,7 +64,7 @@ def named_provider(call: OperationCall[NamesProvider, NamesProvider]) -> str | N
     return header or call.query.provider_id or call.body.provider_id
 
 
-Ahead: TypeAlias = Callable[[Step], Awaitable[object] | None]
+Ahead: TypeAlias = Callable[[Runner, Step], Awaitable[object] | None]
 """Begins work that an operation needs before its step, and that changes nothing; None when there is
 little of it."""
 

@@ -86,7 +86,7 @@ ROUTES = (
         LIST,
         reply="SubscriptionsReply",
         query=SubscriptionQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="Search subscriptions",
         source="published facts, 1.1 row 66",
     ),

@@ -94,7 +94,7 @@ ROUTES = (
         LIST,
         reply="TokensReply",
         query=TokenQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="Search tokens",
         source="published facts, 1.1 row 54",
     ),

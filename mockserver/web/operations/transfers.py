@@ -4,14 +4,11 @@ out.
 Source: docs/spec/published-facts.md, 1.1 (rows 69-71, 76).
 """
 
-from collections.abc import Awaitable
-
 from mockserver.engine import searches, transfers
-from mockserver.engine.indexed_table import Query
 from mockserver.engine.step import Step
 from mockserver.web.operations.lists import ListOf
 from mockserver.web.operations.route import OperationCall, Route
-from mockserver.web.runner import look_ahead
+from mockserver.web.runner import Runner, learn
 from mockserver.wire.bodies.transfers import SettlementQuery, TransferGroup, TransferQuery
 from mockserver.wire.replies import Members, reply_of
 
@@ -33,9 +30,9 @@ def settlements(call: OperationCall[None, SettlementQuery]) -> list[Members]:
     return [reply_of("SettlementReply", row) for row in rows]
 
 
-def settle_ahead(step: Step) -> Awaitable[object] | None:
+async def settle_ahead(_: Runner, step: Step) -> None:
     """Finds out on which days charges moved money: nothing but this list asks for it."""
-    return look_ahead(step.sandbox.charges, Query(1, equal=[("money_day", ())]))
+    await learn(step.sandbox.charges, "money_day")
 
 
 LIST = ListOf(searches.TRANSFERS, "TransfersReply", TransferQuery)
@@ -69,7 +66,7 @@ ROUTES = (
         LIST,
         reply="TransfersReply",
         query=TransferQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="Search transfers",
         source="published facts, 1.1 row 71",
     ),

@@ -69,7 +69,7 @@ ROUTES = (
         LIST,
         reply="WebhookSubscriptionsReply",
         query=WebhookSubscriptionQuery,
-        ahead=LIST.ahead,
+        ahead=LIST.find,
         summary="List webhook subscriptions",
         source="published facts, 1.1 row 74",
     ),

@@ -1,5 +1,5 @@
 """Scans of a table that changes: many under way at once, each answers as a plain look at all rows
-would."""
+would have at the instant at which it began."""
 
 import gc
 import operator
@@ -10,12 +10,18 @@ from weakref import ref
 
 import pytest
 
-from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
-from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Holds, Index, Query, Table, index_by
+from mockserver.engine.indexed_table import (
+    Holds,
+    Index,
+    ListPage,
+    Query,
+    Scan,
+    Table,
+    index_by,
+)
 from tests.depth import tries
-from tests.pauses import drive, look_at_few_rows
+from tests.pauses import look_at_few_rows
 
 
 @record
@@ -127,7 +133,7 @@ class Driven:
         ]
         self.random = random
         self.table: Table[Stored] = Table(lambda row: row.key, indexes)
-        self.under_way: list[tuple[Query[Stored], Cooperative[None]]] = []
+        self.under_way: list[tuple[Scan[Stored], tuple[list[int], int]]] = []
         for _ in range(random.choice([0, 40, 120])):
             self.add()
 
@@ -139,15 +145,6 @@ class Driven:
         if self.table.rows:
             row = self.random.choice(self.table.rows)
             self.table.replace(row, replace(row, **values(self.random)))
-
-    def change(self) -> None:
-        """In place: nobody else has the row."""
-        if self.table.rows:
-            row = replace(before := self.random.choice(self.table.rows))
-            self.table.replace(before, row)
-            with self.table.changing(row):
-                given = values(self.random)
-                row.colour, row.price, row.tags = given["colour"], given["price"], given["tags"]
 
     def take_back(self) -> None:
         for _ in range(min(self.random.choice([1, 5]), len(self.table))):
@@ -167,34 +164,33 @@ class Driven:
             self.table.add(one)
 
     def begin(self) -> None:
-        repeated = self.under_way and self.random.random() < 0.3
-        query = self.random.choice(self.under_way)[0] if repeated else asked(self.random, 50)
-        self.under_way.append((query, self.table.look_ahead(query)))
+        query = asked(self.random, 50)
+        if self.random.random() < 0.5:
+            self.table.prepare(query)
+        wanted, looked = plainly(self.table, query), self.table.look(query)
+        if isinstance(looked, Scan):
+            self.under_way.append((looked, wanted))
+        else:
+            assert told(looked) == wanted, query
 
-    def go_on(self) -> None:
+    def end(self) -> None:
         if self.under_way:
-            query, work = one = self.random.choice(self.under_way)
-            try:
-                next(work)
-            except StopIteration:
-                self.under_way.remove(one)
-                self.check(query)
-                self.replace()
-                self.check(query)
+            scan, wanted = self.under_way.pop(self.random.randrange(len(self.under_way)))
+            assert told(scan.page()) == wanted, scan.query
 
-    def drop(self) -> None:
-        if self.under_way:
-            self.under_way.pop()
+    def learn(self) -> None:
+        self.table.learn_more(self.random.choice(["colour", "price", "tag"]))
 
     def copy(self) -> None:
         query, copy = asked(self.random, 50), self.table.copied()
-        run_to_end(copy.look_ahead(query))
-        page = copy.search(query)
-        assert ([row.seq for row in page.rows], page.count) == plainly(copy, query)
+        assert told(copy.search(query)) == plainly(copy, query)
 
     def check(self, query: Query[Stored]) -> None:
-        page = self.table.search(query)
-        assert ([row.seq for row in page.rows], page.count) == plainly(self.table, query), query
+        assert told(self.table.search(query)) == plainly(self.table, query), query
+
+
+def told(page: ListPage[Stored]) -> tuple[list[int], int]:
+    return [row.seq for row in page.rows], page.count
 
 
 @pytest.mark.parametrize("seed", range(tries(32, 300)))
@@ -202,79 +198,92 @@ def test_every_scan_answers_as_a_plain_look_at_all_rows(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random = Random(seed)
-    step = random.choice([1, 5, 20])
-    look_at_few_rows(monkeypatch, step)
-    for name, some in (
-        ("MOST_CHANGES", [3, 30]),
-        ("_MOST_SEARCHES", [1, 4]),
-        ("_MOST_TEXTS", [1, 2]),
-    ):
-        monkeypatch.setattr(indexed_table, name, random.choice(some))
+    look_at_few_rows(monkeypatch, random.choice([1, 5, 20]))
     driven = Driven(random)
-    acts = [driven.add, driven.replace, driven.change, driven.take_back, driven.look_back, driven.begin, driven.go_on,
-            driven.drop, driven.copy]  # fmt: skip
-    for act in random.choices(acts, [8, 10, 6, 2, 2, 4, 30, 1, 1], k=400):
+    acts = [
+        driven.add,
+        driven.replace,
+        driven.take_back,
+        driven.look_back,
+        driven.learn,
+        driven.begin,
+        driven.end,
+        driven.copy,
+    ]
+    for act in random.choices(acts, [8, 12, 2, 2, 4, 20, 20, 1], k=400):
         act()
+    while driven.under_way:
+        driven.end()
 
 
-def test_more_is_learnt_of_one_value_while_others_are_marked() -> None:
-    table: Table[Stored] = Table(lambda row: row.key, [index_by("price", price)])
-    for number in range(indexed_table.STEP_ROWS + 10):
-        table.add(Stored(f"id{number}", None, 1, (), 0))
-    query: Query[Stored] = Query(10, equal=[("price", [1, 2])], sort=colour)
-    work = table.look_ahead(query)
-    for _ in work:
-        table.add(Stored(f"id{len(table)}", None, 2, (), 0))
-        table.values("price")
-    assert table.search(query).count == len(table)
-
-
-def test_an_order_is_made_while_rows_change_without_end() -> None:
-    table: Table[Stored] = Table(lambda row: row.key)
-    for number in range(indexed_table.STEP_ROWS + 10):
-        table.add(Stored(f"id{number}", None, number % 50, (), 0))
-    for pause, _ in enumerate(table.look_ahead(Query(10, sort=price))):
-        for row in table.rows[:300]:
-            table.replace(row, replace(row, price=row.price + 1))
-        assert pause < 30
-
-
-@pytest.fixture
-def long_table(monkeypatch: pytest.MonkeyPatch) -> Table[Stored]:
-    """A table that is looked at in a few steps."""
-    look_at_few_rows(monkeypatch, 100)
-    table: Table[Stored] = Table(lambda row: row.key, [index_by("price", price)])
+def filled(rows: int, *indexes: Index[Stored], changes_in_place: bool = False) -> Table[Stored]:
+    table: Table[Stored] = Table(lambda row: row.key, indexes, changes_in_place=changes_in_place)
     random = Random(1)
-    for number in range(307):
+    for number in range(rows):
         table.add(Stored(f"id{number}", **values(random), added=number))
     return table
 
 
-def test_what_was_found_is_kept_for_the_next_search_of_the_same_rows(
-    long_table: Table[Stored],
+BY_PRICE = index_by("price", price)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_long"),
+    [
+        (Query(10), False),
+        (Query(10, equal=[("price", [7])], sort=price), False),
+        (Query(10, sort=price), True),
+        (Query(10, where=[is_cheap]), True),
+        (Query(10, where=[is_cheap], after=250), False),
+    ],
+)
+def test_only_very_many_candidates_are_looked_at_in_a_thread(
+    query: Query[Stored], is_long: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = Holds(said, operator.contains, "e"), Holds(said, operator.contains, "x")
-    _, first = drive(long_table.look_ahead(Query(10, where=[one, is_cheap], sort=price)))
-    page: Query[Stored] = Query(
-        5, 20, where=[Holds(said, operator.contains, "e"), is_cheap], sort=price, descending=False
+    look_at_few_rows(monkeypatch, 100)
+    assert isinstance(filled(307, BY_PRICE).look(query), Scan) is is_long
+
+
+def test_rows_that_change_in_place_are_looked_at_in_the_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    look_at_few_rows(monkeypatch, 100)
+    table, query = filled(307, BY_PRICE, changes_in_place=True), Query[Stored](400, sort=price)
+    for row in table.rows[::3]:
+        with table.changing(row):
+            row.price = 8 - row.price
+    looked = table.look(query)
+    assert isinstance(looked, ListPage)
+    assert told(looked) == plainly(table, query)
+    assert told(table.search(Query(400, equal=[("price", [8])]))) == plainly(
+        table, Query(400, equal=[("price", [8])])
     )
-    _, again = drive(long_table.look_ahead(page))
-    _, new = drive(long_table.look_ahead(Query(10, where=[other, is_cheap], sort=price)))
-    assert (first > 1, again, new) == (True, 0, first)
+    assert table.copied().changes_in_place
 
 
-@pytest.mark.parametrize("query", [Query(10), Query(10, equal=[("price", [7])], sort=price)])
-def test_what_an_index_finds_needs_no_look_ahead(
-    long_table: Table[Stored], query: Query[Stored]
+def test_what_has_much_to_learn_learns_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at_few_rows(monkeypatch, 100)
+    table, query = filled(307, BY_PRICE), Query[Stored](10, equal=[("price", [7])])
+    assert [table.prepare(query) for _ in range(4)] == [True, True, False, False]
+    assert told(table.search(query)) == plainly(table, query)
+
+
+@pytest.mark.parametrize("skip", [0, 5, 150, 290, 306, 400])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("limit", [1, 10, 300])
+def test_every_page_is_cut_out_of_the_same_order(
+    skip: int, descending: bool, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drive(long_table.look_ahead(query))
-    assert not long_table.is_long_work(query)
+    look_at_few_rows(monkeypatch, 20)
+    table = filled(307)
+    query: Query[Stored] = Query(limit, skip, sort=price, descending=descending)
+    assert told(table.search(query)) == plainly(table, query)
 
 
 def test_a_table_that_was_searched_is_freed_without_the_garbage_collector() -> None:
     table = Driven(Random(0)).table
     for number in range(20):
-        drive(table.look_ahead(asked(Random(number), 50)))
+        table.search(asked(Random(number), 50))
     gone = ref(table)
     gc.disable()
     try:
