@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 from weakref import proxy
 
+from mockserver.domain.charge import Charge
 from mockserver.engine.journal import AnswerFault, Cause, Described, JournalEntry
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
@@ -59,8 +60,12 @@ def fault_of(fault: Transport | None) -> AnswerFault | None:
 
 
 def _described(step: Step) -> Described | None:
-    kind = "charge" if "charge" in step.result.about else step.asked.op.partition(".")[0]
-    row = step.result.about.get(kind)
+    about = step.result.about
+    charge = about.get("charge")
+    if isinstance(charge, Charge):
+        return Described("charge", charge.reference, charge.amount, charge.currency)
+    kind = step.asked.op.partition(".")[0]
+    row = about.get(kind)
     if row is None:
         return None
     reference, amount, currency = (
