@@ -51,7 +51,7 @@ from mockserver.store.schema import (
     is_part,
 )
 
-FORMAT = 4
+FORMAT = 5
 """Version of the file's format. Records may gain fields with defaults at their end without another
 one."""
 
