@@ -4,15 +4,18 @@ Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhook
 docs/webhooks.md (``/__inbox``).
 """
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import iso
 from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
-from mockserver.domain.money import CURRENCIES, in_full
+from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.money import CURRENCIES, in_full, number_text
 from mockserver.domain.states import Subject
-from mockserver.wire.jsonio import Encoded, dumps
+from mockserver.wire.jsonio import Encoded, MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
@@ -84,15 +87,55 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
 def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, object]:
     """A delivery with every try, as the log shows it: the receiver's authorisation is not shown,
     card numbers are masked. ``next`` is when the next try is made, null when none will be;
-    ``latency`` is real time, ``at`` the sandbox's. Without ``bodies`` its body is null."""
+    ``latency`` is real time, ``at`` the sandbox's. Without ``bodies`` its body is null, and some
+    members of it say what it is about."""
     under_way = delivery.state.value in ("held", "waiting", "sending")
+    about = {} if bodies else {"about": about_of(read_body(delivery.content.body))}
     return reply_of(
         "WebhookDeliveryAnswer",
         delivery,
         authorization=delivery.authorization is not None,
         next=iso(delivery.due) if under_way else None,
         body=as_sent(mask_body(delivery.content.body)) if bodies else None,
+        **about,
     )
+
+
+_TOLD = ("reference", "amount", "currency", "status")
+_LONGEST_TOLD = 100
+
+
+def about_of(body: object) -> dict[str, str]:
+    """What the data of a webhook are about, as a row of a list tells it; empty for a body that is
+    none of a webhook."""
+    data = members_of(members_of(body).get("data"))
+    told = {name: _told(data[name]) for name in _TOLD if name in data}
+    return {name: text for name, text in told.items() if text is not None}
+
+
+def _told(value: object) -> str | None:
+    match value:
+        case str():
+            return mask_start(value, _LONGEST_TOLD)
+        case bool():
+            return None
+        case int() | Decimal():
+            return mask_text(number_text(Decimal(value)))
+        case _:
+            return None
+
+
+def members_of(value: object) -> Mapping[str, Any]:
+    """The members of a JSON object; none of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def read_body(body: bytes) -> object:
+    """What a body holds; None for one that is not JSON."""
+    try:
+        return loads(body)
+    except MalformedJson:
+        return None
 
 
 def as_sent(body: object) -> Encoded:

@@ -366,7 +366,7 @@ def request(call: AnyCall) -> object:
     _, entry = _entry(call)
     own = {name: value for name, value in entry.headers.items() if name != SENT_BY}
     if not entry.method:
-        raise invalid({"Id": f"entry {entry.number} came due without a request"})
+        raise invalid({"Id": f"entry {entry.number} has no request: it came due, or by hand"})
     return _request(entry, own, sendable_field)
 
 
@@ -559,7 +559,8 @@ _CONDITIONS: Mapping[str, Callable[[Sandbox], Test]] = {
     "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.events,
     "fault": lambda _: lambda entry: entry.fault is not None,
     "finding": _is_finding,
-    "due": lambda _: lambda entry: not entry.method,
+    # What is done by hand, from the control page, has no request either, and was never due.
+    "due": lambda _: lambda entry: not entry.method and SENT_BY not in entry.headers,
     "repeat": lambda _: lambda entry: entry.is_repeat,
     "scripted": lambda _: lambda entry: bool(fired_in(entry.decisions)),
 }

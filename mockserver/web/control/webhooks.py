@@ -30,10 +30,9 @@ from mockserver.web.runner import for_each
 from mockserver.web.shell import Endpoint
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import HeaderValue, Switch, WebAddress, digits, one_of
-from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.replies import reply_of
-from mockserver.wire.webhooks import as_sent, delivery_reply
+from mockserver.wire.webhooks import about_of, as_sent, delivery_reply, members_of, read_body
 
 
 class DeliveryQuery(ControlBody):
@@ -287,17 +286,15 @@ def clear_inbox(call: AnyCall) -> object:
 
 
 def _line(arrival: InboxMessage) -> dict[str, object]:
-    """An arrival without its body; ``eventType`` is that of a webhook."""
-    try:
-        body = loads(arrival.body)
-    except MalformedJson:
-        body = None
-    meta = body.get("meta") if isinstance(body, dict) else None
-    kind = meta.get("eventType") if isinstance(meta, dict) else None
+    """An arrival without its body; ``eventType`` is that of a webhook, ``about`` what its data
+    say."""
+    body = read_body(arrival.body)
+    kind = members_of(members_of(body).get("meta")).get("eventType")
     return reply_of(
         "InboxMessageAnswer",
         arrival,
         eventType=mask_start(kind, 100) if isinstance(kind, str) else None,
+        about=about_of(body),
     )
 
 

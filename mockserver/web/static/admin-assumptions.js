@@ -22,7 +22,9 @@ export function assumptions(panel, count) {
   }
 
   function field(row) {
-    const input = h("input", { value: String(row.value), "aria-label": row.key, title: `allowed: ${row.allowed}`, "data-testid": `assume-${row.key}` });
+    const words = row.allowed.split(" | ");
+    const given = { "aria-label": row.key, title: `allowed: ${row.allowed}`, "data-testid": `assume-${row.key}` };
+    const input = words.length > 1 ? h("select", given, words.map((word) => h("option", { selected: word === String(row.value) }, word))) : h("input", { ...given, value: String(row.value) });
     input.addEventListener("change", () => change(row.key, input.value));
     return h("span", { class: "pair" }, input, row.changed ? h("button", { class: "small", onclick: () => change(row.key, null), "data-testid": `back-${row.key}` }, "Back") : null);
   }

@@ -1,15 +1,24 @@
 // Books: the money of the sandbox, order by order, with the charges and journal entries behind each figure.
 import { api } from "./admin-api.js";
-import { h, clear, say, table, calmly, route, stateClass } from "./admin-dom.js";
+import { h, clear, say, calmly, route, stateClass, money } from "./admin-dom.js";
 import { lesson } from "./admin-lessons.js";
 
 const FIGURES = ["captured", "refunded", "net", "held", "pending", "returned", "transferred"];
 const PAGE = 25;
 
+// What the tab says of the money: net, of two currencies at most.
+export function sum(totals) {
+  const all = Object.entries(totals).map(([currency, { net }]) => `${currency} ${money(net, currency)}`);
+  return all.slice(0, 2).join(", ") + (all.length > 2 ? ", …" : "");
+}
+
+function state(word) { return h("span", { class: stateClass(word) }, word); }
+
 export function books(panel, count) {
   let reference = "";
   let orders = [];
   let next = null;
+  const open = new Set();
   const result = h("div", { "data-testid": "books" });
   const input = h("input", {
     type: "search", placeholder: "an order's reference, whole", "aria-label": "Reference of an order", "data-testid": "books-reference",
@@ -32,34 +41,35 @@ export function books(panel, count) {
     }
   }
 
+  // Figures that are nowhere have no column; the charges of an order stand below it when it is opened.
   function draw(got) {
-    count(Object.keys(got.totals).length ? Object.entries(got.totals).map(([currency, one]) => `${one.net} ${currency}`).slice(0, 1).join() : "");
-    const figures = (one) => FIGURES.map((name) => (one[name] ? String(one[name]) : ""));
-    const open = new Set([...result.querySelectorAll("details[open]")].map((one) => one.dataset.order));
-    clear(result).append(...(orders.length ? [
-      table(["Currency", ...FIGURES], Object.entries(got.totals).map(([currency, one]) => [currency, ...figures(one)]), "books-totals"),
-      h("h2", {}, reference ? "This order" : "Orders"),
-      ...orders.map((one) => order(one, open)),
-    ] : reference ? [h("p", { class: "soft" }, "No charge of this sandbox has that reference.")] : lesson("books")),
-    got.in_doubt.length ? h("section", { class: "block" }, h("h3", {}, "In doubt: the client never learnt how these ended"), h("ul", { class: "rules" }, got.in_doubt.map((one) => h("li", { "data-testid": "in-doubt" }, one.line)))) : "");
+    count(sum(got.totals));
+    if (!orders.length) return void clear(result).append(...(reference ? [h("p", { class: "soft" }, "No charge of this sandbox has that reference.")] : lesson("books")));
+    const shown = FIGURES.filter((name) => name === "net" || Object.values(got.totals).some((one) => one[name]));
+    const figures = (one, currency) => shown.map((name) => h("td", {}, one[name] || name === "net" ? money(one[name], currency) : ""));
+    const order = (one) => {
+      const name = one.reference || one.subscription || one.charge;
+      const more = h("tbody", { "data-testid": "books-charges", hidden: !(open.has(name) || orders.length === 1) }, one.charges.map((charge) => h("tr", { class: "soft" },
+        h("td", {}, h("a", { href: route("objects", "charge", charge.chargeId) }, charge.chargeId.slice(0, 8)), charge.journal.flatMap((entry) => [" ", h("a", { href: route("requests", entry) }, `#${entry}`)])),
+        h("td", {}, one.currency), figures(charge, one.currency), h("td", {}, state(charge.status)))));
+      const toggle = h("button", { type: "button", class: "toggle", title: name, "aria-expanded": String(!more.hidden), onclick: () => {
+        more.hidden = !more.hidden;
+        toggle.setAttribute("aria-expanded", String(!more.hidden));
+        open[more.hidden ? "delete" : "add"](name);
+      } }, h("bdi", {}, name));
+      const { length } = one.charges;
+      return [h("tbody", { "data-testid": "books-order" }, h("tr", {}, h("td", {}, toggle), h("td", {}, one.currency), figures(one, one.currency), h("td", {}, length === 1 ? state(one.charges[0].status) : `${length} charges`))), more];
+    };
+    clear(result).append(h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["order", "currency", ...shown, "state"].map((head) => h("th", { scope: "col" }, head)))), orders.flatMap(order),
+      h("tfoot", { "data-testid": "books-totals" }, Object.entries(got.totals).map(([currency, one]) => h("tr", {}, h("td", {}, reference ? "this order" : "all orders"), h("td", {}, currency), figures(one, currency), h("td", {})))))));
+    if (got.in_doubt.length) result.append(h("section", { class: "block" }, h("h3", {}, "In doubt: the client never learnt how these ended"), h("ul", { class: "rules" }, got.in_doubt.map((one) => h("li", { "data-testid": "in-doubt" }, one.line)))));
   }
 
-  function order(one, open) {
-    const name = one.reference || one.subscription || one.charge;
-    const said = FIGURES.filter((figure) => one[figure]).map((figure) => `${figure} ${one[figure]}`).join(", ") || "nothing";
-    return h("details", { class: "block", "data-testid": "books-order", "data-order": name, open: open.has(name) || orders.length === 1 },
-      h("summary", {}, h("bdi", {}, name), ` ${one.currency}: ${said}`),
-      table(["Charge", "State", ...FIGURES, "Journal"], one.charges.map((charge) => [
-        h("a", { href: route("objects", "charge", charge.chargeId) }, charge.chargeId.slice(0, 8)), h("span", { class: stateClass(charge.status) }, charge.status),
-        ...FIGURES.map((figure) => (charge[figure] ? String(charge[figure]) : "")),
-        h("span", {}, charge.journal.flatMap((entry, i) => [i ? ", " : "", h("a", { href: route("requests", entry) }, `#${entry}`)])),
-      ]), "books-charges"));
-  }
-
-  function open(given) {
+  function go(given) {
     reference = input.value = given.q;
     later.soon();
   }
 
-  return { news: later.soon, open, close: later.stop };
+  return { news: later.soon, open: go, close: later.stop };
 }

@@ -23,8 +23,17 @@ export function beginClock() {
       say(problem.message);
     }
   });
-  byId("due").addEventListener("toggle", () => { if (byId("due").open) due.soon(); });
+  byId("pending").addEventListener("click", () => showDue(byId("due-list").hidden));
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") showDue(false); });
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest("#pending, #due-list")) showDue(false); });
   setInterval(tick, 250);
+}
+
+// A place of its own above the view, so that it covers nothing.
+function showDue(shown) {
+  byId("due-list").hidden = !shown;
+  byId("pending").setAttribute("aria-expanded", String(shown));
+  if (shown) due.soon();
 }
 
 export function setClock(event) {
@@ -36,7 +45,7 @@ export function setClock(event) {
   byId("freeze").textContent = event.mode === "manual" ? "Run" : "Freeze";
   pending = event.pending;
   byId("pending").textContent = pending ? `${pending} due` : "nothing due";
-  if (byId("due").open) due.soon();
+  if (!byId("due-list").hidden) due.soon();
   tick();
 }
 
@@ -55,7 +64,7 @@ async function move(by) {
   try {
     const moved = await api("POST", "/__admin/clock/advance", body);
     byId("to").value = "";
-    byId("due").open = false;
+    showDue(false);
     await summary(before, moved);
   } catch (problem) {
     say(problem.message);

@@ -1,4 +1,5 @@
-// A state table as a drawing: states in columns by the longest way to them, the way that was taken in colour.
+// A state table as a drawing, as far as it matters here: the states that were, in the colour of the way that was taken, and
+// those that may come next; in columns by the longest way to them.
 import { h } from "./admin-dom.js";
 
 const WIDTH = 154;
@@ -6,7 +7,10 @@ const HEIGHT = 34;
 const GAP_X = 40;
 const GAP_Y = 24;
 
-export function diagram(law, state, history) {
+export function diagram({ subject, begins, moves }, state, history) {
+  const near = new Set([state, ...Object.values(moves[state] || {}), ...history.flatMap((event) => [event.before, event.after])]);
+  const among = (row) => Object.fromEntries(Object.entries(row).filter(([, after]) => near.has(after)));
+  const law = { begins: among(begins), moves: Object.fromEntries(Object.entries(moves).filter(([name]) => near.has(name)).map(([name, row]) => [name, among(row)])) };
   const depth = columns(law);
   const places = place(law, depth);
   const taken = new Map();
@@ -19,7 +23,7 @@ export function diagram(law, state, history) {
   for (const [before, row] of Object.entries(law.moves)) for (const [event, after] of Object.entries(row)) edges.push([before, event, after]);
   const right = Math.max(...[...places.values()].map((spot) => spot.x)) + WIDTH + 12;
   const bottom = Math.max(...[...places.values()].map((spot) => spot.y)) + HEIGHT + 34;
-  const words = `States of a ${law.subject}; it is ${state}`;
+  const words = `States of a ${subject}; it is ${state}`;
   const groups = new Map();
   for (const [before, event, after] of edges) {
     const way = `${before}>${after}`;

@@ -105,6 +105,29 @@ export function clockTime(iso) {
   return iso ? iso.slice(11, 23) : "";
 }
 
+const digits = new Map();
+
+// An amount with the digits of its currency, and more where it has more.
+export function money(amount, currency = "") {
+  if (!digits.has(currency)) {
+    let known = 2;
+    try { known = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits; } catch { /* not a currency */ }
+    digits.set(currency, new Intl.NumberFormat("en", { minimumFractionDigits: known, maximumFractionDigits: 10 }));
+  }
+  return Number.isFinite(Number(amount)) ? digits.get(currency).format(amount) : String(amount);
+}
+
+// A text such as "AUD 42.5", with the digits of its currency.
+export function priced(text) {
+  const [currency, amount] = (text || "").split(" ");
+  return amount ? `${currency} ${money(amount, currency)}` : text || "";
+}
+
+// What a webhook is about, for its row: its reference or else the event, the amount, the state of what it tells.
+export function about({ about: { reference, amount, currency, status } = {}, eventType, path }, mark = null) {
+  return [h("bdi", { class: "c-path ref" }, reference || eventType || path), mark, h("span", { class: "c-amount" }, amount ? `${currency || ""} ${money(amount, currency)}` : ""), h("span", { class: `c-status ${stateClass(status)}` }, status || "")];
+}
+
 // A path with its long ids cut short; the whole of it is the title of the element.
 export function short(path) {
   return path.replace(/[0-9a-f]{24,}/g, (id) => `${id.slice(0, 6)}…`);

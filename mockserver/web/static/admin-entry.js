@@ -34,6 +34,7 @@ export function entryView(detail, box) {
       const entry = await api("GET", `/__admin/journal/${id}`);
       const kept = await Promise.all(entry.webhooks.slice(0, MOST_WEBHOOKS).map((one) => api("GET", `/__admin/webhooks/${one}`).catch(() => ({ id: one }))));
       const other = await compared(id);
+      if (other) say("");
       if (shown === id) draw(entry, kept, other);
     } catch (problem) {
       if (shown !== id) return;
@@ -77,7 +78,7 @@ function verdict(entry) {
   const by = fired ? `, because rule ${fired.rule} fired${fired.choice > 1 ? ` on try ${fired.choice}` : ""}` : "";
   const answer = entry.answer && typeof entry.answer === "object" ? entry.answer : {};
   if (entry.fault) return `The client was given no proper answer (${entry.fault.kind} at ${entry.fault.at})${by}.`;
-  if (!entry.request) return `This came due without a request${by}.`;
+  if (!entry.request) return `This ${entry.by ? "was done by hand" : "came due"} without a request${by}.`;
   if (entry.status < 400) return `Answered ${entry.status}${by || ", in the ordinary way"}.`;
   const what = entry.events.some((event) => event.what === "declined") ? "Declined" : "Refused";
   const fields = answer.code === 90 && answer.details ? `: ${Object.entries(answer.details).map(([name, text]) => `${name} ${text}`).join("; ")}` : "";

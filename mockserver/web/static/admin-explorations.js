@@ -12,6 +12,7 @@ const MEANINGS = {
   "not reached": "the fault never struck: the calls came otherwise", healed: "the books were wrong at first, and right when everything had settled",
   survived: "exit code 0, and the money is that of the run without the fault, or the books agree",
 };
+const SHORT = { unsafe: "money moved wrongly, or an error was found", hung: "not done in time", doubtful: "less money: only the books can say", failed: "ended with an error: it noticed", "not reached": "the fault never struck", healed: "wrong at first, right in the end", survived: "the money is right" };
 let report = null;
 
 // Both files of a report: report.json, and cells.jsonl, which has the findings, timelines and scenarios of the cells too.
@@ -57,6 +58,7 @@ export function explorations(panel, count) {
   const verdicts = h("div", { class: "kinds", role: "group", "aria-label": "Verdicts" });
   const filter = h("input", { type: "search", placeholder: "call, fault, finding", "aria-label": "Filter cells", "data-testid": "cell-filter", oninput: () => { word = filter.value.toLowerCase(); paint(); } });
   const summary = h("span", { class: "soft", role: "status", "data-testid": "report-summary" });
+  const meaning = h("p", { class: "soft meaning", "data-testid": "verdict-meaning" });
   const list = new List({
     label: "Cells", testid: "explorations", keyOf: (cell) => cell.name, pick: (cell) => { location.hash = route("explorations", cell.name); },
     look: (cell) => (cell.verdict === "unsafe" ? "failed" : ""),
@@ -65,7 +67,7 @@ export function explorations(panel, count) {
       h("span", { class: "line soft" }, h("span", {}, cell.fault), h("span", { class: "c-path" }, [...cell.money, names(cell)].filter(Boolean).join(" · ")), h("span", {}, end(cell))),
     ],
   });
-  const detail = split(panel, [h("div", { class: "bar" }, filter, act("Open a report", () => input.click(), { class: "primary", "data-testid": "report-open" }), act("Coverage", coverage, { "data-testid": "coverage-open" }), input), verdicts, h("div", { class: "bar summary" }, summary), list.element], null, "explorations");
+  const detail = split(panel, [h("div", { class: "bar" }, filter, act("Open a report", () => input.click(), { class: "primary", "data-testid": "report-open" }), act("Coverage", coverage, { "data-testid": "coverage-open" }), input), verdicts, meaning, h("div", { class: "bar summary" }, summary), list.element], null, "explorations");
   panel.firstElementChild.addEventListener("dragover", (event) => event.preventDefault());
   panel.firstElementChild.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer.files.length) take(event.dataTransfer.files[0]); });
 
@@ -100,6 +102,7 @@ export function explorations(panel, count) {
       type: "button", "aria-pressed": String(name === wanted), title: MEANINGS[name], "data-testid": `verdict-${name.replace(" ", "-")}`, onclick: () => { wanted = wanted === name ? null : name; paint(); },
     }, name, h("span", { class: "count" }, String(all.filter((cell) => cell.verdict === name).length)))));
     verdicts.hidden = !report;
+    meaning.textContent = wanted ? `${wanted}: ${MEANINGS[wanted]}` : report ? WORST_FIRST.filter((name) => all.some((cell) => cell.verdict === name)).map((name) => `${name} = ${SHORT[name]}`).join("; ") : "";
     summary.textContent = report ? `${report.command}, seed ${report.seed}` : "";
     list.set(all.filter((cell) => (!wanted || cell.verdict === wanted) && `${cell.point} ${cell.fault} ${names(cell)}`.toLowerCase().includes(word)));
     list.select(shown);

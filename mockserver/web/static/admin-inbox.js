@@ -1,6 +1,6 @@
 // The inboxes that received something: new lines are fetched as they come, a body when it is opened.
 import { api } from "./admin-api.js";
-import { h, clear, say, act, List, split, block, time, clockTime, calmly, route } from "./admin-dom.js";
+import { h, clear, say, act, List, split, block, time, clockTime, calmly, route, about } from "./admin-dom.js";
 import { lesson } from "./admin-lessons.js";
 
 const PAGE = 300;
@@ -15,9 +15,8 @@ export function inbox(panel) {
     label: "Messages", testid: "inbox", keyOf: (item) => item.id, pick: (item) => { location.hash = route("inbox", name, item.id); },
     dayOf: (item) => item.at.slice(0, 10), look: (item) => (item.signature === "invalid" ? "failed" : ""),
     draw: (item) => [
-      h("span", { class: "line" }, h("span", { class: "c-time" }, clockTime(item.at).slice(0, 8)), h("span", { class: "c-method" }, item.method), h("span", { class: "c-path" }, item.eventType || item.path),
-        h("span", { class: `c-state ${{ valid: "s-2", invalid: "s-5" }[item.signature] || "s-4"}` }, `signature ${item.signature}`)),
-      h("span", { class: "line soft" }, h("span", { class: "c-id" }, `#${item.id}`), h("span", { class: "c-path" }, item.path)),
+      h("span", { class: "line" }, h("span", { class: "c-time" }, clockTime(item.at).slice(0, 8)), ...about(item)),
+      h("span", { class: "line soft" }, h("span", { class: "c-id" }, `#${item.id}`), h("span", { class: { valid: "s-2", invalid: "s-5" }[item.signature] || "s-4" }, `signature ${item.signature}`), h("span", { class: "c-url" }, item.about?.reference ? item.eventType : "", ` ${item.method} ${item.path}`)),
     ],
   });
   const detail = split(panel, [names, list.element], null, "inbox");

@@ -1,6 +1,6 @@
 // Objects: what the sandbox holds, searched on the server, read page by page as they come into sight.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, visit, stateClass } from "./admin-dom.js";
+import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, visit, stateClass, priced } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
 import { search } from "./admin-search.js";
 import { actions } from "./admin-acts.js";
@@ -34,7 +34,7 @@ export function objects(panel, count) {
     inSight: (first, last) => { sight = [first, last]; need(); }, look: (item) => (stateClass(item.state) === "s-5" ? "failed" : ""),
     draw: (item) => [
       h("span", { class: "line" }, h("span", { class: "c-time" }, time(item.added).slice(0, 19)), mark("object", item.id),
-        h("bdi", { class: "c-path" }, item.label || ""), h("span", { class: "c-amount" }, item.amount || ""),
+        h("bdi", { class: "c-path" }, item.label || ""), h("span", { class: "c-amount" }, priced(item.amount)),
         h("span", { class: `c-state ${stateClass(item.state)}` }, item.state || "")),
       h("span", { class: "line soft" }, h("span", { class: "c-path", title: item.id }, item.id)),
     ],
@@ -121,7 +121,7 @@ export function objects(panel, count) {
       clear(detail).append(...[
         h("h2", { "data-testid": "object-title" }, `${kind.replaceAll("_", " ")} `, h("code", {}, id)),
         h("p", { class: "facts" }, object.state ? h("span", { class: `badge ${stateClass(object.state)}`, "data-testid": "object-state" }, object.state) : null,
-          object.amount ? h("span", {}, object.amount) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
+          object.amount ? h("span", {}, priced(object.amount)) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
         verdict(object.story), law && object.state ? actions(kind, id, law.moves[object.state], () => draw(id)) : null, concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, related(kind, id, object), rowsOf(object.rows), ...object.related.map(those), webhookTable("Webhooks", sent.webhooks, id, () => draw(id)), story(object.story),
         block("As the API shows it", object.object, "object-body"),
       ].filter(Boolean));
@@ -164,7 +164,7 @@ function outcome(state) { return h("span", { class: stateClass(state) }, state |
 function those({ kind, count, objects: some }) {
   const name = `${kind.replaceAll("_", " ")}s`;
   return h("section", { class: "block" }, h("h3", {}, `${count} ${count === 1 ? name.slice(0, -1) : name}${count > some.length ? `, the newest ${some.length}` : ""}`),
-    table(["Id", "Label", "Amount", "State", "Added"], some.map((one) => [link(kind, one.id), h("bdi", {}, one.label || ""), one.amount || "", outcome(one.state), time(one.added).slice(0, 19)]), `related-${kind}`));
+    table(["Id", "Label", "Amount", "State", "Added"], some.map((one) => [link(kind, one.id), h("bdi", {}, one.label || ""), priced(one.amount), outcome(one.state), time(one.added).slice(0, 19)]), `related-${kind}`));
 }
 
 function rowsOf(rows) {

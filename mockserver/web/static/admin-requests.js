@@ -1,6 +1,6 @@
 // Requests: every step of the journal in two lines, searched on the server, newest first.
 import { api } from "./admin-api.js";
-import { h, say, act, List, split, clockTime, short, calmly, route, visit } from "./admin-dom.js";
+import { h, say, act, List, split, clockTime, short, calmly, route, visit, money, stateClass } from "./admin-dom.js";
 import { mark } from "./admin-findings.js";
 import { search } from "./admin-search.js";
 import { entryView, inWords, learnMeanings } from "./admin-entry.js";
@@ -21,30 +21,32 @@ export function failed(item) {
   return Boolean(item.fault) || item.status >= 400 || item.events.some((event) => BAD.test(event));
 }
 
-export function money(facts) {
-  return facts.amount ? `${facts.currency || ""} ${facts.amount}`.trim() : "";
-}
-
-function why({ facts, fault, events, rule }) {
+// What came of it: the refusal, or what changed.
+function why({ op, facts, fault, events, rule }) {
   const parts = [];
-  if (facts.reference) parts.push(h("bdi", { class: "ref" }, facts.reference));
   if (facts.code !== undefined) parts.push(h("span", { class: "code" }, `${facts.code} ${facts.message || ""}`));
   if (facts.refused) parts.push(h("span", { class: "code" }, Object.entries(facts.refused).map(([name, text]) => `${name}: ${text}`).join("; ")));
+  else for (const event of events) parts.push(h("span", { class: stateClass(event) }, event.replace(`${op.split(".")[0]} `, "")));
   if (fault) parts.push(h("span", { class: "code" }, fault));
   if (rule) parts.push(h("span", { class: "c-rule" }, `rule ${rule}`));
   if (facts.ignored) parts.push(h("span", { class: "s-4" }, `unknown: ${facts.ignored.join(", ")}`));
-  if (!parts.length && events.length) parts.push(events.join(", "));
   return parts;
 }
 
+// What has no request came due, or was done by hand on this page.
+function status(item) {
+  if (!item.method) return item.op.startsWith("clock.") ? "due" : "by hand";
+  return String(item.fault && !(item.status >= 400) ? item.fault : item.status);
+}
+
 function draw(item) {
+  const { amount, currency, reference } = item.facts;
   return [
     h("span", { class: "line" },
-      h("span", { class: "c-time" }, clockTime(item.at).slice(0, 8)), h("span", { class: "c-method" }, item.method || "due"),
-      h("span", { class: "c-path", title: item.path }, inWords(item.op)), mark("request", item.id),
-      h("span", { class: "c-amount" }, money(item.facts)),
-      h("span", { class: `c-status ${failed(item) ? "s-5" : item.method ? "s-2" : "s-4"}` }, item.method ? String(item.fault && !(item.status >= 400) ? item.fault : item.status) : "due")),
-    h("span", { class: "line soft" }, h("span", { class: "c-id" }, `#${item.id}`), h("span", { class: "c-why" }, ...separated(why(item)), " "), h("span", { class: "c-url" }, short(item.path))),
+      h("span", { class: "c-time" }, clockTime(item.at).slice(0, 8)), h("span", { class: "c-op", title: inWords(item.op) }, item.method ? item.op : item.op.replace("clock.", "").replaceAll("_", " ")),
+      h("bdi", { class: "c-path ref" }, reference || ""), mark("request", item.id), h("span", { class: "c-amount" }, amount ? `${currency || ""} ${money(amount, currency)}` : ""),
+      h("span", { class: `c-status ${failed(item) ? "s-5" : item.method ? "s-2" : "s-4"}` }, status(item))),
+    h("span", { class: "line soft" }, h("span", { class: "c-id" }, `#${item.id}`), h("span", { class: "c-why" }, ...separated(why(item)), " "), h("span", { class: "c-url", title: item.path }, `${item.method} ${short(item.path)}`)),
   ];
 }
 

@@ -1,6 +1,6 @@
 // Webhooks: only what has changed is fetched, bodies when one is opened; every try, and sending again.
 import { api } from "./admin-api.js";
-import { h, clear, say, act, field, List, split, block, table, time, clockTime, calmly, route, stateClass } from "./admin-dom.js";
+import { h, clear, say, act, field, List, split, block, table, time, clockTime, calmly, route, stateClass, about } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
 import { lesson } from "./admin-lessons.js";
 
@@ -15,7 +15,7 @@ export function webhooks(panel) {
   let shown = null;
   let word = "";
   const summary = h("span", { class: "soft", role: "status" });
-  const filter = h("input", { type: "search", placeholder: "event, state, receiver, id", "aria-label": "Filter webhooks", "data-testid": "webhook-filter", oninput: () => { word = filter.value.toLowerCase(); paint(); } });
+  const filter = h("input", { type: "search", placeholder: "reference, event, state, receiver", "aria-label": "Filter webhooks", "data-testid": "webhook-filter", oninput: () => { word = filter.value.toLowerCase(); paint(); } });
   const send = h("details", { class: "menu wide" }, h("summary", { role: "button", "data-testid": "send-event" }, "Send an event"), sendForm());
   const again = h("details", { class: "menu wide" }, h("summary", { role: "button", "data-testid": "replay" }, "Replay"), replayForm());
   const list = new List({
@@ -23,9 +23,8 @@ export function webhooks(panel) {
     dayOf: (item) => item.added.slice(0, 10), look: (item) => (item.state === "given_up" ? "failed" : ""),
     nearEnd: () => { if (known.size < kept && known.size < MOST) older(); },
     draw: (item) => [
-      h("span", { class: "line" }, h("span", { class: "c-time" }, clockTime(item.added).slice(0, 8)), h("span", { class: "c-path" }, item.eventType), mark("webhook", item.id),
-        h("span", { class: `c-state ${stateClass(item.state)}` }, item.state.replace("_", " "))),
-      h("span", { class: "line soft" }, h("span", { class: "c-latency" }, tries(item)), h("bdi", { class: "c-path", title: item.url }, item.url)),
+      h("span", { class: "line" }, h("span", { class: "c-time" }, clockTime(item.added).slice(0, 8)), ...about(item, mark("webhook", item.id))),
+      h("span", { class: "line soft" }, h("span", { class: `c-state ${stateClass(item.state)}` }, item.state.replace("_", " ")), h("span", { class: "c-latency" }, tries(item)), h("bdi", { class: "c-url", title: item.url }, item.about?.reference ? item.eventType : "", " ", item.url)),
     ],
   });
   const detail = split(panel, [h("div", { class: "bar" }, filter, again, send), h("div", { class: "bar summary" }, summary), list.element], null, "webhooks");
@@ -37,7 +36,7 @@ export function webhooks(panel) {
 
   function paint() {
     const all = [...known.values()].sort((one, two) => two.added.localeCompare(one.added) || two.order - one.order);
-    list.set(word ? all.filter((item) => `${item.eventType} ${item.state} ${item.url} ${item.id} ${item.subject}`.toLowerCase().includes(word)) : all);
+    list.set(word ? all.filter((item) => `${item.eventType} ${item.state} ${item.url} ${item.id} ${item.subject} ${Object.values(item.about || {}).join(" ")}`.toLowerCase().includes(word)) : all);
     if (!all.length && !shown) clear(detail).append(...lesson("webhooks"));
     else if (!shown) clear(detail).append(h("p", { class: "soft hint" }, "Choose a webhook to see every try, or send it again."));
   }

@@ -7,19 +7,20 @@ import { requests } from "./admin-requests.js";
 import { objects } from "./admin-objects.js";
 import { webhooks } from "./admin-webhooks.js";
 import { inbox } from "./admin-inbox.js";
-import { books } from "./admin-books.js";
+import { books, sum } from "./admin-books.js";
 import { findings, forget, learn, refresh } from "./admin-findings.js";
-import { explorations } from "./admin-explorations.js";
 import { scenarios } from "./admin-scenarios.js";
 import { assumptions } from "./admin-assumptions.js";
 import { sandboxView } from "./admin-sandbox.js";
 
+const explorations = lazily(() => import("./admin-explorations.js"), "explorations");
 const VIEWS = { requests, objects, webhooks, inbox, findings, books, explorations, scenarios, assumptions, sandbox: sandboxView };
 const byId = (id) => document.getElementById(id);
 let view = null;
 let followed = null;
 let listed = [];
 let isGone = false;
+let last = 0;
 let stopFollowing = () => {};
 const box = { all: () => listed, openKey, left };
 
@@ -67,8 +68,23 @@ function show() {
     panel.append(welcome());
     return;
   }
-  view = { name: wanted, ...VIEWS[wanted](panel, (count) => { byId(`count-${wanted}`).textContent = count ?? ""; }, box) };
+  view = VIEWS[wanted](panel, (count) => { byId(`count-${wanted}`).textContent = count ?? ""; }, box);
+  view.name = wanted;
   if (view.open) view.open(...parts, given);
+}
+
+// A view whose module is loaded when it is first opened: few ever do.
+function lazily(load, name) {
+  return (panel, count, box) => {
+    let given = null;
+    const lazy = { open: (...all) => { given = all; } };
+    load().then((module) => {
+      if (view !== lazy) return;
+      Object.assign(lazy, module[name](panel, count, box));
+      if (given) lazy.open(...given);
+    }).catch((problem) => say(problem.message));
+    return lazy;
+  };
 }
 
 function welcome() {
@@ -129,8 +145,15 @@ function enter(id) {
   forget();
   for (const count of document.querySelectorAll(".count")) count.textContent = "";
   show();
+  sums.soon();
   stopFollowing = follow(id, news, live);
 }
+
+// The sum of the money, which the news do not tell.
+const sums = calmly(async () => {
+  const got = await api("GET", "/__admin/books?limit=1").catch(() => null);
+  if (got) byId("count-books").textContent = sum(got.totals);
+}, 10_000);
 
 async function openKey(key) {
   const mine = await api("GET", "/__admin/sandbox", null, { secret: key });
@@ -183,6 +206,8 @@ function news(event) {
   setClock(event);
   for (const one of listed) if (one.id === chosen()) relabel(Object.assign(one, { requests: event.last }));
   if (view && view.news) view.news(event);
+  if (event.last !== last && (!view || view.name !== "books")) sums.soon();
+  last = event.last;
   byId("count-requests").textContent = event.last || "";
   byId("count-objects").textContent = Object.values(event.objects).reduce((sum, one) => sum + one, 0) || "";
   byId("count-webhooks").textContent = event.webhooks || "";
