@@ -328,8 +328,10 @@ class OperationEndpoint(Endpoint):
                 )
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
-            read, past = partial(self.route.handle, call), sandbox.past
-            reply = past.seen(step.result, read) if past is not None and step.result.lag else read()
+            if sandbox.past is not None and step.result.lag:
+                reply = sandbox.past.seen(step.result, partial(self.route.handle, call))
+            else:
+                reply = self.route.handle(call)
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):
