@@ -1,4 +1,4 @@
-"""The least that can be: Starlette gives the same answer to each charge.
+"""The least that can be: Starlette gives the same answer to each call.
 
 Served as its makers recommend: uvicorn with uvloop and httptools, no access log. ``python
 benchmarks/constant.py PORT`` serves it.
@@ -17,12 +17,28 @@ from starlette.routing import Route
 ANSWER = b'{"answer":"%b"}' % (b"x" * 1390)
 """As many bytes as a charge has."""
 
+PAGE = b"[%b]" % b",".join([ANSWER] * 10)
 
-async def constant(request: Request) -> Response:
+
+async def create(request: Request) -> Response:
     return Response(ANSWER, 201, media_type="application/json")
 
 
-app = Starlette(routes=[Route("/charge/card", constant, methods=["POST"])])
+async def read(request: Request) -> Response:
+    return Response(ANSWER, media_type="application/json")
+
+
+async def search(request: Request) -> Response:
+    return Response(PAGE, media_type="application/json")
+
+
+app = Starlette(
+    routes=[
+        Route("/charge/card", create, methods=["POST"]),
+        Route("/charge/{charge_id}", read),
+        Route("/charge", search),
+    ]
+)
 
 if __name__ == "__main__":
     uvicorn.run(app, port=int(sys.argv[1]), log_level="warning", access_log=False)

@@ -46,9 +46,9 @@ def main() -> int:
                 server.port: loads(server, 1)
                 for server in ((small, large) if number % 2 else (large, small))
             }
-            for name, (_, late, cpu) in both[large.port].items():
-                seen.setdefault(name, []).append((both[small.port][name][2], cpu))
-                p99.setdefault(name, []).append(late)
+            for name, load in both[large.port].items():
+                seen.setdefault(name, []).append((both[small.port][name].cpu, load.cpu))
+                p99.setdefault(name, []).append(load.p99)
     print("| | CPU us, few charges | many | ratio | p99 ms, many |\n|---|---|---|---|---|")
     good = True
     for name, pairs in seen.items():

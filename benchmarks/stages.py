@@ -47,7 +47,7 @@ guard: mockserver.web.guard:Guard.__call__
           provider is asked: mockserver.engine.providers:ask
             rules decide: mockserver.engine.step:Step.ask
           the charge itself: mockserver.engine.charges:_store
-            record: mockserver.domain.charge:Charge.begun
+            record: mockserver.engine.charges:_begun
             stored: mockserver.engine.step:Step.add
         page: mockserver.web.operations.lists:ListOf.__call__
           search: mockserver.engine.searches:search

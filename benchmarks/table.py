@@ -1,14 +1,17 @@
 """The table of ``benchmarks/README.md``: the sandbox beside the bare references and its peers, in
 one run.
 
-    python -m benchmarks.table [--rounds N] [--seconds N] [--stored N] [--peers FOLDER]
+    python -m benchmarks.table [--peers FOLDER] [--rounds N] [--seconds N] [--stored N]
 
-Needs ``wrk``. All servers run at once and are loaded in turn, round by round, on one core, the load
-on another. Each figure is that of the best round: others may use the machine. ``CPU us`` is what a
-request costs the server in CPU time, which suffers less from them than the rate. ``--peers`` is a
-folder with ``node_modules`` (stripe-stateful-mock, json-server, wiremock, @stoplight/prism-cli) and
-a virtual environment ``venv`` (localstripe, pytest-httpserver); peers that are not there are left
-out.
+Needs ``wrk``. All servers run at once and are loaded in turn with the same operation, round by
+round, on one core, the load on another: each figure is the median of the rounds, each ratio that of
+the ratios of the rounds, which a machine that others use moves least. ``CPU us`` is what a request
+costs the server in CPU time. Ends with exit code 1 when a ratio misses its reach.
+
+``--peers`` is a folder for the servers to compare with: what npm (stripe-stateful-mock,
+json-server, wiremock) and pip (localstripe, pytest-httpserver) can fetch is installed there first,
+unless it is there already. ``@stoplight/prism-cli`` is measured too when it is there. What is not
+there is left out.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
@@ -58,6 +62,28 @@ BODY = {
 }
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+
+
+OURS, REFERENCE, BARE = (
+    "this sandbox",
+    "Starlette, pydantic, orjson, dict",
+    "Starlette, constant answer",
+)
+STATEFUL = ("stripe-stateful-mock", "localstripe", "json-server")
+"""Peers that keep what they are told."""
+
+OPERATIONS = ("create", "get", "search", "get, many", "search, many")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What was seen of one operation in one round: requests a second, the median and the 99th
+    percentile of their times in ms, and the CPU time of one in us."""
+
+    rate: float
+    p50: float
+    p99: float
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +146,8 @@ class Running:
             "SC_PAGE_SIZE"
         )
 
-    def load(self, seconds: int, *args: str) -> tuple[float, float, float]:
-        """Requests a second, 99th percentile in ms, CPU time of a request in us."""
+    def load(self, seconds: int, *args: str) -> Load:
+        """Ask for the same again and again."""
         before = self.seconds()
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(HERE / "load.lua")]
         address = [f"http://127.0.0.1:{self.port}", "--", *args]
@@ -133,8 +159,18 @@ class Running:
             raise RuntimeError(
                 f"{self.kind.name}: {args[:2]}: {seen['errors']} of {seen['requests']} failed"
             )
+        cpu = (self.seconds() - before) / seen["requests"]
         rate = seen["requests"] / seen["seconds"]
-        return rate, seen["p99"] / 1e3, (self.seconds() - before) / seen["requests"] * 1e6
+        return Load(rate, seen["p50"] / 1e3, seen["p99"] / 1e3, cpu * 1e6)
+
+    def load_with(self, operation: str, seconds: int) -> Load | None:
+        """Ask for one operation; None where the server does not have it."""
+        if operation != "create":
+            paths = self.paths.get(operation)
+            return None if paths is None else self.load(seconds, "read", *paths)
+        words = self.create or self.kind.create
+        first, self.made = str(self.made), self.made + 1_000_000
+        return self.load(seconds, *(word.replace("{first}", first) for word in words))
 
 
 def charges(server: Running) -> dict[str, list[str]]:
@@ -244,7 +280,7 @@ def kinds(peers: Path | None) -> list[Kind]:
     create = ("create", "{first}")
     found = [
         Kind(
-            "this sandbox",
+            OURS,
             lambda port, _: [sys.executable, "-m", "mockserver", "serve", "--port", str(port)],
             first,
             create,
@@ -252,7 +288,7 @@ def kinds(peers: Path | None) -> list[Kind]:
             fills=True,
         ),
         Kind(
-            "Starlette, pydantic, orjson, dict",
+            REFERENCE,
             lambda port, _: [sys.executable, str(HERE / "reference.py"), str(port)],
             first,
             create,
@@ -260,11 +296,11 @@ def kinds(peers: Path | None) -> list[Kind]:
             fills=True,
         ),
         Kind(
-            "Starlette, constant answer",
+            BARE,
             lambda port, _: [sys.executable, str(HERE / "constant.py"), str(port)],
             first,
             ("post", *first),
-            lambda _: {},
+            lambda _: {"get": ["/charge/1"], "search": ["/charge"]},
         ),
     ]
     if peers is None:
@@ -361,36 +397,29 @@ def running(kind: Kind, folder: Path) -> Iterator[Running]:
         process.wait(20)
 
 
-def loads(server: Running, seconds: int) -> dict[str, tuple[float, float, float]]:
-    """One round: what is seen of each operation."""
-    create = [
-        word.replace("{first}", str(server.made)) for word in server.create or server.kind.create
-    ]
-    seen = {"create": server.load(seconds, *create)}
-    server.made += 1_000_000
-    for name, paths in server.paths.items():
-        seen[name] = server.load(seconds, "read", *paths)
-    return seen
+def loads(server: Running, seconds: int) -> dict[str, Load]:
+    """One round of one server: what is seen of each operation."""
+    seen = {name: server.load_with(name, seconds) for name in OPERATIONS}
+    return {name: load for name, load in seen.items() if load is not None}
 
 
 def fill(server: Running, stored: int) -> float:
     """Make charges until so many are stored; the bytes that each takes."""
     begun, seen = server.resident(), 0.0
     while seen < stored:
-        rate, _, _ = server.load(2, "create", str(server.made))
-        server.made, seen = server.made + 1_000_000, seen + rate * 2
+        seen += server.load(2, "create", str(server.made)).rate * 2
+        server.made += 1_000_000
     return (server.resident() - begun) / seen
 
 
-def best(seen: list[tuple[float, float, float]]) -> tuple[float, float, float]:
-    """The best of each figure."""
-    return max(one[0] for one in seen), min(one[1] for one in seen), min(one[2] for one in seen)
+Rounds = dict[str, dict[str, list[Load]]]
+"""What was seen of each operation in each round, by server."""
 
 
 def measure(
     peers: Path | None, rounds: int, seconds: int, stored: int, starts: int
-) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """All rows of the table, in one run, and the bytes of a charge."""
+) -> tuple[list[Running], Rounds, dict[str, float]]:
+    """The servers with how they started, what was seen of each, and the bytes of a charge."""
     with contextlib.ExitStack() as stack:
         servers: list[Running] = []
         for kind in kinds(peers):
@@ -401,72 +430,146 @@ def measure(
                     cold.append((server.first, server.cpu))
             server = stack.enter_context(running(kind, folder))
             cold.append((server.first, server.cpu))
-            server.first, server.cpu = min(one[0] for one in cold), min(one[1] for one in cold)
+            server.first, server.cpu = (median(column) for column in zip(*cold, strict=True))
             servers.append(server)
         grown: dict[str, float] = {}
         for server in servers:
             server.paths = server.kind.prepare(server)
             if server.kind.fills and stored:
                 grown[server.kind.name] = fill(server, stored)
-        found: dict[str, dict[str, list[tuple[float, float, float]]]] = {
-            one.kind.name: {} for one in servers
-        }
+        seen: Rounds = {name: {} for name in OPERATIONS}
         for number in range(rounds):
-            for server in servers if number % 2 else servers[::-1]:
-                for name, seen in loads(server, seconds).items():
-                    found[server.kind.name].setdefault(name, []).append(seen)
-    table = [
-        {
-            "name": server.kind.name,
-            "first": server.first,
-            "first_cpu": server.cpu,
-            "idle": server.idle / 2**20,
-            **{name: best(seen) for name, seen in found[server.kind.name].items()},
-        }
-        for server in servers
-    ]
-    return table, grown
+            for name in OPERATIONS:
+                for server in servers if number % 2 else servers[::-1]:
+                    load = server.load_with(name, seconds)
+                    if load is not None:
+                        seen[name].setdefault(server.kind.name, []).append(load)
+    return servers, seen, grown
 
 
-def cell(seen: tuple[float, float, float]) -> str:
-    """Three columns."""
-    rate, p99, cpu = seen
-    return f"{rate:,.0f} | {p99:.1f} | {cpu:,.0f}"
-
-
-def show(table: list[dict[str, Any]], grown: dict[str, float]) -> None:
-    """Print the table in Markdown, and the ratios."""
-    for columns in (("create", "get", "search"), ("get, many", "search, many")):
-        print("| | " + " | ".join(f"{name} /s | p99 ms | CPU us" for name in columns) + " |")
-        print("|---" * (len(columns) * 3 + 1) + "|")
-        for row in table:
-            if not row.keys().isdisjoint(columns):
-                cells = [cell(row[name]) if name in row else " | | " for name in columns]
-                print(f"| {row['name']} | {' | '.join(cells)} |")
-        print()
-    print("| | first answer | its CPU | idle |\n|---|---|---|---|")
-    for row in table:
-        started = (
-            f"{row['first'] * 1e3:,.0f} ms | {row['first_cpu'] * 1e3:,.0f} ms | "
-            f"{row['idle']:.0f} MiB"
-        )
-        print(f"| {row['name']} | {started} |")
-    columns = ("create", "get", "search", "get, many", "search, many")
-    ours, plain, bare = table[:3]
-    print()
-    for name, other, words in (
-        *((name, plain, "the reference") for name in columns),
-        ("create", bare, "a constant answer"),
-    ):
-        by_cpu, by_rate = other[name][2] / ours[name][2], ours[name][0] / other[name][0]
-        print(f"{name}: {by_cpu:.2f} of {words} by CPU, {by_rate:.2f} by rate")
-    by_cpu, by_clock = ours["first_cpu"] / bare["first_cpu"], ours["first"] / bare["first"]
-    print(
-        f"first answer: {by_cpu:.2f} times that of the reference by CPU, {by_clock:.2f} by the "
-        "clock"
+def usual(loads: list[Load]) -> Load:
+    """The median of each figure."""
+    return Load(
+        rate=median(load.rate for load in loads),
+        p50=median(load.p50 for load in loads),
+        p99=median(load.p99 for load in loads),
+        cpu=median(load.cpu for load in loads),
     )
-    for name, size in grown.items():
-        print(f"a charge in {name}: {size:,.0f} bytes")
+
+
+def show_rates(servers: list[Running], seen: Rounds) -> None:
+    """Print what each server does, in Markdown."""
+    for columns in (OPERATIONS[:3], OPERATIONS[3:]):
+        print("| | " + " | ".join(f"{name} /s | p50, p99 ms | CPU us" for name in columns) + " |")
+        print("|---" * (len(columns) * 3 + 1) + "|")
+        for name in (server.kind.name for server in servers):
+            cells = []
+            for operation in columns:
+                loads = seen[operation].get(name)
+                of = usual(loads) if loads else None
+                cells.append(
+                    f"{of.rate:,.0f} | {of.p50:.1f}, {of.p99:.1f} | {of.cpu:,.0f}" if of else " | |"
+                )
+            if any(cell != " | |" for cell in cells):
+                print(f"| {name} | {' | '.join(cells)} |")
+        print()
+
+
+def show_starts(servers: list[Running], grown: dict[str, float]) -> None:
+    """Print how each server begins, and what it keeps a charge in."""
+    print("| | first answer | its CPU | idle | a charge |\n|---|---|---|---|---|")
+    for server in servers:
+        size = grown.get(server.kind.name)
+        charge = "" if size is None else f"{size:,.0f} bytes"
+        print(
+            f"| {server.kind.name} | {server.first * 1e3:,.0f} ms | {server.cpu * 1e3:,.0f} ms | "
+            f"{server.idle / 2**20:.0f} MiB | {charge} |"
+        )
+    print()
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A figure of ours by that of another server, and what it must reach at least."""
+
+    name: str
+    by_rate: float
+    by_cpu: float
+    reach: float
+
+    @classmethod
+    def of(cls, seen: Rounds, operation: str, other: str, reach: float) -> Ratio:
+        """The median of the ratios of all rounds."""
+        rounds = list(zip(seen[operation][OURS], seen[operation][other], strict=True))
+        return cls(
+            f"{operation}, of {other}",
+            median(ours.rate / theirs.rate for ours, theirs in rounds),
+            median(theirs.cpu / ours.cpu for ours, theirs in rounds),
+            reach,
+        )
+
+
+def ratios(seen: Rounds) -> list[Ratio]:
+    """What is wanted of the rates."""
+    creates = seen["create"]
+    peers = [name for name in STATEFUL if name in creates]
+    found = [
+        Ratio.of(seen, "create", REFERENCE, 0.6),
+        Ratio.of(seen, "get", BARE, 0.65),
+        Ratio.of(seen, "search", BARE, 0.4),
+    ]
+    if peers:
+        quickest = max(peers, key=lambda name: usual(creates[name]).rate)
+        found.insert(0, Ratio.of(seen, "create", quickest, 1.3))
+    return found
+
+
+def show_ratios(servers: list[Running], seen: Rounds) -> bool:
+    """Print the ratios beside what they must reach; whether all do."""
+    found = ratios(seen)
+    print("| | by rate | by CPU | wanted |\n|---|---|---|---|")
+    for ratio in found:
+        print(f"| {ratio.name} | {ratio.by_rate:.2f} | {ratio.by_cpu:.2f} | {ratio.reach} |")
+    ours, bare = (next(one for one in servers if one.kind.name == name) for name in (OURS, BARE))
+    late = {
+        name: median(load.p99 / load.p50 for load in seen["create"][name]) for name in (OURS, BARE)
+    }
+    first, cpu = ours.first / bare.first, ours.cpu / bare.cpu
+    idle = ours.idle / 2**20
+    print(
+        f"| p99 of a create, of its median ({late[BARE]:.1f} of a constant answer's) "
+        f"| {late[OURS]:.1f} | | at most 2.5 |"
+    )
+    print(f"| first answer, of a constant answer's | {first:.2f} | {cpu:.2f} | at most 2.5 |")
+    print(f"| idle | {idle:.0f} MiB | | at most 55 |")
+    return (
+        all(max(ratio.by_rate, ratio.by_cpu) >= ratio.reach for ratio in found)
+        and late[OURS] <= 2.5
+        and cpu <= 2.5
+        and idle <= 55
+    )
+
+
+NPM = ("stripe-stateful-mock", "json-server@0.17", "wiremock")
+PIP = ("localstripe", "pytest-httpserver")
+
+
+def install(folder: Path) -> None:
+    """Fetch the peers that are not in a folder yet; what cannot be had is said and left out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    commands = []
+    if not (folder / "node_modules").exists():
+        commands.append(
+            ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *NPM]
+        )
+    if not (folder / "venv").exists():
+        commands.append([sys.executable, "-m", "venv", str(folder / "venv")])
+        commands.append([str(folder / "venv" / "bin" / "pip"), "install", "--quiet", *PIP])
+    for command in commands:
+        try:
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        except (OSError, subprocess.CalledProcessError) as fault:
+            print(f"left out: {' '.join(command)}: {fault}", file=sys.stderr)
 
 
 def main() -> int:
@@ -474,7 +577,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=2, help="of each load")
     parser.add_argument(
         "--stored", type=int, default=100_000, help="charges made before, in sandbox and reference"
@@ -482,12 +585,22 @@ def main() -> int:
     parser.add_argument(
         "--starts", type=int, default=4, help="further starts, for the first answer"
     )
-    parser.add_argument("--peers", type=Path, help="where they are installed")
+    parser.add_argument("--peers", type=Path, help="where they are, or are installed")
     chosen = parser.parse_args()
     if shutil.which("wrk") is None:
         parser.error("wrk is not installed (Debian: apt-get install wrk)")
-    show(*measure(chosen.peers, chosen.rounds, chosen.seconds, chosen.stored, chosen.starts))
-    return 0
+    if chosen.peers is not None:
+        install(chosen.peers.resolve())
+    servers, seen, grown = measure(
+        chosen.peers and chosen.peers.resolve(),
+        chosen.rounds,
+        chosen.seconds,
+        chosen.stored,
+        chosen.starts,
+    )
+    show_rates(servers, seen)
+    show_starts(servers, grown)
+    return 0 if show_ratios(servers, seen) else 1
 
 
 if __name__ == "__main__":

@@ -90,10 +90,8 @@ class RequestChecks:
         """A call was decided."""
         if call.unknown:
             self._unknown(call, call.unknown)
-        for name, words in call.undocumented.items():
-            self._raise("undocumented-form", call, f"{name}: {words}", field=name)
-        for name, words in call.misread.items():
-            self._raise("query-not-as-written", call, f"{name}: {words}", field=name)
+        if call.undocumented or call.misread:
+            self._unusual(call)
         may_be_inexact = call.code is not None or call.op in ALSO_TAKEN
         if may_be_inexact and (where := inexact(call)) is not None:
             self._raise("amount-not-exact", call, f"{where} is not exact")
@@ -124,6 +122,12 @@ class RequestChecks:
             self._ledger.add(
                 "no-reference", call.at, (Evidence(line, entry=call.entry),), operation=call.op
             )
+
+    def _unusual(self, call: Call) -> None:
+        for name, words in call.undocumented.items():
+            self._raise("undocumented-form", call, f"{name}: {words}", field=name)
+        for name, words in call.misread.items():
+            self._raise("query-not-as-written", call, f"{name}: {words}", field=name)
 
     def _unknown(self, call: Call, hints: Mapping[str, str]) -> None:
         for name, hint in hints.items():

@@ -466,11 +466,12 @@ def _metadata_reader(name: str) -> Reader:
         if not isinstance(metadata, dict):
             return None
         found = metadata.get(name)
-        return (
-            found
-            if found is not None
-            else next((metadata[key] for key in metadata if key.lower() == folded), None)
-        )
+        if found is not None:
+            return found
+        for key, value in metadata.items():
+            if key.lower() == folded:
+                return value
+        return None
 
     return read
 

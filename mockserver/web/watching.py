@@ -19,6 +19,7 @@ from mockserver.engine import providers
 from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.observer import Remark
 from mockserver.engine.step import KINDS, Step
+from mockserver.scenario.director import Decision
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
@@ -66,41 +67,65 @@ def _asked_by_others(step: Step) -> None:
 
 def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
     """A call with what it has done; of its answer as of one that goes out plainly."""
-    sandbox, asked, result, headers = step.sandbox, step.asked, step.result, step.asked.headers
-    op = asked.op
-    charge, batch = result.about.get("charge"), result.about.get("batch")
-    code = result.problem["code"] if result.problem is not None else None
-    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    return Call(
+    sandbox, asked, result = step.sandbox, step.asked, step.result
+    charge = result.about.get("charge")
+    call = Call(
         sandbox.journal.last,
         sandbox.now,
         real,
-        op,
+        asked.op,
         asked.request,
         asked.path,
         text=request.raw,
-        where=f"{request.resource}?{request.query.decode('latin-1')}"
-        if request.query
-        else request.resource,
-        headers=headers,
+        where=_where(request),
+        headers=asked.headers,
         answer=answer,
-        code=code,
         charge=charge if isinstance(charge, Charge) else None,
-        instrument=_instrument_of(step) if charge is None and op == "charge.create" else None,
         subject=_subject_of(step),
         events=result.events,
-        currency=_currency_of(step) if code is not None or op in ALSO_TAKEN else None,
-        unknown=request.unknown,
-        undocumented=step.result.undocumented,
-        misread={one.name: one.words for one in request.misread},
         # While the clock stands, a week of reads takes no time.
         pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
         is_repeat=result.is_repeat,
-        is_partial=result.ruled
-        and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
-        is_browser=is_browser and not is_own_page(headers),
-        rows=batch.meaning if op == "batch.create" and isinstance(batch, Batch) else None,
+        is_browser=_is_of_a_foreign_page(asked.headers),
     )
+    if request.unknown or request.misread or result.undocumented:
+        misread = {parameter.name: parameter.words for parameter in request.misread}
+        call = replace(
+            call, unknown=request.unknown, undocumented=result.undocumented, misread=misread
+        )
+    if result.ruled:
+        call = replace(call, is_partial=any(map(_approves_a_part, result.decisions)))
+    if call.charge is None and asked.op == "charge.create":
+        call = replace(call, instrument=_instrument_of(step))
+    if result.problem is not None:
+        call = replace(call, code=result.problem["code"], currency=_currency_of(step))
+    if asked.op in ALSO_TAKEN:
+        call = replace(call, currency=_currency_of(step), rows=_meaning_of_rows(step))
+    return call
+
+
+def _where(request: Request) -> str:
+    """Path and query, as they were sent."""
+    if not request.query:
+        return request.resource
+    return f"{request.resource}?{request.query.decode('latin-1')}"
+
+
+def _is_of_a_foreign_page(headers: Mapping[str, str]) -> bool:
+    """Whether a page of another server has sent a request with the secret key."""
+    if "origin" not in headers and "sec-fetch-site" not in headers:
+        return False
+    return "x-secretkey" in headers and not is_own_page(headers)
+
+
+def _approves_a_part(decision: Decision) -> bool:
+    return isinstance(decision.outcome.provider, PartialApprove)
+
+
+def _meaning_of_rows(step: Step) -> str | None:
+    """What the rows of a batch mean that was made."""
+    batch = step.result.about.get("batch")
+    return batch.meaning if step.asked.op == "batch.create" and isinstance(batch, Batch) else None
 
 
 def _is_plainly_answered(step: Step, fault: Transport | None) -> bool:
