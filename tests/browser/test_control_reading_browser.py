@@ -1,6 +1,7 @@
 """The control page as it is read: rows name what differs, amounts have the digits of their currency,
 nothing covers anything, and nothing is empty, on a desk and on a phone."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,6 +27,14 @@ def shop(sandbox: Box) -> Box:
     sandbox.charge(reference="order-4", amount=7, capture=False)
     sandbox.call("POST", "/__admin/clock/advance", {"by": "1s"})
     return sandbox
+
+
+@pytest.fixture
+def page(page: Any) -> Iterator[Any]:
+    """The page of all tests, which has the size of a desk again afterwards."""
+    before = page.viewport_size
+    yield page
+    page.set_viewport_size(before)
 
 
 def shown(page: Any, box: Box, view: str = "requests") -> Any:
