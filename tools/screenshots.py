@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tools.docs import ROOT
 
 FOLDER = ROOT / "docs" / "screenshots"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 START = "2031-03-01T09:30:00Z"
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 COLOURS = 256

@@ -1,6 +1,7 @@
 """The control page as it is read: rows name what differs, amounts have the digits of their currency,
 nothing covers anything, and nothing is empty, on a desk and on a phone."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,6 +27,14 @@ def shop(sandbox: Box) -> Box:
     sandbox.charge(reference="order-4", amount=7, capture=False)
     sandbox.call("POST", "/__admin/clock/advance", {"by": "1s"})
     return sandbox
+
+
+@pytest.fixture
+def page(page: Any) -> Iterator[Any]:
+    """The page of all tests, which has the size of a desk again afterwards."""
+    before = page.viewport_size
+    yield page
+    page.set_viewport_size(before)
 
 
 def shown(page: Any, box: Box, view: str = "requests") -> Any:
@@ -89,7 +98,7 @@ def test_the_books_are_a_table_of_amounts_and_their_sum_is_in_the_tab_from_the_s
     )
     expect(orders.filter(has_text="order-2")).to_contain_text("1,250")
     expect(page.get_by_role("columnheader")).to_have_text(
-        ["order", "currency", "captured", "net", "held", "state"]
+        ["order", "currency", "net", "captured", "held", "state"]
     )
     amount = orders.filter(has_text="order-1").get_by_role("cell").nth(2)
     assert amount.evaluate("cell => getComputedStyle(cell).textAlign") == "right"

@@ -174,6 +174,34 @@ def test_what_is_due_next_is_reported_in_order(api: Api) -> None:
     assert api.call("GET", "/__admin/clock/due?limit=0").status == 400
 
 
+def test_a_webhook_without_its_body_says_what_it_is_about(api: Api) -> None:
+    hook = {"url": "http://127.0.0.1:4111/__inbox/mine"}
+    api.try_charge(webhook=hook, amount=20, reference="4111111111111111")
+    [sent] = api.call("GET", "/__admin/webhooks?bodies=false").body["webhooks"]
+    [came] = api.call("GET", "/__admin/inbox/mine?bodies=false").body["messages"]
+    wanted = {"amount": "20", "currency": "AUD", "status": "SUCCESS"}
+    assert sent["about"] == came["about"] == {"reference": "4111********1111", **wanted}
+    assert "about" not in api.call("GET", f"/__admin/webhooks/{sent['id']}").body
+
+
+@pytest.mark.parametrize(
+    "body", [b"no JSON", b"[1]", b'{"data": 1}', b'{"data": {"amount": true, "status": {}}}']
+)
+def test_what_is_not_a_webhook_is_about_nothing(api: Api, body: bytes) -> None:
+    api.send("POST", "/__inbox/mine", body, {"content-type": "application/json"})
+    [came] = api.call("GET", "/__admin/inbox/mine?bodies=false").body["messages"]
+    assert (came["about"], came["eventType"]) == ({}, None)
+
+
+def test_what_was_done_by_hand_was_never_due(api: Api) -> None:
+    charge_id = api.try_charge(capture=False).body["chargeId"]
+    api.call("POST", f"/__admin/objects/charge/{charge_id}", {"capture": {}})
+    api.try_charge(capture=False)
+    api.call("POST", "/__admin/clock/advance", {"by": "7d"}, waits=True)
+    found = api.call("GET", "/__admin/timeline?q=is:due").body["lines"]
+    assert [line[4] for line in found] == ["clock.authorisation_expiry"]
+
+
 def test_webhooks_and_messages_come_as_deltas_without_bodies(api: Api) -> None:
     hook = {"url": "http://127.0.0.1:4111/__inbox/mine"}
     api.try_charge(webhook=hook)
@@ -194,7 +222,7 @@ def test_webhooks_and_messages_come_as_deltas_without_bodies(api: Api) -> None:
     assert api.call("GET", "/__admin/webhooks/nothing").status == 404
     [line] = api.call("GET", "/__admin/inbox/mine?bodies=false&after=1").body["messages"]
     assert line["eventType"] == "transaction.status.changed"
-    assert set(line) == {"id", "at", "method", "path", "signature", "eventType"}
+    assert set(line) == {"id", "at", "method", "path", "signature", "eventType", "about"}
     assert (
         api.call("GET", f"/__admin/inbox/mine/{line['id']}").body["body"]["meta"]["messageId"]
         == second["messageId"]

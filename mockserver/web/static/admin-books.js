@@ -3,7 +3,7 @@ import { api } from "./admin-api.js";
 import { h, clear, say, calmly, route, stateClass, money } from "./admin-dom.js";
 import { lesson } from "./admin-lessons.js";
 
-const FIGURES = ["captured", "refunded", "net", "held", "pending", "returned", "transferred"];
+const FIGURES = ["net", "captured", "refunded", "held", "pending", "returned", "transferred"];
 const PAGE = 25;
 
 // What the tab says of the money: net, of two currencies at most.
