@@ -3,32 +3,35 @@ fields. State documents are made of such lines (``state_document``), and so are 
 (``mockserver/store``): both can be searched by ``grep``, compared by ``diff`` and cut by ``jq``.
 
 How a value is written follows from its type as it runs, how it is read from its annotation; both
-are worked out once for a class. A record is an object of its fields. A field whose default is None
-is left out where it has it, so that a record may gain fields with defaults, and lines that are
-older are read on. Members of a union name their class (``$kind``). Amounts are texts, instants
-whole microseconds, those with tenths of one texts.
+are worked out once for a class. A record is an object of its fields. What is left out has its
+default: a record may gain fields with defaults, and lines that are older are read on. Members of a
+union name their class (``$kind``). Amounts are texts, instants whole microseconds, those with
+tenths of one texts.
 
 Two kinds of readers want two views of it:
 
-- A store masks nothing, and trusts what it reads, which it has written itself: ``value_of``. Many
-  rows hold the same card, so a card number is written as its fingerprint there, and its facts have
-  a line of their own (``STORE``).
+- A store masks nothing, and trusts what it reads, which it has written itself: ``value_of``. It
+  writes often, so every field is left out that has its default (no default of a stored record may
+  change: ``tests/engine/stored_defaults.txt``), and a card number is its fingerprint: its facts
+  have a line of their own (``STORE``).
 - A state document is read by anybody and comes from anybody. A field that is left out of the
   ``repr`` is a secret: it goes out only with secrets (``WITH_SECRETS``); without them every text
   goes out with card numbers masked (``MASKED``). What comes back is checked first, with every
   fault named by its place: ``checked_value_of``. What fields allow beyond their types is written
   beside the type (``domain.constraints``).
 
-Why not a library's: 100,000 charges that the engine had made took, in seconds of one core of a
-busy machine, encode / decode (lines of named fields, on the same day):
+Why not a library's: 100,000 charges that the engine had made took so many seconds of one core of a
+busy machine to encode and to decode, as named fields but for the second row:
 
-    these lines, of a store     1.5 / 0.9
-    msgspec                     0.6 / 0.8 with every field, 1.3 without those that are None
-    pydantic, TypeAdapter       0.9 / 1.8
-    cattrs with orjson          2.5 / 2.2
+    these lines, of a store                 0.8   1.1   (663 bytes a charge)
+    values in the order of their fields     0.5   1.2   (531 bytes)
+    msgspec                                 0.6   1.3   (0.8 with each field, 1,466 bytes)
+    pydantic, TypeAdapter                   0.9   1.8
+    cattrs with orjson                      2.5   2.2
 
-None decodes them safely within 0.8 s, names all faults by their places, shares equal cards, or
-masks on its way. So a store makes its rows when they are looked at (``indexed_table.LateRows``).
+``orjson.loads`` alone takes 0.5. None decodes them within 0.8 s for sure, so a store makes its rows
+when they are looked at (``indexed_table.LateRows``); and none names every fault by its place, masks
+on its way, or lets equal cards be one value in memory.
 """
 
 from __future__ import annotations
@@ -141,9 +144,30 @@ def _written(value: Any) -> Any:
 
 
 def _written_in_store(value: Any) -> Any:
-    if type(value) is CardNumber:
+    cls = type(value)
+    if cls is CardNumber:
         return value.fingerprint
-    return _write_of(type(value))(value)
+    if cls in _SHARED:
+        return _text_of_shared(value)
+    if is_dataclass(cls):
+        return RecordForm.of(cls).sparse(value)
+    return _write_of(cls)(value)
+
+
+_shared_texts: dict[int, tuple[object, orjson.Fragment]] = {}
+"""The last shared records that were written to a store, by their identity, with their texts."""
+
+
+def _text_of_shared(value: Any) -> orjson.Fragment:
+    """What many rows hold alike is one value in memory, and is put into words once."""
+    known, text = _shared_texts.get(id(value), (None, None))
+    if text is None or known is not value:
+        fields_of_value = RecordForm.of(type(value)).sparse(value)
+        text = orjson.Fragment(orjson.dumps(fields_of_value, _written_in_store, _BY_TYPE))
+        if len(_shared_texts) >= _MOST_ALIKE:
+            _shared_texts.clear()
+        _shared_texts[id(value)] = value, text
+    return text
 
 
 @by_type
@@ -544,7 +568,8 @@ class RecordForm:
         self._required = [
             one.name for one in parts if one.default is MISSING and one.default_factory is MISSING
         ]
-        # What a field has where it is left out; no value is MISSING.
+        # What a field has where it is left out. No value is MISSING.
+        self._defaults = [one.default for one in parts]
         self._absent = [None if one.default is None else MISSING for one in parts]
         self._mask_names = {name: name if is_for_phones(name) else "" for name in self.names}
         get = attrgetter(*self.names) if self.names else lambda value: ()
@@ -563,25 +588,31 @@ class RecordForm:
         return get_type_hints(self._cls, include_extras=True)
 
     @cached_property
-    def _of_any(self) -> Sequence[str]:
-        """Fields whose values have no declared type."""
-        return [name for name in self.names if _is_any(self._hints[name])]
-
-    @cached_property
-    def _salts(self) -> Sequence[str]:
-        """Fields whose numbers many readers of JSON would round: they are written as texts."""
-        return [name for name in self.names if Salt in _parts_of(self._hints[name])]
+    def _undeclared(self) -> Mapping[str, Write]:
+        """Fields whose values do not say themselves how they are written: of no declared type, or
+        numbers that many readers of JSON would round."""
+        writes: dict[str, Write] = {}
+        for name in self.names:
+            if _is_any(self._hints[name]):
+                writes[name] = write_any
+            elif Salt in _parts_of(self._hints[name]):
+                writes[name] = str
+        return writes
 
     def named(self, value: Any) -> dict[str, Any]:
         """The fields by their names, each as it is."""
-        held_by_name = zip(self.names, self._values(value), self._absent, strict=True)
-        out = {name: held for name, held, absent in held_by_name if held is not absent}
-        for name in self._of_any:
-            if name in out:
-                out[name] = write_any(out[name])
-        for name in self._salts:
-            if name in out:
-                out[name] = str(out[name])
+        return self._without(self._absent, value)
+
+    def sparse(self, value: Any) -> dict[str, Any]:
+        """Those of them that do not have their defaults."""
+        return self._without(self._defaults, value)
+
+    def _without(self, absent: Iterable[object], value: Any) -> dict[str, Any]:
+        held_by_name = zip(self.names, self._values(value), absent, strict=True)
+        out = {name: held for name, held, left_out in held_by_name if held is not left_out}
+        for name, write in self._undeclared.items():
+            if out.get(name) is not None:
+                out[name] = write(out[name])
         return {**self._kind, **out} if self._kind else out
 
     def masked(self, value: Any) -> dict[str, Any]:
@@ -592,10 +623,9 @@ class RecordForm:
             held = None if name in self._secrets else whole
             if held is absent:
                 continue
-            if name in self._of_any:
-                out[name] = write_any(held, secrets=False)
-            elif name in self._salts and held is not None:
-                out[name] = str(held)
+            if name in self._undeclared and held is not None:
+                write = self._undeclared[name]
+                out[name] = write_any(held, secrets=False) if write is write_any else write(held)
             elif type(held) is str:
                 out[name] = mask_field(self._mask_names[name], held)
             else:
@@ -608,9 +638,9 @@ class RecordForm:
         return {name: form_of(self._hints[name]) for name in self.names}
 
     @cached_property
-    def _reads(self) -> Sequence[tuple[str, Read]]:
+    def _reads(self) -> Mapping[str, Read]:
         """How fields are read that are not taken as they are."""
-        return [(name, form.read) for name, form in self._forms.items() if form.read is not None]
+        return {name: form.read for name, form in self._forms.items() if form.read is not None}
 
     def read(self, raw: Any, cards: CardRegistry) -> Any:
         """The value of such an object, which is used up."""
@@ -620,10 +650,10 @@ class RecordForm:
         return self._alike(raw, cards) if self._cls in _SHARED else self._read(raw, cards)
 
     def _read(self, raw: Any, cards: CardRegistry) -> Any:
-        for name, read in self._reads:
-            held = raw.get(name)
-            if held is not None:
-                raw[name] = read(held, cards)
+        reads = self._reads
+        for name, held in raw.items():
+            if name in reads and held is not None:
+                raw[name] = reads[name](held, cards)
         return self._cls(**raw)
 
     def _alike(self, raw: Any, cards: CardRegistry) -> Any:
