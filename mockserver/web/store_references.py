@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from mockserver.domain.ids import digest
-from mockserver.engine.codec import read_plain, write_plain
 from mockserver.engine.config import SandboxConfig
+from mockserver.engine.lines import read_any, write_any
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
@@ -52,8 +52,8 @@ class StoreReferences:
         """The fields of a request: how they are read, where the journal has the text and the name
         of the operation."""
         if isinstance(request, Fields):
-            return [request.is_body, request.commas] if is_named else write_plain(dict(request))
-        return write_plain(request)
+            return [request.is_body, request.commas] if is_named else write_any(dict(request))
+        return write_any(request)
 
     def read(
         self, stored: object, endpoint: object, raw: bytes, query: bytes
@@ -62,7 +62,7 @@ class StoreReferences:
         the text that the journal has is read: as a body or a query, with decimal commas or
         without."""
         if isinstance(stored, dict):
-            plain: Mapping[str, object] = read_plain(stored)
+            plain: Mapping[str, object] = read_any(stored)
             return plain
         # ``write`` stores nothing else; whatever it is, it is read as a body.
         is_body, decimal_commas = stored if isinstance(stored, list) else (True, False)
@@ -77,7 +77,7 @@ class StoreReferences:
         """The place of a scenario in the store; the next commit writes a new one."""
         if scenario.builtin:
             return _BUILT_IN + scenario.name
-        text: object = scenario.text or write_plain(scenario.source)
+        text: object = scenario.text or write_any(scenario.source)
         stored = [scenario.name, scenario.file, text]
         place = digest("scenario", json_text(stored)).hex()
         self._made.setdefault(place, scenario)
@@ -105,7 +105,7 @@ class StoreReferences:
         try:
             if isinstance(text, str):
                 return replace(self._directory.reader.read_text(text, file), name=name)
-            return parse(read_plain(text), {}, file=file, name=name)
+            return parse(read_any(text), {}, file=file, name=name)
         except ScenarioRefused as refused:
             raise LookupError(f"scenario {name}: {refused}") from None
 
