@@ -323,7 +323,7 @@ class Table(Generic[R]):
         self.rows.append(row)
         self._places[self.id_of(row)] = made.seq
         if not len(self.rows) % STEP_ROWS:
-            self._learn_asked()
+            self.learn_asked()
         for hear in self.listeners:
             hear(self, row, None)
         return row
@@ -332,7 +332,7 @@ class Table(Generic[R]):
         """Have these rows, with their ids, in the place of those that there are."""
         self.rows, self._places = rows, dict(zip(ids, range(len(rows)), strict=True))
         self._postings.clear()
-        self._learn_asked()
+        self.learn_asked()
 
     def take_back(self) -> None:
         row = self.rows.pop()
@@ -441,14 +441,11 @@ class Table(Generic[R]):
             postings.learn(self.rows, postings.known + STEP_ROWS)
         return len(self.rows) - postings.known >= STEP_ROWS
 
-    def learn_more_asked(self) -> bool:
-        """The same of an index that operations ask; whether one of them lacks more."""
-        asked = (name for name, index in self._indexes.items() if index.is_asked)
-        return any(map(self.learn_more, asked))
-
-    def _learn_asked(self) -> None:
-        while self.learn_more_asked():
-            pass
+    def learn_asked(self) -> None:
+        """Let the indexes that operations ask learn the rows that they lack, but for a few."""
+        for name, index in self._indexes.items():
+            while index.is_asked and self.learn_more(name):
+                pass
 
     def _copied(self, places: Sequence[int]) -> list[R]:
         """The rows of some places, as a list that stays as it is."""

@@ -32,7 +32,7 @@ from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import read_instant, read_plain, write_instant, write_plain
+from mockserver.engine.lines import read_any, read_instant, write_any, write_instant
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _MOST_ALIKE = 1_000
@@ -114,7 +114,7 @@ _WRITES: Mapping[type, Write] = {
 _READS: Mapping[Any, Read | None] = {
     **dict.fromkeys((str, bool, None, types.NoneType, Salt, Seed)),
     **dict.fromkeys(
-        (object, Any, Mapping[str, object], dict[str, object]), lambda raw, cards: read_plain(raw)
+        (object, Any, Mapping[str, object], dict[str, object]), lambda raw, cards: read_any(raw)
     ),
     CardNumber: lambda raw, cards: cards.facts[raw],
     Decimal: lambda raw, cards: Decimal(raw),
@@ -136,7 +136,7 @@ class RowForm(NamedTuple):
 def form_of(annotation: Any) -> RowForm:
     """The form of an annotation. Raises ``TypeError`` for one that has none."""
     return RowForm(
-        write_plain if _is_any(annotation) else _as_it_is,
+        write_any if _is_any(annotation) else _as_it_is,
         _read_of(annotation) or (lambda raw, cards: raw),
     )
 
@@ -248,7 +248,7 @@ class Record:
     def _write(self, value: Any) -> object:
         values = [*self._values(value)]
         for place in self._any:
-            values[place] = write_plain(values[place])
+            values[place] = write_any(values[place])
         return [type(value).__name__, *values] if self._begin else values
 
     @cached_property

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from mockserver.domain.ids import digest
-from mockserver.engine.codec import read_plain, write_plain
 from mockserver.engine.config import SandboxConfig
+from mockserver.engine.lines import read_any, write_any
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
@@ -39,7 +39,7 @@ class StoreReferences:
         """The place of a scenario in the store; the next commit writes a new one."""
         if scenario.builtin:
             return _BUILT_IN + scenario.name
-        text: object = scenario.text or write_plain(scenario.source)
+        text: object = scenario.text or write_any(scenario.source)
         stored = [scenario.name, scenario.file, text]
         place = digest("scenario", json_text(stored)).hex()
         self._made.setdefault(place, scenario)
@@ -67,7 +67,7 @@ class StoreReferences:
         try:
             if isinstance(text, str):
                 return replace(self._directory.reader.read_text(text, file), name=name)
-            return parse(read_plain(text), {}, file=file, name=name)
+            return parse(read_any(text), {}, file=file, name=name)
         except ScenarioRefused as refused:
             raise LookupError(f"scenario {name}: {refused}") from None
 
