@@ -465,9 +465,9 @@ def _metadata_reader(name: str) -> Reader:
         metadata = attempt.request.get("metadata")
         if not isinstance(metadata, dict):
             return None
-        found = metadata.get(name)
-        if found is not None:
-            return found
+        as_written: object = metadata.get(name)
+        if as_written is not None:
+            return as_written
         for key, value in metadata.items():
             if key.lower() == folded:
                 return value
