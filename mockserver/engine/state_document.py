@@ -210,9 +210,11 @@ class TooLong(Exception):
 
 @record
 class Document:
-    """A sandbox as it stood when its parts were copied; each is written once."""
+    """A sandbox as it stood when its parts were copied; each is written once. ``scenarios`` are
+    those in force, which never change."""
 
     state: State
+    scenarios: Sequence[Scenario]
 
     def lines(self) -> Iterator[bytes]:
         """The document as lines, with their ends."""
@@ -255,7 +257,10 @@ class Document:
         return View.WITH_SECRETS if self.state.secrets else View.MASKED
 
     def _settle(self) -> None:
-        """Put the schedule in its order, and say of each transaction how it stands."""
+        """Do what took too long for the step that took the copies: carry the scenarios, put the
+        schedule in its order, and say of each transaction how it stands."""
+        secrets = self.state.secrets
+        self.state.scenarios = carried_scenarios(self.scenarios, secrets=secrets)
         schedule = self.state.schedule
         planned, schedule.entries = Schedule(0, schedule.entries), []
         while planned.entries:
@@ -311,7 +316,7 @@ def taken(sandbox: Sandbox, *, secrets: bool) -> Document:
         setattr(state.tables, name, getattr(sandbox, name).rows.copy())
     # Batches alone change in place.
     state.tables.batches = [batch.copied() for batch in sandbox.batches]
-    return Document(state)
+    return Document(state, sandbox.config.scenarios)
 
 
 def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
@@ -326,7 +331,8 @@ def shown_pair(mine: Any, theirs: Any) -> tuple[Any, Any]:
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:
-    """All of a document but the rows of its tables, of this instant whatever happens afterwards."""
+    """All of a document but scenarios and the rows of its tables, of this instant whatever happens
+    afterwards."""
     overrides, tallies = sandbox.assumed.overrides, sandbox.director.tallies
     return State(
         format=FORMAT,
@@ -353,7 +359,6 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
             {name: replace(first) for name, first in sandbox.idempotency.items()},
             {name: replace(first) for name, first in sandbox.replays.items()} or None,
         ),
-        scenarios=carried_scenarios(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
     )
 
@@ -454,9 +459,12 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Callable[[], Sandbox]:
         name: getattr(sandbox, name).copied(getattr(row, "copied", None))
         for name, row in ROW_CLASSES.items()
     }
-    cards, config = sandbox.cards.copied(), sandbox.config
+    salt, facts, config = sandbox.cards.salt, sandbox.cards.facts.copy(), sandbox.config
 
     def make() -> Sandbox:
+        cards = CardRegistry(salt)
+        for known in facts.values():
+            cards.remember(known)
         for table in tables.values():
             table.learn_asked()
         return ReadState(state, cards, tables).opened(key, config, real)
@@ -479,7 +487,8 @@ def read_lines(parts: deque[bytes], loads: Callable[[bytes, int], Any]) -> ReadS
     for number, line in enumerate(_lines_in(parts), 1):
         if not line.strip():
             continue
-        if len(line) > LONGEST_OBJECT:
+        # The first may be a document of an earlier version, whatever its size: those are one line.
+        if len(line) > LONGEST_OBJECT and reader.has_begun:
             words = f"got more than {LONGEST_OBJECT} bytes, which is the longest line"
             raise ForeignDocument(Code.VALIDATION_ERROR, {f"Line {number}": words})
         reader.take(number, loads(line, number))
@@ -487,12 +496,15 @@ def read_lines(parts: deque[bytes], loads: Callable[[bytes, int], Any]) -> ReadS
 
 
 def _lines_in(parts: deque[bytes]) -> Iterator[bytes]:
-    """The lines of a text that comes in parts. Of one that is too long the begin is enough."""
-    rest = b""
-    while parts and len(rest) <= LONGEST_OBJECT:
-        *lines, rest = (rest + parts.popleft()).split(b"\n")
-        yield from lines
-    yield rest
+    """The lines of a text that comes in parts."""
+    begun: list[bytes] = []
+    while parts:
+        rest, *lines = parts.popleft().split(b"\n")
+        begun.append(rest)
+        for line in lines:
+            yield b"".join(begun)
+            begun = [line]
+    yield b"".join(begun)
 
 
 class _LineReader:
@@ -506,6 +518,11 @@ class _LineReader:
         self._cards = CardRegistry("")
         self._batches: dict[str, Batch] = {}
         self._faults: dict[str, str] = {}
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has read the header."""
+        return self._state is not None
 
     def take(self, number: int, raw: object) -> None:
         """Read a line. Raises ``ForeignDocument`` when no more faults are to be named."""
@@ -631,8 +648,7 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     what makes no sense, all faults at once."""
     with _naming_every_place(reading.numbers):
         sandbox = reading.opened(key, config, real)
-        every = (fault for fault in consistency.faults(sandbox) if fault is not None)
-        found = list(islice(every, MOST_FAULTS))
+        found = list(islice(consistency.faults(sandbox), MOST_FAULTS))
         if found:
             raise ImportFault(*found)
         return sandbox
@@ -657,7 +673,9 @@ def _places(faults: Iterable[Fault], numbers: Mapping[str, Sequence[int]] | None
         line, told = 1, f"{place}: {words}"
         row = _ROW.fullmatch(place)
         if row is not None and int(row["number"]) < len(numbers.get(row["list"], ())):
-            line, told = numbers[row["list"]][int(row["number"])], f"{row['within']}: {words}"
+            line = numbers[row["list"]][int(row["number"])]
+            # The header may have rows too, as a document that is one object.
+            told = f"{row['within']}: {words}" if line > 1 else told
         by_line.setdefault(f"Line {line}", []).append(told)
     return {line: "; ".join(told) for line, told in by_line.items()}
 
