@@ -31,7 +31,16 @@ from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.tally import Tallies
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
 from mockserver.store.row_codec import Record, RowForm, form_of, json_text
-from mockserver.store.schema import HEAD, NONSENSE, Changes, Commit, DamagedSandbox, StoredRows
+from mockserver.store.schema import (
+    HEAD,
+    NONSENSE,
+    PAGES,
+    Changes,
+    Commit,
+    DamagedSandbox,
+    StoredRows,
+    StoredSandbox,
+)
 from mockserver.store.table_rows import (
     BatchPart,
     CardsPart,
@@ -40,7 +49,6 @@ from mockserver.store.table_rows import (
     MemoryPart,
     News,
     Part,
-    PastPart,
     RuleKeysPart,
     TablePart,
     deliveries_part,
@@ -53,7 +61,7 @@ _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
 DERIVED = frozenset({"holding", "key", "public_key", "under_way"})
 """Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
 
-PAGES: Mapping[str, Callable[[Any], bool]] = {
+PAGED: Mapping[str, Callable[[Any], bool]] = {
     "charges": attrgetter("challenged"),
     "payment_links": lambda link: True,
     "tokens": attrgetter("challenged"),
@@ -70,7 +78,6 @@ _PLAIN = (
         "cards.salt",
         "now",
         "horizon",
-        "used",
         "arrivals",
         "ids.counters",
         "schedule.order",
@@ -103,7 +110,6 @@ class Settled:
     is_held: bool
     opened: tuple[dict[str, int], int] | None
     warned: list[str]
-    lag: Micros
     book: int
     books: dict[str, list[str]]
 
@@ -131,21 +137,21 @@ def _naming(part: str) -> Iterator[None]:
 
 
 class SandboxPersister:
-    """What stores one sandbox as a world: all of it at first, afterwards what is new since the last
-    call."""
+    """What stores one sandbox under its number: all of it at first, afterwards what is new since
+    the last call."""
 
     def __init__(
         self,
         sandbox: Sandbox,
-        world: int,
+        number: int,
         context: PersistenceContext,
         book: int = 0,
         books: Mapping[str, list[str]] | None = None,
     ) -> None:
         self.sandbox = sandbox
-        self.world = world
+        self.number = number
         self._rulebook = Rulebook(context, sandbox.config.rules, book, books or {})
-        self._paged = dict.fromkeys(PAGES, 0)
+        self._paged = dict.fromkeys(PAGED, 0)
         self._written: int | None = None
         self._observers = sandbox.observers
         # Most parts say themselves that they have news, and most memories are empty.
@@ -159,7 +165,6 @@ class SandboxPersister:
         ]
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
         others: list[Part] = [
-            PastPart(sandbox),
             RuleKeysPart(sandbox, news),
             JournalPart(sandbox.journal, rows),
         ]
@@ -190,12 +195,12 @@ class SandboxPersister:
         completes it."""
         if self.waiting() <= most:
             return False
-        max(self.parts, key=len).gather(Changes(commit, self.world), most)
+        max(self.parts, key=len).gather(Changes(commit, self.number), most)
         return True
 
     def gather(self, commit: Commit) -> None:
         """Put the changes since the last commit into one."""
-        changes, sandbox = Changes(commit, self.world), self.sandbox
+        changes, sandbox = Changes(commit, self.number), self.sandbox
         self._rulebook.put_in_force(sandbox.config)
         for part in (*self._news, *self._asked):
             part.gather(changes)
@@ -206,17 +211,17 @@ class SandboxPersister:
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
             if len(table.rows) > length:
-                commit.pages += [
-                    (table.id_of(row), self.world)
+                commit.puts += [
+                    (self.number, PAGES, table.id_of(row), b"")
                     for row in table.rows[length:]
-                    if PAGES[name](row)
+                    if PAGED[name](row)
                 ]
                 self._paged[name] = len(table)
         # The head is small, and written when its text has changed.
         text = json_text(self._head())
         if (written := hash(text)) != self._written:
             self._written = written
-            commit.puts.append((self.world, HEAD, 0, text))
+            commit.puts.append((self.number, HEAD, 0, text))
 
     def _head(self) -> list[object]:
         """The fields of the ``Head``."""
@@ -251,7 +256,6 @@ class SandboxPersister:
             is_held=sandbox.clock.holds > 0,
             opened=sandbox.opened,
             warned=sorted(sandbox.warned),
-            lag=sandbox.past.longest if sandbox.past is not None else 0,
             book=self._rulebook.present,
             books=self._rulebook.books,
         )
@@ -286,7 +290,7 @@ class SandboxPersister:
         sandbox.opened = head.settled.opened
         sandbox.warned.clear()
         sandbox.warned.update(head.settled.warned)
-        self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
+        self._paged = {name: len(getattr(sandbox, name)) for name in PAGED}
 
 
 def _memory_parts(sandbox: Sandbox, rows: JournalRows) -> Iterator[MemoryPart]:
@@ -317,16 +321,17 @@ def _first_form(record: Record, rows: JournalRows) -> RowForm:
 
 
 def stored_sandbox(
-    key: str, world: int, stored: StoredRows, context: PersistenceContext, real: Micros
+    known: StoredSandbox, stored: StoredRows, context: PersistenceContext, real: Micros
 ) -> SandboxPersister:
-    """The sandbox of a key from the rows of its world, in the order of their numbers. A clock that
+    """A sandbox from its lines, in the order of their keys. A clock that
     runs goes on, what was being answered when the server ended has been answered, and webhooks that
     were on their way are sent again.
 
     Raises ``DamagedSandbox``.
     """
     head, config = _read_head(stored, context)
-    sandbox = Sandbox(key, config, real)
+    sandbox = Sandbox(known.key, config, real)
+    sandbox.used = known.used
     settled, tallies = head.settled, head.tallies
     sandbox.clock = settled.clock
     if settled.is_held:
@@ -341,8 +346,7 @@ def stored_sandbox(
         if name in by_id
     }
     sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
-    sandbox.look_back(settled.lag)
-    persister = SandboxPersister(sandbox, world, context, settled.book, settled.books)
+    persister = SandboxPersister(sandbox, known.number, context, settled.book, settled.books)
     persister.load(stored, head)
     _release(sandbox)
     return persister

@@ -23,10 +23,8 @@ from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import STEP_ROWS, LateRows, Table
 from mockserver.engine.journal import Change, Journal
 from mockserver.engine.observer import Observer
-from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.tally import Times
 from mockserver.store.journal_rows import JournalRows
 from mockserver.store.row_codec import Record, RowForm, form_of, json_value
@@ -469,48 +467,3 @@ def inbox_part(sandbox: Sandbox, news: News) -> ReportedPart:
         part.note(arrival.number, (name, arrival))
     inboxes.on_change = part.note
     return part
-
-
-class PastPart(Part):
-    """The changes that reads may have to take back, each with the value before; that after it
-    stands in the next change of the same row, or in its table."""
-
-    name = "past"
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self._past: Past | None = None
-        self._noted = self._begins = 0
-
-    def gather(self, changes: Changes, most: int = ALL) -> None:
-        past = self._sandbox.past
-        if past is None:
-            return
-        if past is not self._past:
-            self._past, self._noted = past, 0
-        new = list(past.newest(past.noted - self._noted))
-        for number, (at, _, after, before) in enumerate(new, past.noted - len(new) + 1):
-            changes.put(self.name, number, [at, TABLE_NAMES[type(after)], after.seq, before])
-        self._noted = past.noted
-        begins = past.noted - len(past)
-        if begins != self._begins:
-            self._begins = begins
-            changes.cut(self.name, begins)
-
-    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        sandbox, rows = self._sandbox, stored.get(self.name, ())
-        self._past = sandbox.past
-        if sandbox.past is None:
-            return
-        changes = [
-            (
-                form_of(int).read(at, cards),
-                getattr(sandbox, name),
-                seq,
-                Record.of(ROW_CLASSES[name]).read(plain, cards) if plain else None,
-            )
-            for _, (at, name, seq, plain) in reversed(rows)
-        ]
-        self._noted = rows[-1][0] if rows else 0
-        self._begins = self._noted - len(rows)
-        sandbox.past.take_over(changes, self._noted)

@@ -33,8 +33,8 @@ from mockserver.scenario.matching import Difference
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.tally import Times
 from mockserver.store import journal_rows
-from mockserver.store.file import FORMAT
 from mockserver.store.persister import Head
+from mockserver.store.reading import FORMAT
 from mockserver.store.row_codec import RECORDS, Record
 from tests.control.test_state import fill, fill_everything
 from tests.store.twins import Kept
