@@ -85,7 +85,7 @@ def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
 
 
 def _of_charges(entry: JournalEntry) -> Iterator[Event]:
-    return (event for event in entry.result.events if event.subject is Subject.CHARGE)
+    return (event for event in entry.events if event.subject is Subject.CHARGE)
 
 
 def entries_about(
@@ -274,11 +274,9 @@ class Report:
         lines = [Evidence(mask_text(line)) for line in (found.words, *both)]
         parting = parted(found.belief, order, steps, is_settled=self._books.is_settled)
         if parting is not None:
-            how = f"{parting.asked.op}: {_ending(parting)}"
+            how = f"{parting.op}: {_ending(parting)}"
             lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))
-        lines += [
-            Evidence(f"{one.asked.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]
-        ]
+        lines += [Evidence(f"{one.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]]
         sent = [delivery for one in ids for delivery in self._webhooks[one]]
         lines += [
             Evidence(_sending(one), one.entry, one.delivery_id) for one in sent[-_MOST_WEBHOOKS:]
@@ -290,11 +288,7 @@ class Report:
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     if not entry.method:
-        return (
-            f"it came due at {entry.asked.op}"
-            if not entry.result.events
-            else entry.result.events[-1].what
-        )
+        return f"it came due at {entry.op}" if not entry.events else entry.events[-1].what
     if entry.fault is not None:
         return f"the answer was spoilt ({entry.fault.kind.value})"
     return f"answered {entry.status}"

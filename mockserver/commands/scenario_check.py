@@ -36,6 +36,7 @@ from mockserver.scenario.scenario import (
 from mockserver.settings import Settings
 from mockserver.web.absent_members import warned
 from mockserver.web.app import Application
+from mockserver.web.journaled import asking_of
 from mockserver.web.request import Answered, asked
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
@@ -232,7 +233,7 @@ def _rules_asked(app: Any) -> Iterator[str]:
     sandbox = app.world.sandboxes.in_memory.get(EXAMPLE_KEY)
     # None has opened where its set-up was refused.
     entries = (
-        [one for one in sandbox.journal.entries if one.asked.op in OPERATIONS]
+        [one for one in sandbox.journal.entries if one.op in OPERATIONS]
         if sandbox is not None
         else []
     )
@@ -240,8 +241,8 @@ def _rules_asked(app: Any) -> Iterator[str]:
         yield f"({len(entries) - MOST_STEPS} steps before these)"
     for entry in entries[-MOST_STEPS:]:
         what = f"{entry.method} {entry.path}" if entry.method else "came due"
-        yield f"{mask_text(what)}: {entry.asked.op}"
-        lines = told(sandbox.config.rules, entry.asked.op, entry.result.decisions)
+        yield f"{mask_text(what)}: {entry.op}"
+        lines = told(sandbox.config.rules, entry.op, entry.decisions, asking_of(entry))
         yield from (f"  {mask_text(line)}" for line in lines)
 
 

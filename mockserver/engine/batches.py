@@ -32,7 +32,7 @@ from mockserver.domain.reading import snake
 from mockserver.domain.record import made_of, record, replace
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BatchEvent, ChargeState, Subject
-from mockserver.engine import charges, step_effects
+from mockserver.engine import charges, journaling, step_effects
 from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
@@ -205,7 +205,7 @@ def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
         result = row_step.result
         left -= 1 + ROWS_OF_WEBHOOK * len(result.webhooks)
         if any(decision.rule is not None for decision in result.decisions):
-            sandbox.journal.note_due(sandbox.now, row_step.asked, result)
+            journaling.note_due(row_step)
             sandbox.config.counts.strike(result)
     return True
 

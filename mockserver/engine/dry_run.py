@@ -3,16 +3,18 @@
 Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 """
 
-from dataclasses import field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from heapq import nsmallest
 
 from mockserver.domain.errors import invalid
 from mockserver.domain.record import mutable
 from mockserver.engine.journal import JournalEntry
+from mockserver.engine.journaling import attempts_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Director, Ruleset
 from mockserver.scenario.matching import Attempt, Difference, Stage
-from mockserver.scenario.rule import Rule
+from mockserver.scenario.rule import Rule, key_text
 from mockserver.scenario.scenario import Scenario
 
 MOST_NAMED = 20
@@ -56,15 +58,22 @@ class DryRule:
 
 class DryRun:
     """The ``rules`` of scenarios, in the order of asking, each to be asked with fresh counters
-    about the newest kept ``entries``; with ``only`` those of that scenario alone.
+    about the newest kept ``entries``; with ``only`` those of that scenario alone. ``fields_of``
+    reads the fields of a request.
 
     Tests of stored objects (``state.``) see them as they are now. Raises ``Invalid`` (90) for more
     than ``MOST_RULES``.
     """
 
     def __init__(
-        self, sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None
+        self,
+        sandbox: Sandbox,
+        scenarios: list[Scenario],
+        fields_of: Callable[[JournalEntry], Mapping[str, object]],
+        only: Scenario | None = None,
     ) -> None:
+        self._sandbox = sandbox
+        self._fields_of = fields_of
         tried = {rule.text for one in (scenarios if only is None else [only]) for rule in one.rules}
         count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
         if count > MOST_RULES:
@@ -75,14 +84,14 @@ class DryRun:
         self._director = Director(ruleset, sandbox.config.seed, sandbox.key)
         self.rules = [DryRule(rule) for rule in ruleset.rules if rule.text in tried]
         # Rules of scenarios hear no set-up call.
-        kept = tuple(entry for entry in sandbox.journal.entries if not entry.asked.is_setup)
+        kept = tuple(entry for entry in sandbox.journal.entries if not entry.is_setup)
         self.entries = kept[-max(_MOST_TRIALS // max(len(self.rules), 1), 1) :]
 
     def ask(self, entry: JournalEntry) -> None:
         """Ask all rules about the next of the entries."""
         fired: set[str] = set()
         meant: dict[str, tuple[DryRule, list[Attempt]]] = {}
-        for stage, attempt in _attempts(entry):
+        for stage, attempt in self._attempts(entry):
             decision = self._director.decide(stage, attempt)
             if decision.rule is not None:
                 fired.add(decision.rule)
@@ -99,28 +108,23 @@ class DryRun:
             else:
                 asked.miss(entry, attempts)
 
-
-def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
-    """What rules are asked with: the arrival of a request, and each try of a provider."""
-    came_in = entry.asked
-    # A kept body is read at every look: once is enough for all rules.
-    request = dict(came_in.request.items())
-    made = entry.result.attempts
-    attempts = [
-        replace(one, request=request) if one.request is came_in.request else one for one in made
-    ]
-    asked = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
-    if not came_in.answers:
-        return asked
-    arrived = next((attempt for attempt in attempts if attempt.provider is None), None)
-    if arrived is None:
-        arrived = Attempt(
-            op=came_in.op,
-            now=entry.at,
-            request=request,
-            headers=came_in.headers,
-            subject=came_in.named,
-        )
-        if asked:
-            arrived.state = asked[0][1].state
-    return [(Stage.ARRIVAL, arrived), *asked]
+    def _attempts(self, entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
+        """What rules are asked with: the arrival of a request, and each try of a provider."""
+        # A kept body is read at every look: once is enough for all rules.
+        request = dict(self._fields_of(entry).items())
+        attempts = attempts_of(self._sandbox, entry, request)
+        asked = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
+        if not entry.method:
+            return asked
+        arrived = next((attempt for attempt in attempts if attempt.provider is None), None)
+        if arrived is None:
+            arrived = Attempt(
+                op=entry.op,
+                now=entry.at,
+                request=request,
+                headers=entry.headers,
+                subject=key_text(next(iter(entry.placeholders.values()), None)),
+            )
+            if asked:
+                arrived.state = asked[0][1].state
+        return [(Stage.ARRIVAL, arrived), *asked]

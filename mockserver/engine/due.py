@@ -13,6 +13,7 @@ from mockserver.engine import (
     charges,
     customers,
     deliveries,
+    journaling,
     later,
     payto,
     step_effects,
@@ -126,7 +127,7 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     step = Step(sandbox, asked)
     work(step)
     step_effects.plan(step)
-    sandbox.journal.note_due(sandbox.now, step.asked, step.result)
+    journaling.note_due(step)
     if step.result.ruled:
         sandbox.config.counts.strike(step.result)
     for event in step.result.events:

@@ -7,12 +7,14 @@ under its key. Source: assumption ``request.idempotency``; published practice of
 as nothing is documented; docs/scenario-language.md, outcome (``replay``).
 """
 
+from collections.abc import Iterable
+
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
-from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer, Result
-from mockserver.engine.step import Step
+from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer
+from mockserver.engine.step import Step, named, objects_of
 from mockserver.scenario.matching import Stage
 
 HEADER = "idempotency-key"
@@ -46,12 +48,12 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
             "new key"
         )
         raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
-    if first.result is not None and not first.result.answered:
+    if not first.is_answered:
         words = "the first request with this key is still being answered: send it again later"
         refused = KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words})
         refused.is_retryable = True
         raise refused
-    _repeat(step, first.result, "a repeat: its Idempotency-Key was given the first answer")
+    _repeat(step, first.about, "a repeat: its Idempotency-Key was given the first answer")
     return first
 
 
@@ -61,8 +63,11 @@ def keep(step: Step, key: str, request: tuple[object, ...], status: int, answer:
     sandbox, firsts = step.sandbox, step.sandbox.idempotency
     if not _has_acted(step, status):
         return
-    first = First(step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request))
-    first.result = step.result
+    first = First(
+        step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request), named(step)
+    )
+    first.is_answered = step.result.answered
+    step.result.first = first
     while firsts and sandbox.now - next(iter(firsts.values())).at > _WINDOW:
         del firsts[next(iter(firsts))]
     if len(firsts) == MOST_FIRSTS:
@@ -70,11 +75,10 @@ def keep(step: Step, key: str, request: tuple[object, ...], status: int, answer:
     firsts.put(_name(key), first)
 
 
-def _repeat(step: Step, first: Result | None, words: str) -> None:
-    """A step is given the first answer: it is about the same objects."""
+def _repeat(step: Step, about: Iterable[tuple[str, str]], words: str) -> None:
+    """A step is given the first answer: it is about the same objects, as they now are."""
     step.result.is_repeat = True
-    if first is not None:
-        step.result.about, step.result.problem = first.about, first.problem
+    step.result.about.update(objects_of(step.sandbox, about))
     step.result.warnings += (f"{words} again, and nothing was done",)
 
 
@@ -101,7 +105,7 @@ def replayed(step: Step) -> FirstAnswer | None:
     key = _key_of(step)
     found = step.sandbox.replays.get(key) if key is not None else None
     if found is not None:
-        _repeat(step, found.result, "a replay: a rule gave it the first answer of its key")
+        _repeat(step, found.about, "a replay: a rule gave it the first answer of its key")
     return found
 
 
@@ -110,8 +114,7 @@ def keep_for_replay(step: Step, status: int, text: bytes) -> None:
     anything happened."""
     key = _key_of(step)
     if key is not None and _has_acted(step, status):
-        first = FirstAnswer(status, text.decode())
-        first.result = step.result
+        first = FirstAnswer(status, text.decode(), named(step))
         step.sandbox.replays.put(key, first)
 
 

@@ -1,7 +1,9 @@
 """The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as
 its bound reaches.
 
-Entries hold the request as it came, so that it can be taken again; it is masked before it is shown.
+Entries are plain values: nothing that they hold changes, or is known to a running sandbox alone, so
+that a store writes them as they are. They hold the request as it came, so that it can be taken
+again; it is masked before it is shown.
 Beside them stands the story of each object: its changes with the rules that caused them, longer
 than the journal keeps the requests. The journals and inboxes of one server share a quota. When it
 is full, one of those that keep most gives up its oldest entries: a quiet sandbox keeps its story
@@ -12,17 +14,19 @@ largest is known to within a factor of two however many there are. Sources: docs
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from decimal import Decimal
 from itertools import takewhile
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import Event
-from mockserver.engine.result import Asked, Result
-from mockserver.scenario.provider_outcome import Decline
-from mockserver.scenario.transport import Transport
+from mockserver.scenario.decisions import StageDecision
+from mockserver.scenario.transport import At, FaultKind
 
 MOST_MARKS = 1_000
 """Marks that a journal keeps: a suite that sets one for each test needs the newest only."""
@@ -43,33 +47,105 @@ _ENTRY = 3_000
 charges."""
 
 
-class JournalEntry(NamedTuple):
-    """One step: a request with its answer, or due work that changed something (``method`` is empty
-    then).
+class RequestForm(NamedTuple):
+    """How the fields of a request are read out of its text: its body, else its query; with
+    ``decimal_commas`` numeric texts may have one."""
 
-    ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the
-    step's headers are the request as it came, secrets included. ``answer`` is what the step
+    is_body: bool
+    decimal_commas: bool
+
+
+class AnswerFault(NamedTuple):
+    """What spoiled an answer, or stopped the request before anything happened (at ``receive``).
+    ``status`` is that of the answer which it put in the place of ours."""
+
+    at: At
+    kind: FaultKind
+    status: int | None
+
+
+class Described(NamedTuple):
+    """What an object says of itself that a step is about: the charge, else that of the kind of the
+    operation."""
+
+    kind: str
+    reference: str | None
+    amount: Decimal | None
+    currency: str | None
+
+
+class Cause(NamedTuple):
+    """A rule that said what a provider, a batch or time does in the step of a change; ``attempt``
+    counts the providers that were tried, from 1, ``choice`` is the place of the outcome in the
+    rule's sequence or chance, from 1."""
+
+    rule: str
+    attempt: int
+    choice: int | None
+    code: int | None
+    message: str | None
+
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@mutable
+class JournalEntry:
+    """One step, as plain values that refer to nothing: a request with its answer, or due work that
+    changed something (``method`` is empty then). What pages and answers say of it is worded when
+    somebody looks.
+
+    ``at`` is sandbox time. ``raw``, ``query`` and ``headers`` are the request as it came, secrets
+    included; ``form`` says how its fields are read, None where they were not. ``route`` is the
+    operation that carried it out, by method and path with ``placeholders``; ``is_repeatable`` says
+    that it can do so again. ``request`` are the fields of due work. ``answer`` is what the step
     answered, which a ``fault`` may have kept from the client.
+
+    ``about`` are the stored objects that it is about, each by its kind and id, ``described`` is one
+    of them. ``call``, ``connection``, ``row`` and ``is_setup`` are those of ``result.Asked``,
+    ``latency`` to ``warnings`` those of ``result.Result``.
+
+    ``search_text`` is no part of it: what searches look into, with the wire profile that words it,
+    once one has.
     """
 
     number: int
     at: Micros
-    asked: Asked
-    result: Result
+    op: str
     method: str = ""
     path: str = ""
-    endpoint: object = None
     query: bytes = b""
     raw: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     status: int | None = None
     answer: bytes = b""
-    fault: Transport | None = None
+    fault: AnswerFault | None = None
+    route: str = ""
+    is_repeatable: bool = False
+    placeholders: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    form: RequestForm | None = None
+    request: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+    call: int | None = None
+    connection: str | None = None
+    row: int | None = None
+    is_setup: bool = False
+    about: tuple[tuple[str, str], ...] = ()
+    described: Described | None = None
+    decisions: tuple[StageDecision, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    events: tuple[Event, ...] = ()
+    latency: Micros = 0
+    is_repeat: bool = False
+    assumed: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    webhooks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    search_text: tuple[object, str] | None = field(default=None, init=False, compare=False)
 
     def __repr__(self) -> str:
         """Without what may be long or secret."""
         return (
-            f"JournalEntry(number={self.number}, at={self.at}, op={self.asked.op}, "
-            f"status={self.status})"
+            f"JournalEntry(number={self.number}, at={self.at}, op={self.op}, status={self.status})"
         )
 
 
@@ -161,18 +237,6 @@ class JournalQuota:
             self.dropped += 1
 
 
-class Cause(NamedTuple):
-    """A rule that said what a provider, a batch or time does in the step of a change; ``attempt``
-    counts the providers that were tried, from 1, ``choice`` is the place of the outcome in the
-    rule's sequence or chance, from 1."""
-
-    rule: str
-    attempt: int
-    choice: int | None
-    code: int | None
-    message: str | None
-
-
 @record
 class Change:
     """One change of one object: the number of its journal entry, the operation, the event without
@@ -209,13 +273,13 @@ class Stories:
             list(takewhile(lambda change: change.number > after, reversed(self._changes)))
         )
 
-    def note(self, number: int, asked: Asked, result: Result) -> int:
+    def note(self, entry: JournalEntry) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly
         counted."""
-        before, causes = len(self._changes), _causes(result) if result.ruled else ()
-        for event in result.events:
+        before = len(self._changes)
+        for event in entry.events:
             bare = event if event.data is None else replace(event, data=None)
-            self._changes.append(Change(number, asked.op, bare, causes))
+            self._changes.append(Change(entry.number, entry.op, bare, entry.causes))
         return (len(self._changes) - before) * _CHANGE
 
     def take(self, changes: Iterable[Change]) -> None:
@@ -232,20 +296,6 @@ class Stories:
     def of(self, subject_id: str) -> list[Change]:
         """The changes of one object that are kept."""
         return [change for change in self._changes if change.event.subject_id == subject_id]
-
-
-def _causes(result: Result) -> tuple[Cause, ...]:
-    found = []
-    for decision in result.decisions:
-        outcome = decision.outcome
-        # A lost answer, a slow one or a spoilt webhook changes no object.
-        if decision.rule is not None and (outcome.provider or outcome.batch or outcome.later):
-            said = outcome.provider
-            code, message = (
-                (said.error_code, said.error_message) if isinstance(said, Decline) else (None, None)
-            )
-            found.append(Cause(decision.rule, decision.number, decision.choice, code, message))
-    return tuple(found)
 
 
 class Journal(QuotaMember):
@@ -281,8 +331,8 @@ class Journal(QuotaMember):
         if not self.limit:
             return
         grown = size_of(entry)
-        if entry.result.events:
-            grown += self.stories.note(entry.number, entry.asked, entry.result)
+        if entry.events:
+            grown += self.stories.note(entry)
         if len(entries) == self.limit:
             if self.quota is not None:
                 self.quota.overflown += 1
@@ -290,10 +340,10 @@ class Journal(QuotaMember):
         entries.append(entry)
         self.resize(grown)
 
-    def note_due(self, at: Micros, asked: Asked, result: Result) -> None:
-        """Keep a piece of due work, unless it found nothing left to do."""
-        if result.events or result.decisions or result.warnings:
-            self.note(JournalEntry(self.last + 1, at, asked, result))
+    def warn(self, warnings: tuple[str, ...]) -> None:
+        """Give the newest entry, while it is kept, these warnings."""
+        if self.entries and self.entries[-1].number == self.last:
+            self.entries[-1].warnings = warnings
 
     def mark(self, name: str) -> None:
         """Give a name to this place, after the newest entry."""

@@ -1,6 +1,6 @@
-"""The two halves of a step that the journal keeps: what came in, which never changes, and what came
-of it, gathered for the answer, the journal and the findings, so that nothing need be read out of an
-answer again."""
+"""The two halves of a step: what came in, which never changes, and what came of it, gathered for
+the answer, the journal and the findings, so that nothing need be read out of an answer again. They
+go with the step; what is kept of them is a ``journal.JournalEntry``."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -13,7 +13,6 @@ from mockserver.domain.errors import Problem
 from mockserver.domain.record import entity, mutable, record
 from mockserver.domain.states import Event
 from mockserver.scenario.director import Decision
-from mockserver.scenario.matching import Attempt
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.rule import key_text
 from mockserver.scenario.transport import Transport
@@ -60,27 +59,51 @@ class Asked:
         return key_text(next(iter(self.path.values()), None))
 
 
+@mutable
+class First:
+    """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import
+    without secrets: then any request of the operation is taken for the same. ``about`` names the
+    stored objects that it was about, each by its kind and id. ``is_answered`` is False while the
+    answer is on its way."""
+
+    op: str
+    at: Micros
+    status: Annotated[int, Within(200, 599)]
+    answer: str
+    asked: str | None = field(default=None, repr=False)
+    about: tuple[tuple[str, str], ...] = ()
+    is_answered: bool = field(default=True, init=False)
+
+
+@mutable
+class FirstAnswer:
+    """The answer to the first call of a key, and the stored objects that it was about, each by its
+    kind and id."""
+
+    status: Annotated[int, Within(200, 599)]
+    text: str
+    about: tuple[tuple[str, str], ...] = ()
+
+
 @entity
 class Result:
     """What came of it: which rules decided, what happened, and how long the providers took
     (``latency``).
 
-    ``about`` holds the stored objects that the step is about, by kind; ``attempts`` what rules were
-    asked with; ``problem`` the error object that was answered; ``ignored`` the unknown fields of
-    the request; ``undocumented`` what in it has a form that the document does not show, by field,
-    in words; ``webhooks`` the ids of the deliveries that it caused; ``warnings`` what a person
-    should know; ``assumed`` the assumptions that shaped it. ``answered`` is False while an answer
-    is still to be given, and webhooks wait for it; ``urgent`` when some must go before it.
-    ``is_repeat`` says that its idempotency key was used before: it was given the first answer
-    again, or refused. ``watched`` is the journal entry of a request whose answer is still on its
-    way, for the findings; 0 otherwise. ``pause`` is how long the client is asked to wait before it
-    asks again. ``ruled`` says that a rule has fired: in most steps none has, and the decisions need
-    not be searched. ``search_text`` is what searches of the journal look into, with the wire
-    profile that words it, once one has.
+    ``about`` holds the stored objects that the step is about, by kind; ``problem`` the error object
+    that was answered; ``ignored`` the unknown fields of the request; ``undocumented`` what in it
+    has a form that the document does not show, by field, in words; ``webhooks`` the ids of the
+    deliveries that it caused; ``warnings`` what a person should know; ``assumed`` the assumptions
+    that shaped it. ``answered`` is False while an answer is still to be given, and webhooks wait
+    for it; ``urgent`` when some must go before it. ``is_repeat`` says that its idempotency key was
+    used before: it was given the first answer again, or refused. ``watched`` is the journal entry
+    of a request whose answer is still on its way, for the findings; 0 otherwise. ``pause`` is how
+    long the client is asked to wait before it asks again. ``ruled`` says that a rule has fired: in
+    most steps none has, and the decisions need not be searched. ``search_text`` is what searches of
+    the journal look into, with the wire profile that words it, once one has.
     """
 
     about: dict[str, object] = field(default_factory=dict)
-    attempts: tuple[Attempt, ...] = ()
     decisions: tuple[Decision, ...] = ()
     ruled: bool = False
     events: tuple[Event, ...] = ()
@@ -95,7 +118,7 @@ class Result:
     is_repeat: bool = False
     watched: int = 0
     pause: Micros = 0
-    search_text: tuple[object, str] | None = None
+    first: First | None = None
     undocumented: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -108,25 +131,8 @@ class Result:
         self.decisions += (*decision.passing, decision)
         self.ruled = self.ruled or decision.rule is not None
 
-
-@mutable
-class First:
-    """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import
-    without secrets: then any request of the operation is taken for the same. ``result`` is what
-    came of it, None after an import."""
-
-    op: str
-    at: Micros
-    status: Annotated[int, Within(200, 599)]
-    answer: str
-    asked: str | None = field(default=None, repr=False)
-    result: Result | None = field(default=None, init=False)
-
-
-@mutable
-class FirstAnswer:
-    """The answer to the first call of a key, and what came of it; None after an import."""
-
-    status: Annotated[int, Within(200, 599)]
-    text: str
-    result: Result | None = field(default=None, init=False)
+    def end_answer(self) -> None:
+        """The answer has been given, or cannot be any more."""
+        self.answered = True
+        if self.first is not None:
+            self.first.is_answered = True

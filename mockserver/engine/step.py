@@ -2,11 +2,11 @@
 the stored objects that it finds by the ids that callers give; and what rules may see of them:
 ``state.charge.status`` and the like.
 
-A step is an argument of every use case, and gone when it is over: the journal keeps its two halves
-(``result``), which do not refer to the sandbox.
+A step is an argument of every use case, and gone when it is over: the journal keeps plain values of
+it, which refer to nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields
 from enum import Enum
 from functools import partial
@@ -85,8 +85,8 @@ def state_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], path: 
 def reader_of(
     sandbox: Sandbox, asked: Asked, about: Mapping[str, object]
 ) -> Callable[[str], object]:
-    """What an attempt resolves paths with. The journal of the sandbox keeps it: a reference back to
-    the sandbox would leave every one that was reset to the garbage collector."""
+    """What an attempt resolves paths with. A step that is still being answered may keep it: a
+    reference back to the sandbox would leave every one that was reset to the garbage collector."""
     return partial(state_of, proxy(sandbox), asked, about)
 
 
@@ -213,7 +213,6 @@ class Step:
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
         decision, result = self.sandbox.director.decide(stage, attempt), self.result
-        result.attempts += (attempt,)
         result.decisions += (*decision.passing, decision)
         if decision.rule is not None:
             result.ruled = True
@@ -236,6 +235,17 @@ class Step:
         if text not in self.sandbox.warned:
             self.sandbox.warned.add(text)
             self.result.warnings += (text,)
+
+
+def named(step: Step) -> tuple[tuple[str, str], ...]:
+    """The stored objects that a step is about, each by its kind and id."""
+    return tuple([(kind, KINDS[kind].id_of(row)) for kind, row in step.result.about.items()])
+
+
+def objects_of(sandbox: Sandbox, about: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """Those of some objects that there are, by kind, as they now are."""
+    rows = {kind: KINDS[kind].table(sandbox).get(row_id) for kind, row_id in about}
+    return {kind: row for kind, row in rows.items() if row is not None}
 
 
 def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:

@@ -20,6 +20,7 @@ def note(step: Step, entry: JournalEntry) -> None:
     sandbox = step.sandbox
     journal = sandbox.journal
     journal.note(entry)
+    warned = step.result.warnings
     counts = sandbox.config.counts
     counts.operations.add(step.asked.op)
     if step.result.ruled:
@@ -38,6 +39,8 @@ def note(step: Step, entry: JournalEntry) -> None:
     quota = journal.quota
     if quota is not None and quota.dropped and (news := quota.news()) is not None:
         step.result.warnings += (news,)
+    if step.result.warnings is not warned:
+        journal.warn(step.result.warnings)
 
 
 def _words(name: str, limit: int) -> str:

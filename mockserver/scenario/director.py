@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Reversible
 from contextlib import contextmanager
 from dataclasses import field
-from itertools import count, takewhile
+from itertools import count
 from operator import itemgetter
 
 from mockserver.domain.clock import DAY, Micros
@@ -26,6 +26,7 @@ from mockserver.scenario.matching import (
     Reader,
     Stage,
     Value,
+    Words,
     canonical,
     shown,
 )
@@ -61,9 +62,11 @@ is made."""
 
 
 class Bucket:
-    """The rules of one stage and operation, each with its place in the order of asking."""
+    """The rules of one stage and operation, each with its place in the order of asking;
+    ``ruleset`` is the id of all rules of which they are some."""
 
-    def __init__(self, rules: list[tuple[int, Rule]]) -> None:
+    def __init__(self, rules: list[tuple[int, Rule]], ruleset: str = "") -> None:
+        self.ruleset = ruleset
         self.rules = tuple(rule for _, rule in rules)
         self._always: list[tuple[int, Rule]] = []
         self._given: dict[str, tuple[Reader, list[tuple[int, Rule]]]] = {}
@@ -110,8 +113,9 @@ class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
     """The rules of a stage that name an operation, or the second name of the step: None when there
     are none."""
 
-    def __init__(self, rules: list[Rule]) -> None:
+    def __init__(self, rules: list[Rule], ruleset: str) -> None:
         self._rules = rules
+        self._ruleset = ruleset
 
     def __missing__(self, key: tuple[Stage, str, str | None]) -> Bucket | None:
         stage, *ops = key
@@ -120,7 +124,7 @@ class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
             for place, rule in enumerate(self._rules)
             if rule.stage is stage and not rule.operations.isdisjoint(ops)
         ]
-        self[key] = bucket = Bucket(rules) if rules else None
+        self[key] = bucket = Bucket(rules, self._ruleset) if rules else None
         return bucket
 
 
@@ -129,7 +133,8 @@ class Ruleset:
     ones, built-in test values last, each file in its order. A rule id used twice is distinguished
     by its file's name; rules of a built-in scenario are built in.
 
-    ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be
+    ``id`` is the same for the same rules in the same order, also in another run. ``asked`` are the
+    stages and operations in which any rule is asked: in others no attempt need be
     described. ``longest_lag`` is how far back a read may have to see, ``replays`` says whether
     answers may be given again, ``overlaps`` whether a rule looks at the calls that are under way,
     ``connections`` whether at the connection.
@@ -148,6 +153,7 @@ class Ruleset:
                     rule if is_same else replace(rule, id=name, builtin=scenario.builtin)
                 )
         self.rules = list(self.by_id.values())
+        self.id = digest("rules", *(f"{rule.id} {rule.text}" for rule in self.rules)).hex()
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         self.stages = {rule.stage for rule in self.rules}
         outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
@@ -158,7 +164,7 @@ class Ruleset:
         self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
         self.connections = any(rule.by_connection for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
-        self.buckets = Buckets(self.rules)
+        self.buckets = Buckets(self.rules, self.id)
 
     def prepare(self) -> None:
         """Sort the rules by stage and operation before they are asked."""
@@ -179,15 +185,16 @@ class Decision:
     did), and the evidence.
 
     ``salt`` parts draws that belong to this decision (rows of a batch) from all others'.
-    ``attempt`` is what was asked of the rules of ``bucket``; ``passed`` names those that did not
-    fire, with the first test that failed; ``fired`` is the rule that did, ``passing`` are the
-    decisions before it that left the outcome to later rules.
+    ``attempt`` is what the rules of the id ``rules`` were asked with; ``passed`` names those that
+    did not fire, with the first test that failed; ``fired`` is the rule that did, ``passing`` are
+    the decisions before it that left the outcome to later rules. It lives as long as its step:
+    what is kept of it is a ``decisions.StageDecision``.
     """
 
     outcome: Outcome
     rule: str | None
     stage: Stage
-    bucket: Bucket | None = field(default=None, repr=False, compare=False)
+    rules: str = field(default="", repr=False, compare=False)
     attempt: Attempt | None = field(default=None, repr=False, compare=False)
     passed: tuple[tuple[str, Difference], ...] = field(default=(), repr=False, compare=False)
     delay: Micros = 0
@@ -211,25 +218,9 @@ class Decision:
         """Which provider it was that was tried, from 1."""
         return self.attempt.attempt if self.attempt is not None else 1
 
-    def lost(self) -> list[tuple[str, str]]:
-        """Rules of this operation that came before the one that fired, each with the first test it
-        failed, in words."""
-        if self.bucket is None or self.attempt is None:
-            return []
-        passed, lost = dict(self.passed), []
-        for rule in takewhile(lambda rule: rule.id != self.rule, self.bucket.rules):
-            difference = passed.get(rule.id)
-            if difference is None:
-                # Not asked: its indexed test failed, and that reads nothing that has changed since.
-                test = indexed_test(rule)
-                difference = test.difference(self.attempt) if test else None
-            if difference is not None:
-                lost.append((rule.id, str(difference)))
-        return lost
-
 
 SILENCE = {stage: Decision(NOTHING, None, stage) for stage in Stage}
-"""What no rule decided, where none could have."""
+"""What no rule decided, where none was asked."""
 
 
 _MOST_WAITED = 5
@@ -237,12 +228,12 @@ _MOST_WAITED = 5
 
 
 class Director:
-    """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and
+    """The rules of one sandbox, those of ``ruleset``, and their counters. ``on_count`` gets each rule and key that is counted, and
     of each rule whose keys begin anew (None). ``is_setting_up`` says that what is asked belongs to
     a set-up."""
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
-        self._rules = rules
+        self.ruleset = rules
         self._worlds = {RandomScope.SANDBOX: (seed, sandbox), RandomScope.SEED: (seed, "")}
         self.tallies = Tallies()
         self.on_count: Callable[[str, str | None], None] | None = None
@@ -270,9 +261,9 @@ class Director:
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """The outcome of the first rule of this stage that matches, which is counted; nothing when
         none does."""
-        bucket = self._rules.buckets[stage, attempt.op, attempt.also]
+        bucket = self.ruleset.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
-            return SILENCE[stage]
+            return Decision(NOTHING, None, stage, attempt=attempt)
         if self.tallies.first is None and not self.is_setting_up:
             self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
@@ -282,7 +273,9 @@ class Director:
             if isinstance(found, Difference):
                 passed.append((rule.id, found))
                 continue
-            silent = Decision(NOTHING, None, stage, bucket, attempt, tuple(passed), passing=passing)
+            silent = Decision(
+                NOTHING, None, stage, bucket.ruleset, attempt, tuple(passed), passing=passing
+            )
             decision = self._fired(silent, rule, *found)
             if not decision.outcome.passes:
                 return decision
@@ -290,13 +283,13 @@ class Director:
         return (
             passing[-1]
             if passing
-            else Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
+            else Decision(NOTHING, None, stage, bucket.ruleset, attempt, tuple(passed))
         )
 
     def _unheard(self, rule: Rule) -> Difference | None:
         """Why a rule is not asked during a set-up."""
         if self.is_setting_up and not rule.builtin:
-            return Difference("setup", "what is not part of a set-up", "a part of one")
+            return Difference("setup", "what is not part of a set-up", Words("a part of one"))
         return None
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
@@ -352,19 +345,19 @@ class Director:
                 )
                 struck = chance.pick(draw)
                 return struck or Difference(
-                    "chance", "a draw that strikes", f"draw {draw / (1 << DRAW_BITS):.4f}"
+                    "chance", "a draw that strikes", Words(f"draw {draw / (1 << DRAW_BITS):.4f}")
                 )
             case Named() as named:
                 return named_outcome(named, call.attempt)
 
     def replace(self, rules: Ruleset) -> None:
         """Put other rules in force; counters of rules whose text is the same live on."""
-        self._rules = rules
+        self.ruleset = rules
         self.take_over(self.tallies)
 
     def take_over(self, tallies: Tallies) -> None:
         """Count on from ``tallies``, for rules that are in force with the same text."""
-        by_id = self._rules.by_id
+        by_id = self.ruleset.by_id
         same = {
             name: one
             for name, one in tallies.rules.items()
@@ -375,7 +368,7 @@ class Director:
     def rules(self, now: Micros | None = None) -> list[CountedRule]:
         """How every rule stands, in the order of asking, at ``now``, or as it first fired."""
         tallies = [
-            (rule, self.tallies.rules.get(rule.id) or Tally.of(rule)) for rule in self._rules.rules
+            (rule, self.tallies.rules.get(rule.id) or Tally.of(rule)) for rule in self.ruleset.rules
         ]
         return [
             CountedRule(rule, tally, tally.first or 0 if now is None else now)
@@ -410,11 +403,13 @@ def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
     for decision in passing:
         if decision.outcome.latency is None and not rule.builtin:
             return Difference(
-                "as_usual", "a call that no earlier rule leaves as usual", f"one of {decision.rule}"
+                "as_usual",
+                "a call that no earlier rule leaves as usual",
+                Words(f"one of {decision.rule}"),
             )
         if decision.outcome.latency is not None and rule.only_slows:
             return Difference(
-                "latency", "a call that no earlier rule slows", f"one of {decision.rule}"
+                "latency", "a call that no earlier rule slows", Words(f"one of {decision.rule}")
             )
     return None
 
@@ -428,7 +423,9 @@ def _at_end(sequence: Sequence, call: CountedCall) -> Outcome | Difference:
     call.tally.exhausted += 1
     if sequence.at_end is AtEnd.FAIL:
         return exhausted(call.rule)
-    return Difference("sequence", f"one of its {sequence.ends[-1]} steps", "a call after the last")
+    return Difference(
+        "sequence", f"one of its {sequence.ends[-1]} steps", Words("a call after the last")
+    )
 
 
 def exhausted(rule: Rule) -> Outcome:
@@ -447,7 +444,7 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
     """The outcome that the request names, or the refusal of a name that no outcome has."""
     given = named.read(attempt)
     if given is None:
-        return Difference(named.path, "the name of an outcome", shown(given))
+        return Difference(named.path, "the name of an outcome", given)
     name = str(given)
     found = named.by_name.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
     if found is not None and all(attempt.op in fit for _, fit in applicability(found)):

@@ -9,6 +9,12 @@ from mockserver.domain.clock import Micros, iso, parse_instant
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import query_pairs, snake
+from mockserver.scenario.decisions import (
+    StageDecision,
+    kept_decisions,
+    outcome_of,
+    reasons,
+)
 from mockserver.scenario.director import Decision, Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage, shown
 from mockserver.scenario.operations import (
@@ -81,7 +87,8 @@ def explain(
     for stage in _stages(rules, op):
         decision = director.decide(stage, attempt)
         lines.append(f"{_NOTIFY if op in _DELIVERY else _ASKED[stage]}:")
-        lines += _asked(rules, stage, op, decision, is_verbose=is_verbose)
+        (kept,) = kept_decisions([decision], attempt.request, most_failed=len(rules.rules))
+        lines += _asked(rules, op, kept, lambda: attempt, is_verbose=is_verbose)
         fired += [decision] if decision.rule is not None else []
         if _ends(decision.outcome):
             return [
@@ -91,16 +98,20 @@ def explain(
     return [*lines, *_as_answered(op, fired), *_as_notified(op, fired, rules)]
 
 
-def told(rules: Ruleset, op: str, decisions: Sequence[Decision]) -> list[str]:
+def told(
+    rules: Ruleset,
+    op: str,
+    decisions: Sequence[StageDecision],
+    attempt_of: Callable[[StageDecision], Attempt],
+) -> list[str]:
     """The same of a step that has happened, by its decisions: stage by stage, once for each
-    provider that was asked."""
-    passing = {id(passed) for decision in decisions for passed in decision.passing}
+    provider that was asked. ``attempt_of`` says what the rules were asked with."""
     lines: list[str] = []
     for stage in _stages(rules, op):
-        deciding = [one for one in decisions if one.stage is stage and id(one) not in passing]
+        deciding = [one for one in decisions if one.stage is stage]
         for decision in deciding:
             lines.append(f"{_ASKED[stage]}:")
-            lines += _asked(rules, stage, op, decision, is_verbose=False)
+            lines += _asked(rules, op, decision, partial(attempt_of, decision), is_verbose=False)
         if not deciding:
             lines += [f"{_ASKED[stage]}:", "  no rule was asked: the request had ended before"]
     return lines
@@ -158,24 +169,28 @@ def _of_each(rules: Sequence[Rule]) -> list[str]:
 
 
 def _asked(
-    rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verbose: bool
+    rules: Ruleset,
+    op: str,
+    decision: StageDecision,
+    attempt: Callable[[], Attempt],
+    *,
+    is_verbose: bool,
 ) -> Iterator[str]:
     """What became of every rule of one stage, line by line; of built-in test values that do not
     fire, how many, or each."""
-    lost = dict(decision.lost())
-    passing = {one.rule: one for one in decision.passing}
+    deciding = decision.fired[-1] if decision.fired else None
+    failed = dict(reasons(decision, deciding, rules, attempt))
+    firings = {one.rule: one for one in decision.fired}
     fired, silent = False, 0
     for rule in rules.rules:
-        if rule.stage is not stage:
+        if rule.stage is not decision.stage:
             continue
-        if rule.id == decision.rule:
-            fired = True
-            yield (
-                f"  fires: {_place(rule)}: "
-                f"{decision.outcome.words}{_answered(op, decision.outcome)}"
-            )
-        elif rule.id in passing:
-            yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
+        if rule.id in firings:
+            outcome = outcome_of(firings[rule.id], rule, attempt)
+            is_deciding = deciding is not None and rule.id == deciding.rule
+            fired = fired or is_deciding
+            end = _answered(op, outcome) if is_deciding else ", later rules decide"
+            yield f"  fires: {_place(rule)}: {outcome.words}{end}"
         elif rule.builtin and not is_verbose:
             silent += 1
         elif op not in rule.operations:
@@ -183,8 +198,8 @@ def _asked(
                 " ..." if len(rule.operations) > 4 else ""
             )
             yield f"  not:   {_place(rule)}: op: wanted {wanted}, got {op}"
-        elif rule.id in lost:
-            yield f"  not:   {_place(rule)}: {lost[rule.id]}"
+        elif rule.id in failed:
+            yield f"  not:   {_place(rule)}: {failed[rule.id]}"
         elif fired:
             yield f"  after: {_place(rule)}: never asked, an earlier rule fired"
     if silent:

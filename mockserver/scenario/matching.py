@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros, duration_text, parse_duration
 from mockserver.domain.errors import nearest
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import LONGEST_CARD_TEXT, mask_start
 from mockserver.domain.reading import SpelledWord, choice_of, flag_of, number_of
 from mockserver.domain.record import mutable, record
 from mockserver.scenario.operations import meaning_of
@@ -128,15 +128,25 @@ def shown(value: object) -> str:
     """A value for an explanation: short, and with anything that looks like a card number masked."""
     if value is None:
         return "nothing"
-    plain = (
-        json_text(value)
-        if isinstance(value, Mapping | list | tuple | Decimal | bool)
-        else str(value)
-    )
-    text = mask_start(plain, _LONGEST_SHOWN + 1)
-    if len(text) > _LONGEST_SHOWN:
-        text = text[: _LONGEST_SHOWN - 3] + "..."
+    text = shown_start(plain_text(value))
     return f"'{text}'" if isinstance(value, str) else text
+
+
+def plain_text(value: object) -> str:
+    """The whole text of a value that is there, as it came."""
+    is_json = isinstance(value, Mapping | list | tuple | Decimal | bool)
+    return json_text(value) if is_json else str(value)
+
+
+def shown_start(text: str) -> str:
+    """The beginning of a text as an explanation shows it, masked."""
+    masked = mask_start(text, _LONGEST_SHOWN + 1)
+    is_short = len(masked) <= _LONGEST_SHOWN
+    return masked if is_short else masked[: _LONGEST_SHOWN - 3] + "..."
+
+
+LONGEST_LOOKED_AT = _LONGEST_SHOWN + 1 + LONGEST_CARD_TEXT
+"""Characters of a text that decide what ``shown_start`` shows of it."""
 
 
 def _number(value: object) -> Decimal | None:
@@ -311,16 +321,24 @@ OPERATORS: Mapping[str, Operator] = {
 }
 
 
+class Words(str):
+    """What a rule got, where that is no value of a field: it stands in an explanation as it is."""
+
+    __slots__ = ()
+
+
 @record
 class Difference:
-    """The first test that an attempt failed: which field, what the rule wanted, what it got."""
+    """The first test that an attempt failed: which field, what the rule wanted, what it got, as it
+    came. Few are ever read, so words are made when one is."""
 
     field: str
     wanted: str
-    got: str
+    got: object
 
     def __str__(self) -> str:
-        return f"{self.field}: wanted {self.wanted}, got {self.got}"
+        got = self.got if isinstance(self.got, Words) else shown(self.got)
+        return f"{self.field}: wanted {self.wanted}, got {got}"
 
 
 @record
@@ -354,7 +372,7 @@ class FieldTest:
         """The same for a value already read."""
         for check, (word, operand) in zip(self.checks, self.operators, strict=True):
             if not check(got):
-                return Difference(self.path, OPERATORS[word].words + operand, shown(got))
+                return Difference(self.path, OPERATORS[word].words + operand, got)
         return None
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.record import mutable, record
-from mockserver.scenario.matching import Attempt, Difference, Length
+from mockserver.scenario.matching import Attempt, Difference, Length, Words
 from mockserver.scenario.paths import age_of
 from mockserver.scenario.rule import AtEnd, Rule, Sequence
 
@@ -92,9 +92,11 @@ class CountedRule:
         """Why it does not fire, whatever comes."""
         rule, first = self.rule, self.tally.first
         if rule.limit is not None and self.fired >= rule.limit:
-            return Difference("limit", f"fewer than {rule.limit} firings", str(self.fired))
+            return Difference("limit", f"fewer than {rule.limit} firings", self.fired)
         if rule.lives is not None and first is not None and self.now >= first + rule.lives:
-            return Difference("for", "a call while the rule is alive", "a call after its time")
+            return Difference(
+                "for", "a call while the rule is alive", Words("a call after its time")
+            )
         return None
 
     @property
@@ -142,7 +144,7 @@ class CountedCall(CountedRule):
         most, fired = self.rule.limit_by_key, self.before.fired
         if most is None or fired < most:
             return None
-        return Difference("limit", f"fewer than {most} firings for its key", str(fired))
+        return Difference("limit", f"fewer than {most} firings for its key", fired)
 
     @property
     def untimely(self) -> Difference | None:

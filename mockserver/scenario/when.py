@@ -36,6 +36,7 @@ from mockserver.scenario.matching import (
     Difference,
     FieldTest,
     Patterns,
+    Words,
     compile_test,
     known_operators,
     shown,
@@ -89,7 +90,7 @@ class When:
         begins = first if self.begins is None else self.begins
         begins = attempt.now if begins is None else begins
         if self.window is not None and not self.window.holds(attempt.now, begins, self.zone):
-            yield Difference("clock", self.window.words(self.zone), iso(attempt.now))
+            yield Difference("clock", self.window.words(self.zone), Words(iso(attempt.now)))
 
 
 def compile_when(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.batch import Batch
@@ -29,8 +29,7 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.tally import Tallies
-from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
-from mockserver.store.row_codec import Record, RowForm, form_of, json_text
+from mockserver.store.row_codec import Record, form_of, json_text
 from mockserver.store.schema import (
     HEAD,
     NONSENSE,
@@ -97,9 +96,8 @@ _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
 
 @mutable
 class Settled:
-    """What a sandbox was opened with and what seldom changes. ``books`` are the scenarios of the
-    rules that entries of the journal were decided by, by number; ``book`` is the number of those in
-    force."""
+    """What a sandbox was opened with and what seldom changes. ``scenarios`` are the places of those
+    in force."""
 
     seed: Seed
     opened_with: _Assumptions
@@ -110,8 +108,7 @@ class Settled:
     is_held: bool
     opened: tuple[dict[str, int], int] | None
     warned: list[str]
-    book: int
-    books: dict[str, list[str]]
+    scenarios: list[str]
 
 
 @mutable
@@ -125,6 +122,27 @@ class Head:
     plain: dict[str, Any]
     lengths: dict[str, int]
     judged: dict[str, int]
+
+
+class PersistenceContext(Protocol):
+    """The server around its stored sandboxes: which scenarios there are, and where they are stored.
+    ``unwritten`` are rows of its own that are not in the file yet."""
+
+    unwritten: list[tuple[int, str, int, bytes]]
+
+    def note_written(self, commit: Commit) -> None:
+        """A commit is in the file."""
+
+    def place_of(self, scenario: Scenario) -> str:
+        """Where a store keeps a scenario."""
+
+    def scenario(self, place: str) -> Scenario:
+        """The scenario of a place. Raises ``LookupError``."""
+
+    def config(self, scenarios: list[Scenario]) -> SandboxConfig:
+        """The config of the server under some scenarios: that in force for new sandboxes, when they
+        are the same."""
+        ...
 
 
 @contextmanager
@@ -145,18 +163,16 @@ class SandboxPersister:
         sandbox: Sandbox,
         number: int,
         context: PersistenceContext,
-        book: int = 0,
-        books: Mapping[str, list[str]] | None = None,
     ) -> None:
         self.sandbox = sandbox
         self.number = number
-        self._rulebook = Rulebook(context, sandbox.config.rules, book, books or {})
+        self._context = context
+        self._places: tuple[SandboxConfig, list[str]] | None = None
         self._paged = dict.fromkeys(PAGED, 0)
         self._written: int | None = None
         self._observers = sandbox.observers
         # Most parts say themselves that they have news, and most memories are empty.
         news: News = {}
-        rows = JournalRows(sandbox, self._rulebook, context)
         reporting: list[Part] = [
             *(TablePart(name, getattr(sandbox, name), row, news) for name, row in _TABLES.items()),
             schedule_part(sandbox, news),
@@ -166,12 +182,12 @@ class SandboxPersister:
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
         others: list[Part] = [
             RuleKeysPart(sandbox, news),
-            JournalPart(sandbox.journal, rows),
+            JournalPart(sandbox.journal),
         ]
         for observer in sandbox.observers:
             if observer.lines_are is not None:
                 others.append(LinesPart(*observer.lines_are, observer))
-        self._memories = [*_memory_parts(sandbox, rows)]
+        self._memories = [*_memory_parts(sandbox)]
         self._news, self._asked = news, [*named, *others]
         # In the order in which they are read: each after those that its rows name.
         self.parts = [*named, *reporting, *others, *self._memories]
@@ -201,7 +217,6 @@ class SandboxPersister:
     def gather(self, commit: Commit) -> None:
         """Put the changes since the last commit into one."""
         changes, sandbox = Changes(commit, self.number), self.sandbox
-        self._rulebook.put_in_force(sandbox.config)
         for part in (*self._news, *self._asked):
             part.gather(changes)
         self._news.clear()
@@ -256,9 +271,15 @@ class SandboxPersister:
             is_held=sandbox.clock.holds > 0,
             opened=sandbox.opened,
             warned=sorted(sandbox.warned),
-            book=self._rulebook.present,
-            books=self._rulebook.books,
+            scenarios=self._places_of(config),
         )
+
+    def _places_of(self, config: SandboxConfig) -> list[str]:
+        """Where the scenarios of a config are stored, looked up once for each config."""
+        if self._places is None or self._places[0] is not config:
+            places = [self._context.place_of(scenario) for scenario in config.scenarios]
+            self._places = config, places
+        return self._places[1]
 
     def load(self, stored: StoredRows, head: Head) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises
@@ -293,31 +314,15 @@ class SandboxPersister:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGED}
 
 
-def _memory_parts(sandbox: Sandbox, rows: JournalRows) -> Iterator[MemoryPart]:
+def _memory_parts(sandbox: Sandbox) -> Iterator[MemoryPart]:
     yield MemoryPart("marks", sandbox.journal.marks, form_of(tuple[str, int]))
     yield MemoryPart("scripts", sandbox.scripts, form_of(tuple[str, dict[int, ProviderOutcome]]))
     yield MemoryPart("setup", sandbox.setup, form_of(tuple[str, dict[str, object]]))
-    yield MemoryPart("idempotency", sandbox.idempotency, _first_form(Record.of(First), rows))
-    yield MemoryPart("replays", sandbox.replays, _first_form(Record.of(FirstAnswer), rows))
+    yield MemoryPart("idempotency", sandbox.idempotency, form_of(tuple[str, First]))
+    yield MemoryPart("replays", sandbox.replays, form_of(tuple[str, FirstAnswer]))
     for observer in sandbox.observers:
         for memory in observer.memories():
             yield MemoryPart(memory.name, memory.held, form_of(memory.pair))
-
-
-def _first_form(record: Record, rows: JournalRows) -> RowForm:
-    """The form of a key and its first answer, with the objects that its step was about."""
-
-    def write(pair: Any) -> list[object]:
-        key, first = pair
-        return [key, first, rows.write_about(first.result)]
-
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        key, plain, about = raw
-        first = record.read(plain, cards)
-        first.result = rows.read_about(about, cards)
-        return key, first
-
-    return RowForm(write, read)
 
 
 def stored_sandbox(
@@ -346,7 +351,7 @@ def stored_sandbox(
         if name in by_id
     }
     sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
-    persister = SandboxPersister(sandbox, known.number, context, settled.book, settled.books)
+    persister = SandboxPersister(sandbox, known.number, context)
     persister.load(stored, head)
     _release(sandbox)
     return persister
@@ -366,9 +371,7 @@ def stored_beginning(stored: StoredRows, context: PersistenceContext) -> Beginni
 def _read_head(stored: StoredRows, context: PersistenceContext) -> tuple[Head, SandboxConfig]:
     with _naming(HEAD):
         head: Head = Record.of(Head).read(stored[HEAD][0][1], CardRegistry(""))
-        scenarios = [
-            context.scenario(place) for place in head.settled.books[str(head.settled.book)]
-        ]
+        scenarios = [context.scenario(place) for place in head.settled.scenarios]
     return head, _config(head.settled, context, scenarios)
 
 

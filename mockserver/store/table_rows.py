@@ -21,12 +21,11 @@ from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import STEP_ROWS, LateRows, Table
-from mockserver.engine.journal import Change, Journal
+from mockserver.engine.journal import Change, Journal, JournalEntry
 from mockserver.engine.observer import Observer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.scenario.tally import Times
-from mockserver.store.journal_rows import JournalRows
 from mockserver.store.row_codec import Record, RowForm, form_of, json_value
 from mockserver.store.schema import NONSENSE, Changes, DamagedSandbox, PartRows, StoredRows
 
@@ -262,9 +261,8 @@ class JournalPart(Part):
     name = "journal"
     _STORIES = "stories"
 
-    def __init__(self, journal: Journal, rows: JournalRows) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._rows = rows
         self._cut = self._written = 0
 
     def __len__(self) -> int:
@@ -278,7 +276,7 @@ class JournalPart(Part):
         for first in range(0, len(new), BLOCK):
             block = new[first : first + BLOCK]
             self._written = block[-1].number
-            changes.put(self.name, self._written, [*map(self._rows.write_entry, block)])
+            changes.put(self.name, self._written, block)
 
     def _put_stories(self, changes: Changes, gone: int) -> None:
         stories = self._journal.stories
@@ -292,16 +290,16 @@ class JournalPart(Part):
         changes.cut(self._STORIES, min(stories.oldest - 1, gone) if stories.oldest else gone)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        journal, change = self._journal, Record.of(Change)
+        journal, change, record = self._journal, Record.of(Change), Record.of(JournalEntry)
         for number, block in stored.get(self._STORIES, ()):
             journal.stories.take(change.read(one, cards) for one in block)
             self._cut = self._written = number
         for number, block in stored.get(self.name, ()):
             for raw in block:
-                entry = self._rows.read_entry(raw, cards)
+                entry: JournalEntry = record.read(raw, cards)
                 journal.entries.append(entry)
                 if entry.number > self._cut:
-                    journal.stories.note(entry.number, entry.asked, entry.result)
+                    journal.stories.note(entry)
             self._written = number
 
 

@@ -33,9 +33,9 @@ from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.engine.storage import SandboxStorage
 from mockserver.store.file import StoreFile
-from mockserver.store.journal_rows import PersistenceContext
 from mockserver.store.persister import (
     BEGINNING,
+    PersistenceContext,
     SandboxPersister,
     next_due,
     stored_beginning,

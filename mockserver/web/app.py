@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
@@ -118,9 +117,7 @@ class Application(Starlette):
         Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
 
-        endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))
-        operations = (one for one in endpoints if isinstance(one, OperationEndpoint))
-        return StoreReferences(rows, self.world.directory, operations)
+        return StoreReferences(rows, self.world.directory)
 
     @property
     def tls(self) -> TlsMap | None:

@@ -73,6 +73,7 @@ class OperationEndpoint(Endpoint):
     def __init__(self, world: World, route: Route[Any, Any]) -> None:
         super().__init__(world, route)
         self.op = route.op
+        self.name = route.name
         self.largest = max(route.largest or 0, world.settings.max_body)
 
     def _misplaced(self, request: Request) -> Mapping[str, str]:

@@ -22,7 +22,6 @@ from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Problem, Refused, TryLater, problem
 from mockserver.domain.record import mutable, record
-from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Decision
@@ -313,14 +312,6 @@ class Request:
     def parameters(self) -> dict[str, str]:
         """The query by name; of a parameter given twice the last counts."""
         return parameters_of(self.query)
-
-
-def again(entry: JournalEntry, known: Sandbox | None = None) -> Request:
-    """The request of an entry of the journal, as it came."""
-    asked = entry.asked
-    return Request(
-        entry.method, entry.path, asked.path, entry.query, asked.headers, raw=entry.raw, known=known
-    )
 
 
 @mutable

@@ -8,13 +8,13 @@ of ``Endpoint`` says.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any, cast
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept, Problem
-from mockserver.engine import step_effects
-from mockserver.engine.journal import JournalEntry
+from mockserver.engine import journaling, step_effects
+from mockserver.engine.journal import RequestForm
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.engine.storage import SandboxStorage
@@ -46,6 +46,7 @@ class Endpoint:
     have to be looked for, ``in_parts`` that its body is read in parts."""
 
     op: str
+    name: str = ""
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
     largest: int | None = None
     searches = False
@@ -115,7 +116,7 @@ class Endpoint:
                 request.in_use.under_way -= 1
             if (step := request.step) is not None:
                 scope[STEP] = step
-                step.result.answered = True
+                step.result.end_answer()
                 step.sandbox.holding.in_flight.pop(id(step), None)
                 self._ended(step, receive)
 
@@ -162,7 +163,7 @@ class Endpoint:
             await self.kept(store, request)
         except NotKept as fault:
             if request.step is not None:
-                request.step.result.answered = True
+                request.step.result.end_answer()
                 request.step = None
             return self.refused(fault, request)
         return None
@@ -181,26 +182,14 @@ class Endpoint:
             result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
         if (reply.status or 0) >= 400 and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
-        step_effects.note(
-            step,
-            JournalEntry(
-                sandbox.journal.last + 1,
-                sandbox.now,
-                step.asked,
-                result,
-                request.method,
-                request.resource,
-                endpoint=self if reply.repeatable else None,
-                query=request.query,
-                raw=request.raw,
-                status=reply.status,
-                answer=body,
-                fault=fault,
-            ),
-        )
+        fields = step.asked.request
+        entry = journaling.entry_of(step)
+        entry.method, entry.path, entry.route = request.method, request.resource, self.name
+        entry.is_repeatable = reply.repeatable
+        entry.query, entry.raw, entry.form = request.query, request.raw, _form_of(fields)
+        entry.status, entry.answer, entry.fault = reply.status, body, journaling.fault_of(fault)
+        step_effects.note(step, entry)
         watching.called(request, step, reply, body, self.world.real_clock)
-        if isinstance(step.asked.request, Fields):
-            step.asked.request.release()
         self.world.runner.used(sandbox)
 
     async def _send(
@@ -260,3 +249,11 @@ class Endpoint:
             ):
                 return False
         return await holds.released(world, request)
+
+
+def _form_of(fields: Mapping[str, object]) -> RequestForm | None:
+    """How the fields of a request that has just been read can be read again; None where it has
+    none."""
+    if not isinstance(fields, Fields) or not fields.has_text:
+        return None
+    return RequestForm(fields.is_body, fields.commas)

@@ -1,6 +1,5 @@
-"""What the sandboxes in a store refer to: operations of the server, and scenarios."""
+"""The scenarios that the sandboxes in a store refer to."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,6 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.store.row_codec import json_text
 from mockserver.store.schema import SERVER, Commit, StoredRows, Unreadable
 from mockserver.web.directory import Directory
-from mockserver.web.operation import OperationEndpoint
-from mockserver.wire.fields import Body, Fields
 
 _PART, _BUILT_IN = "scenarios", "built-in "
 _LONGEST = 300
@@ -28,11 +25,8 @@ class StoreReferences:
     those that are not in the file yet. Raises ``Unreadable``.
     """
 
-    def __init__(
-        self, rows: StoredRows, directory: Directory, operations: Iterable[OperationEndpoint]
-    ) -> None:
+    def __init__(self, rows: StoredRows, directory: Directory) -> None:
         self._directory = directory
-        self._operations = {_name(operation): operation for operation in operations}
         self._stored = _scenarios(rows)
         self._made: dict[str, Scenario] = {}
         self.unwritten: list[tuple[int, str, int, bytes]] = []
@@ -40,38 +34,6 @@ class StoreReferences:
     def note_written(self, commit: Commit) -> None:
         written = set(commit.puts) if self.unwritten else set()
         self.unwritten = [row for row in self.unwritten if row not in written]
-
-    def name_of(self, endpoint: object) -> str | None:
-        """The name of an operation; None for anything else."""
-        return _name(endpoint) if isinstance(endpoint, OperationEndpoint) else None
-
-    def endpoint(self, name: str | None) -> object:
-        return self._operations.get(name) if name is not None else None
-
-    def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
-        """The fields of a request: how they are read, where the journal has the text and the name
-        of the operation."""
-        if isinstance(request, Fields):
-            return [request.is_body, request.commas] if is_named else write_plain(dict(request))
-        return write_plain(request)
-
-    def read(
-        self, stored: object, endpoint: object, raw: bytes, query: bytes
-    ) -> Mapping[str, object]:
-        """The fields of a request again. ``write`` has stored them all as plain data, or only how
-        the text that the journal has is read: as a body or a query, with decimal commas or
-        without."""
-        if isinstance(stored, dict):
-            plain: Mapping[str, object] = read_plain(stored)
-            return plain
-        # ``write`` stores nothing else; whatever it is, it is read as a body.
-        is_body, decimal_commas = stored if isinstance(stored, list) else (True, False)
-        route = endpoint.route if isinstance(endpoint, OperationEndpoint) else None
-        if is_body:
-            model = route.body if route is not None else None
-            return Fields(model or Body, raw, is_body=True, commas=decimal_commas)
-        model = route.query if route is not None else None
-        return Fields(model or Body, query, is_body=False, commas=decimal_commas)
 
     def place_of(self, scenario: Scenario) -> str:
         """The place of a scenario in the store; the next commit writes a new one."""
@@ -130,7 +92,3 @@ def _scenarios(rows: StoredRows) -> dict[str, Any]:
         if not isinstance(row, list) or [type(place) for place in row] != [str, list]:
             raise Unreadable(f"row {number} of {_PART}: {row!r}"[:_LONGEST])
     return {place: stored for _, (place, stored) in listed}
-
-
-def _name(operation: OperationEndpoint) -> str:
-    return f"{operation.route.method} {operation.route.path}"

@@ -323,6 +323,11 @@ class Fields(Mapping[str, object]):
         return fold(self._model, read if isinstance(read, dict) else {}, commas=self.commas)
 
     @property
+    def has_text(self) -> bool:
+        """Whether there is a text that can be read again."""
+        return bool(self._text)
+
+    @property
     def unknown(self) -> Sequence[str]:
         """The names that no field knows, as they were given."""
         return self.folded.unknown if self.body is None else ()

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.engine.journal import Journal, JournalEntry, JournalQuota, size_of
-from mockserver.engine.result import Asked, Result
 from tests.driving import Api
 
 ENTRY = 3_000
@@ -19,8 +18,7 @@ def note(journal: Journal, length: int = 0) -> None:
         JournalEntry(
             journal.last + 1,
             0,
-            Asked("x"),
-            Result(),
+            "x",
             method="GET",
             path="/",
             raw=b"x" * length,
@@ -56,9 +54,7 @@ def test_a_quiet_journal_keeps_its_story_beside_a_busy_one() -> None:
 
 def test_an_entry_shows_no_body() -> None:
     journal, secret = Journal(10, 0), b'{"ccv":"987"}'
-    journal.note(
-        JournalEntry(1, 7, Asked("charge.create"), Result(), method="POST", raw=secret, status=201)
-    )
+    journal.note(JournalEntry(1, 7, "charge.create", method="POST", raw=secret, status=201))
     (entry,) = journal.entries
     assert "987" not in repr(entry)
     assert "number=1, at=7, op=charge.create" in repr(entry)

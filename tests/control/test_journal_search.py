@@ -13,8 +13,8 @@ from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.journal import JournalEntry, size_of
-from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.decisions import fired_in
 from mockserver.web import runner
 from mockserver.web.control import journal
 from mockserver.web.control.journal import (
@@ -29,6 +29,7 @@ from mockserver.web.control.journal import (
     text_of,
     words_of,
 )
+from mockserver.web.journaled import fields_of
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import profile_of
@@ -53,17 +54,15 @@ ASKED = [
 
 
 def reference_of(entry: JournalEntry) -> str:
-    given = entry.asked.request.get("reference") or getattr(
-        entry.result.about.get("charge"), "reference", None
-    )
+    charge = entry.described if "charge" in dict(entry.about) else None
+    given = fields_of(entry).get("reference") or getattr(charge, "reference", None)
     return mask_start(given, 200).lower() if isinstance(given, str) else ""
 
 
 def texts_of(entry: JournalEntry, word: Callable[[str], str]) -> list[str]:
-    result = entry.result
-    said = [entry.method, mask_text(entry.path), entry.asked.op, str(status_of(entry) or "")]
-    said += [decision.rule for decision in result.decisions if decision.rule]
-    for event in result.events:
+    said = [entry.method, mask_text(entry.path), entry.op, str(status_of(entry) or "")]
+    said += fired_in(entry.decisions)
+    for event in entry.events:
         said += [
             event.subject,
             event.subject_id,
@@ -71,7 +70,7 @@ def texts_of(entry: JournalEntry, word: Callable[[str], str]) -> list[str]:
             word(event.after) if event.after else "",
         ]
     texts = [
-        " ".join([*said, *result.webhooks, *result.warnings]),
+        " ".join([*said, *entry.webhooks, *entry.warnings]),
         *([str(mask_query(entry.query))] if entry.query else []),
     ]
     texts += [dumps(mask_body(body)).decode() for body in (entry.raw, entry.answer) if body]
@@ -84,15 +83,13 @@ def code_of(entry: JournalEntry) -> object:
 
 PLAIN: Mapping[str, Callable[[JournalEntry, str], bool]] = {
     "ref": lambda entry, wanted: wanted.lower() in reference_of(entry),
-    "amount": lambda entry, wanted: (
-        number_of(entry.asked.request.get("amount")) == number_of(wanted)
-    ),
+    "amount": lambda entry, wanted: number_of(fields_of(entry).get("amount")) == number_of(wanted),
     "code": lambda entry, wanted: code_of(entry) == int(wanted),
     "currency": lambda entry, wanted: facts_of(entry).get("currency", "").upper() == wanted.upper(),
     "id": lambda entry, wanted: (
         entry.number == number_of(wanted)
-        or any(wanted in event.subject_id for event in entry.result.events)
-        or any(wanted in mask_text(part) for part in entry.asked.path.values())
+        or any(wanted in event.subject_id for event in entry.events)
+        or any(wanted in mask_text(part) for part in entry.placeholders.values())
     ),
 }
 
@@ -221,7 +218,7 @@ def test_searches_answer_as_a_plain_look_at_each_entry(
     while under_way:
         under_way = [one for one in under_way if not one.is_over()]
     journal, profile = sandbox_of(api).journal, profile_of(sandbox_of(api).assumed)
-    assert any(entry.result.search_text for entry in journal.entries)
+    assert any(entry.search_text for entry in journal.entries)
     for entry in journal.entries:
         assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(
             entry, profile.word
@@ -276,12 +273,8 @@ def test_what_was_read_takes_no_more_than_its_entry() -> None:
     api.charge()
     for number in (1, 40):
         body = b"[%b]" % b",".join([b'"\xf0\x9f\x92\xb3"'] * 100 * number)
-        entry = JournalEntry(
-            1, 0, Asked("x"), Result(), method="GET", path="/", raw=body, status=200
-        )
+        entry = JournalEntry(1, 0, "x", method="GET", path="/", raw=body, status=200)
         text = text_of(entry, profile_of(sandbox_of(api).assumed))
         assert (
-            (entry.result.search_text is not None)
-            is (getsizeof(text) <= size_of(entry))
-            is (number == 1)
+            (entry.search_text is not None) is (getsizeof(text) <= size_of(entry)) is (number == 1)
         )

@@ -6,6 +6,7 @@ from typing import Any
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.cards import TEST_CARDS, CardNumber, read_number
 from mockserver.domain.clock import parse_instant
+from mockserver.scenario.decisions import kept_decisions, reasons
 from mockserver.scenario.director import Decision, Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.problems import ScenarioRefused
@@ -70,6 +71,15 @@ def stored(**objects: Mapping[str, object]) -> Any:
 
 def ask(director: Director, stage: Stage = Stage.PROVIDER, **facts: Any) -> Decision:
     return director.decide(stage, attempt(**facts))
+
+
+def lost(director: Director, decision: Decision) -> list[tuple[str, str]]:
+    """The rules that came before the one that fired, and why they did not, as a page words it."""
+    attempt = decision.attempt
+    assert attempt is not None
+    (kept,) = kept_decisions([decision], attempt.request, most_failed=10_000)
+    deciding = kept.fired[-1] if kept.fired else None
+    return reasons(kept, deciding, director.ruleset, lambda: attempt)
 
 
 def said(decision: Decision) -> str | None:

@@ -406,9 +406,10 @@ def test_the_table_of_operations_has_every_object_that_a_long_story_is_about() -
     seen = set()
     (sandbox,) = api.app.world.sandboxes.in_memory.values()
     for entry in sandbox.journal.entries:
-        for attempt in entry.result.attempts:
-            op = attempt.also or attempt.op
+        about = {kind for kind, _ in entry.about}
+        for decision in [each for each in entry.decisions if each.is_about_request]:
+            op = decision.also or decision.op
             seen.add(op)
-            for name in (op, attempt.op):
-                assert set(entry.result.about) <= STATE[name], (name, entry.result.about.keys())
+            for name in (op, decision.op):
+                assert about <= STATE[name], (name, about)
     assert {"charge.create", "charge.refund", "subscription.renew"} <= seen

@@ -11,7 +11,7 @@ from mockserver.domain.clock import DAY, EARLIEST, HOUR, LATEST, MINUTE, parse_i
 from mockserver.scenario.matching import Stage, canonical
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.problems import ScenarioRefused
-from tests.scenario.telling import NOW, ask, card, directing, fault, fires, one, stored, told
+from tests.scenario.telling import NOW, ask, card, directing, fault, fires, lost, one, stored, told
 
 D = Decimal
 KEYS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
@@ -358,7 +358,7 @@ def test_daily_windows_follow_the_clocks_of_the_zone(window: str, begins: str, e
     outside = [ask(director, now=now) for now in (start - 1, end)]
     assert inside == ["r"] * 3
     assert [one.rule for one in outside] == [None] * 2
-    assert " in Australia/Sydney, got 2031-" in outside[0].lost()[0][1]
+    assert " in Australia/Sydney, got 2031-" in lost(director, outside[0])[0][1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.clock import parse_instant
 from mockserver.scenario.matching import Stage
 from tests.driving import Api, card_charge
-from tests.scenario.telling import NOW, ask, directing, fault, faults, one, said, told
+from tests.scenario.telling import NOW, ask, directing, fault, faults, lost, one, said, told
 
 WRONG = [
     ("chance: {p: 20%, then: {approve: {}}}", "got '20%', wanted a share from 0 to 1, such as 0.2"),
@@ -204,8 +204,9 @@ def test_a_fallback_that_nobody_knows_names_those_that_are_known() -> None:
 def test_latency_alone_leaves_the_outcome_to_later_rules() -> None:
     slow = "  - {id: slow, when: {op: charge.create}, then: {latency: 2s}}\n"
     slower = "  - {id: slower, when: {op: charge.create}, then: {latency: 9s}}\n"
-    lost = "  - {id: lost, when: {op: charge.create}, then: {decline: lost_card}}\n"
-    decision = ask(directing(told(slow + slower + lost)))
+    last = "  - {id: lost, when: {op: charge.create}, then: {decline: lost_card}}\n"
+    director = directing(told(slow + slower + last))
+    decision = ask(director)
     assert (decision.rule, said(decision)) == ("lost", "lost_card")
     assert [rule.rule for rule in decision.passing] == ["slow"]
     assert decision.slowing is not None
@@ -213,7 +214,7 @@ def test_latency_alone_leaves_the_outcome_to_later_rules() -> None:
     assert (
         "slower",
         "latency: wanted a call that no earlier rule slows, got one of slow",
-    ) in decision.lost()
+    ) in lost(director, decision)
     alone = ask(directing(told(slow)))
     assert (alone.rule, alone.delay) == ("slow", 2_000_000)
 

@@ -21,7 +21,7 @@ from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.delivery import Delivery
 from mockserver.engine.inboxes import InboxMessage
-from mockserver.engine.journal import Change
+from mockserver.engine.journal import Change, JournalEntry
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES
@@ -29,10 +29,8 @@ from mockserver.findings.catalogue import FindingKind
 from mockserver.findings.ledger import Finding
 from mockserver.findings.policy import Policy
 from mockserver.findings.watch import Watch
-from mockserver.scenario.matching import Difference
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.tally import Times
-from mockserver.store import journal_rows
 from mockserver.store.persister import Head
 from mockserver.store.reading import FORMAT
 from mockserver.store.row_codec import RECORDS, Record
@@ -43,13 +41,10 @@ KEPT = Path(__file__).with_name("record_fields.txt")
 
 WHOLE = (
     *ROW_CLASSES.values(),
-    *(BatchRow, CardNumber, Change, Delivery, Difference, Finding, First, FirstAnswer, Head),
-    *(InboxMessage, ProviderOutcome, ScheduledWork, Times),
+    *(BatchRow, CardNumber, Change, Delivery, Finding, First, FirstAnswer, Head),
+    *(InboxMessage, JournalEntry, ProviderOutcome, ScheduledWork, Times),
 )
 """What parts of a sandbox store; the records in it are found by its types."""
-
-IN_PART = (journal_rows._ASKED, journal_rows._ATTEMPT, journal_rows._RESULT)
-"""Records of the journal of which some fields are not written."""
 
 BY_NAME = (FindingKind,)
 """Records of which a row has the name alone."""
@@ -86,9 +81,6 @@ def stored_records() -> dict[str, Stored]:
     hints = (get_type_hints(type(judge)).values() for judge in watch.judges.values())
     memories = (hint for hint in chain.from_iterable(hints) if get_origin(hint) is Recent)
     waiting: list[Any] = [*WHOLE, *memories]
-    for record in IN_PART:
-        found[record.cls.__name__] = Stored(record.names, required(record.cls))
-        waiting += hints_of(record.cls, record.names)
     while waiting:
         for cls in classes_in(waiting.pop()):
             if cls.__name__ not in found and cls not in BY_NAME:

@@ -27,7 +27,6 @@ from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.due import is_behind, run_slice
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import KINDS
@@ -184,12 +183,19 @@ async def _move(
 
 def journal_move(call: AnyCall, sandbox: Sandbox, op: str, answer: object) -> None:
     """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
-    asked, (method, path) = (
-        Asked(op, headers=call.headers, request=call.document),
-        (call.route.method, call.route.path),
+    sandbox.journal.note(
+        JournalEntry(
+            sandbox.journal.last + 1,
+            sandbox.now,
+            op,
+            call.route.method,
+            call.route.path,
+            raw=call.raw,
+            headers=call.headers,
+            status=200,
+            answer=kept_text(answer),
+        )
     )
-    entry = JournalEntry(sandbox.journal.last + 1, sandbox.now, asked, Result(), method, path)
-    sandbox.journal.note(entry._replace(raw=call.raw, status=200, answer=kept_text(answer)))
 
 
 def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:

@@ -190,8 +190,8 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
 async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status,
     rule; then changes."""
-    profile, kept = profile_of(sandbox.assumed), list(sandbox.journal.since(after))
-    entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, profile))
+    kept = list(sandbox.journal.since(after))
+    entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, sandbox))
     hidden = len(kept) - LENGTH
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
     for entry, as_it_was in zip(entries, kept[-LENGTH:], strict=True):
@@ -234,8 +234,8 @@ def _what(entry: Mapping[str, Any]) -> str:
 def _faults(entry: JournalEntry) -> list[str]:
     """What was wrong with a request that was refused, by field. One that something came of was not
     refused: a declined payment repeats the charge and its payer in its details."""
-    refused = entry.result.problem
-    if refused is None or entry.result.events:
+    refused = journal.problem_of(entry)
+    if refused is None or entry.events:
         return []
     told = [
         f"{printable(field)}: {printable(text)}"

@@ -5,12 +5,14 @@ again, or shown so that another client can send it.
 Source: docs/control-api.md (``/__admin/journal``, ``q``).
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import compress, pairwise
 from operator import attrgetter
 from sys import getsizeof
@@ -19,7 +21,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from pydantic import Field
 
-from mockserver.domain.clock import iso, parse_duration, parse_instant
+from mockserver.domain.clock import duration_text, iso, parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Problem, invalid, nearest
 from mockserver.domain.masking import (
@@ -34,15 +36,23 @@ from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of, whole_of
 from mockserver.domain.record import record
 from mockserver.domain.states import Event
-from mockserver.engine.journal import Journal, JournalEntry, size_of
+from mockserver.engine.journal import Described, Journal, JournalEntry, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.scenario.decisions import (
+    Firing,
+    StageDecision,
+    fired_in,
+    reasons,
+    unnamed_before,
+)
+from mockserver.scenario.director import Ruleset
+from mockserver.scenario.matching import Attempt
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.transport import FaultKind
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.raised import raised
-from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import again
+from mockserver.web.journaled import asking_of, fields_of, operation_of, request_of
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.control_body import ControlBody
@@ -123,12 +133,13 @@ async def listing(call: ControlCall[ControlBody, JournalQuery]) -> object:
     """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed
     out."""
     sandbox, query = call.sandbox(), call.query
-    tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
     found = await look_through(
-        sandbox.journal, tests, max(query.after or 0, call.since(sandbox, call.query.since))
+        sandbox.journal,
+        filters_of(sandbox, query),
+        max(query.after or 0, call.since(sandbox, call.query.since)),
     )
     entries = await for_each(
-        found.page(query.limit, query.after is not None), lambda entry: shown(entry, profile)
+        found.page(query.limit, query.after is not None), lambda entry: shown(entry, sandbox)
     )
     return {
         "count": len(found.entries),
@@ -149,9 +160,7 @@ async def lines(call: ControlCall[ControlBody, TimelineQuery]) -> object:
     found = await look_through(sandbox.journal, tests, after, query.before)
     page = found.page(min(query.limit, 2_000), after >= 0)
     shown = await for_each(page, lambda entry: _line(entry, profile))
-    meanings = {
-        op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS
-    }
+    meanings = {entry.op: OPERATIONS[entry.op].meaning for entry in page if entry.op in OPERATIONS}
     summary = {
         "last": found.last,
         "dropped": found.dropped,
@@ -194,10 +203,10 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
 def get(call: AnyCall) -> object:
     """One entry. Raises ``NotFound`` (1) for an unknown number or an entry that was dropped."""
     sandbox, entry = _entry(call)
-    return shown(entry, profile_of(sandbox.assumed))
+    return shown(entry, sandbox)
 
 
-def shown(entry: JournalEntry, profile: WireProfile) -> Members:
+def shown(entry: JournalEntry, sandbox: Sandbox) -> Members:
     """An entry with everything secret masked. ``by`` is null for what a client asked, else
     ``control page``, ``repeat`` or ``proxy``: it was sent again from there, and the findings pass
     over it. ``request``, ``status`` and ``answer`` are null for work that came due without a
@@ -206,46 +215,70 @@ def shown(entry: JournalEntry, profile: WireProfile) -> Members:
     happened (at ``receive``). A decision names the rules that came before the one that fired, each
     with the first of its tests that failed; its ``rule`` is null when none fired, ``choice`` the
     place of its outcome, from 1."""
-    asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
+    answer, profile = mask_body(entry.answer), profile_of(sandbox.assumed)
     return reply_of(
         "JournalEntryAnswer",
         entry,
-        by=asked.headers.get(SENT_BY),
+        by=entry.headers.get(SENT_BY),
         status=status_of(entry),
-        request=_request(entry, asked.headers) if entry.method else None,
+        request=_request(entry, entry.headers) if entry.method else None,
         answer=answer,
-        decisions=[
-            reply_of(
-                "JournalDecisionAnswer",
-                one,
-                lost=[{"rule": name, "why": mask_text(why)} for name, why in one.lost()],
-            )
-            for one in result.decisions
-        ],
+        decisions=_decisions(entry, sandbox.config.rules),
         events=[
-            reply_of("JournalEventAnswer", event, **moved(event, profile))
-            for event in result.events
+            reply_of("JournalEventAnswer", event, **moved(event, profile)) for event in entry.events
         ],
-        assumptions=sorted({*result.assumed, *assumptions_used(answer)}),
-        ignored=[mask_start(name, _LONGEST) for name in result.ignored[:1_000]],
+        assumptions=sorted({*entry.assumed, *assumptions_used(answer)}),
+        ignored=[mask_start(name, _LONGEST) for name in entry.ignored[:1_000]],
+    )
+
+
+def _decisions(entry: JournalEntry, rules: Ruleset) -> list[Members]:
+    """The decisions of an entry, one for each rule that fired, or for a stage in which none did."""
+    attempt_of = asking_of(entry)
+    return [
+        _decision(decision, firing, rules, partial(attempt_of, decision))
+        for decision in entry.decisions
+        for firing in decision.fired or (None,)
+    ]
+
+
+def _decision(
+    decision: StageDecision,
+    firing: Firing | None,
+    rules: Ruleset,
+    attempt: Callable[[], Attempt],
+) -> Members:
+    lost = [
+        {"rule": name, "why": mask_text(why)}
+        for name, why in reasons(decision, firing, rules, attempt)
+    ]
+    unnamed = unnamed_before(decision, firing)
+    return reply_of(
+        "JournalDecisionAnswer",
+        decision,
+        rule=firing and firing.rule,
+        choice=firing and firing.choice,
+        delay=duration_text(firing.delay if firing is not None else 0),
+        lost=lost,
+        **({"more": unnamed} if unnamed else {}),
     )
 
 
 def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
-    rules = [decision.rule for decision in entry.result.decisions if decision.rule]
+    rules = fired_in(entry.decisions)
     return [
         entry.number,
         iso(entry.at),
         entry.method,
         mask_start(entry.path, 500),
-        entry.asked.op,
+        entry.op,
         status_of(entry),
-        entry.result.latency,
+        entry.latency,
         rules[-1] if rules else None,
         entry.fault.kind.value if entry.fault else None,
         [
             f"{event.subject.value} {profile.word(event.after or event.what)}"
-            for event in entry.result.events
+            for event in entry.events
         ],
         facts_of(entry),
     ]
@@ -277,15 +310,15 @@ async def repeat(call: ControlCall[RepeatedRequest, ControlBody]) -> object:
     request of the API.
     """
     wanted, (sandbox, entry) = call.body, _entry(call)
-    endpoint = entry.endpoint
-    if not isinstance(endpoint, OperationEndpoint):
+    operation = operation_of(entry, call.world)
+    if operation is None:
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
-    asked = again(entry)
+    asked = request_of(entry)
     if wanted.query is not None:
         asked.query = _query_with(wanted.query, entry.query)
     if wanted.body is not None:
         asked.raw = _body_with(wanted.body, entry.raw)
-    status, raw = await endpoint.send(
+    status, raw = await operation.send(
         asked, "control page" if is_own_page(call.headers) else "repeat"
     )
     return {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
@@ -333,7 +366,7 @@ def request(call: AnyCall) -> object:
     without a request.
     """
     _, entry = _entry(call)
-    own = {name: value for name, value in entry.asked.headers.items() if name != SENT_BY}
+    own = {name: value for name, value in entry.headers.items() if name != SENT_BY}
     if not entry.method:
         raise invalid({"Id": f"entry {entry.number} came due without a request"})
     return _request(entry, own, sendable_field)
@@ -400,9 +433,9 @@ def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
     holds."""
     known = {*OPERATIONS, *(f"clock.{due}" for due in Due)}
     if wanted not in known:
-        known |= {entry.asked.op for entry in sandbox.journal.entries}
+        known |= {entry.op for entry in sandbox.journal.entries}
     allowed = operations_like(wanted, known)
-    return lambda entry: entry.asked.op in allowed
+    return lambda entry: entry.op in allowed
 
 
 def _by_status(_: Sandbox, wanted: str) -> Test:
@@ -419,10 +452,8 @@ def _by_status(_: Sandbox, wanted: str) -> Test:
 
 def _by_rule(_: Sandbox, wanted: str) -> Test:
     if "*" in wanted or "?" in wanted:
-        return lambda entry: any(
-            one.rule and fnmatchcase(one.rule, wanted) for one in entry.result.decisions
-        )
-    return lambda entry: wanted in [one.rule for one in entry.result.decisions]
+        return lambda entry: any(fnmatchcase(rule, wanted) for rule in fired_in(entry.decisions))
+    return lambda entry: wanted in fired_in(entry.decisions)
 
 
 def _by_id(_: Sandbox, wanted: str) -> Test:
@@ -431,8 +462,8 @@ def _by_id(_: Sandbox, wanted: str) -> Test:
     number = whole_of(wanted)
     return lambda entry: (
         entry.number == number
-        or any(wanted in event.subject_id for event in entry.result.events)
-        or any(wanted in mask_text(part) for part in entry.asked.path.values())
+        or any(wanted in event.subject_id for event in entry.events)
+        or any(wanted in mask_text(part) for part in entry.placeholders.values())
     )
 
 
@@ -512,15 +543,13 @@ def is_failed(entry: JournalEntry) -> bool:
 
 _CONDITIONS: Mapping[str, Callable[[Sandbox], Test]] = {
     "failed": lambda _: is_failed,
-    "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.result.events],
-    "refused": lambda _: (
-        lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.result.events
-    ),
+    "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.events],
+    "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.events,
     "fault": lambda _: lambda entry: entry.fault is not None,
     "finding": _is_finding,
     "due": lambda _: lambda entry: not entry.method,
-    "repeat": lambda _: lambda entry: entry.result.is_repeat,
-    "scripted": lambda _: lambda entry: any(one.rule for one in entry.result.decisions),
+    "repeat": lambda _: lambda entry: entry.is_repeat,
+    "scripted": lambda _: lambda entry: bool(fired_in(entry.decisions)),
 }
 """What ``is:`` can ask."""
 
@@ -531,7 +560,7 @@ FILTERS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     "method": lambda _, wanted: lambda entry: entry.method == wanted.upper(),
     "path": lambda _, wanted: lambda entry: entry.path == wanted,
     "subject": lambda _, wanted: (
-        lambda entry: wanted in [event.subject_id for event in entry.result.events]
+        lambda entry: wanted in [event.subject_id for event in entry.events]
     ),
 }
 """Filters of the query: the parameter, and what makes a test of an entry of its value. They raise
@@ -651,30 +680,27 @@ letters goes over it."""
 def text_of(entry: JournalEntry, profile: WireProfile) -> str:
     """All that is shown of an entry, in small letters: no card number, ccv or key can be found in
     it by guessing. It is kept with the entry, unless it takes more memory than that."""
-    result = entry.result
-    if result.search_text is not None and result.search_text[0] is profile:
-        return result.search_text[1]
+    if entry.search_text is not None and entry.search_text[0] is profile:
+        return entry.search_text[1]
     bodies = [
         dumps(mask_body(one)).decode().lower()
         for one in (entry.raw, entry.answer)
         if one and not one.isspace()
     ]
     text = PARTED.join((_said(entry, profile), *bodies))
-    # To the present step something may be added yet.
-    if result.answered and getsizeof(text) <= size_of(entry):
-        result.search_text = profile, text
+    if getsizeof(text) <= size_of(entry):
+        entry.search_text = profile, text
     return text
 
 
 def _said(entry: JournalEntry, profile: WireProfile) -> str:
     """What is shown of an entry besides its bodies, in small letters."""
-    result = entry.result
-    said = [entry.method, mask_text(entry.path), entry.asked.op, str(status_of(entry) or "")]
-    said += [decision.rule for decision in result.decisions if decision.rule]
-    for event in result.events:
+    said = [entry.method, mask_text(entry.path), entry.op, str(status_of(entry) or "")]
+    said += fired_in(entry.decisions)
+    for event in entry.events:
         after = profile.word(event.after) if event.after else ""
         said += [event.subject, event.subject_id, event.what, after]
-    said += [*result.webhooks, *result.warnings]
+    said += [*entry.webhooks, *entry.warnings]
     query = str(mask_query(entry.query)) if entry.query else ""
     return f"{' '.join(said).lower()}{PARTED}{query.lower()}"
 
@@ -682,25 +708,37 @@ def _said(entry: JournalEntry, profile: WireProfile) -> str:
 def facts_of(entry: JournalEntry) -> dict[str, Any]:
     """Everything that the row says besides time, operation, status and rule. A fact that is not
     known is left out; ``refused`` says by field what was wrong."""
-    result, given = entry.result, _given(entry)
+    given, problem = _given(entry), problem_of(entry)
     # Of what the request leaves open the answer tells what it has shown.
-    kind, _, verb = entry.asked.op.partition(".")
-    is_list = verb in ("search", "payment_methods")
-    is_open = result.problem is None and given.get("amount") is None and not is_list
-    shown = (result.about.get("charge") or result.about.get(kind)) if is_open else None
-    amount = number_of(given.get("amount")) if shown is None else getattr(shown, "amount", None)
-    currency = _text(given.get("currency")) or getattr(
-        shown or result.about.get("charge"), "currency", None
-    )
+    is_list = entry.op.partition(".")[2] in ("search", "payment_methods")
+    is_open = problem is None and given.get("amount") is None and not is_list
+    shown = entry.described if is_open else None
+    charge = _charge_of(entry)
+    amount = number_of(given.get("amount")) if shown is None else shown.amount
+    currency = _text(given.get("currency")) or getattr(shown or charge, "currency", None)
     facts = {
         "reference": _reference(entry, given) or _text(getattr(shown, "reference", None)),
         "amount": None if amount is None else mask_text(number_text(amount)),
         "currency": None if amount is None or currency is None else currency[:10],
-        **(_refusal(result.problem) if result.problem is not None else {}),
-        "ignored": [mask_start(name, _LONGEST) for name in result.ignored[:_MOST_FIELDS]] or None,
-        "warnings": len(result.warnings) or None,
+        **(_refusal(problem) if problem is not None else {}),
+        "ignored": [mask_start(name, _LONGEST) for name in entry.ignored[:_MOST_FIELDS]] or None,
+        "warnings": len(entry.warnings) or None,
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _charge_of(entry: JournalEntry) -> Described | None:
+    """The charge that a step was about."""
+    described = entry.described
+    return described if described is not None and described.kind == "charge" else None
+
+
+def problem_of(entry: JournalEntry) -> Problem | None:
+    """The error object that a step was answered with."""
+    if (entry.status or 0) < _FAILED or not entry.answer.startswith(b"{"):
+        return None
+    answer: Problem = json.loads(entry.answer)
+    return answer
 
 
 def _refusal(refused: Problem) -> dict[str, Any]:
@@ -720,7 +758,7 @@ def faults_of(refused: Problem) -> dict[str, str]:
 
 def _given(entry: JournalEntry) -> Mapping[str, Any]:
     """What the request gave of the row, from one reading of its text."""
-    request = entry.asked.request
+    request = fields_of(entry)
     return (
         request.pick(_GIVEN)
         if isinstance(request, Fields)
@@ -730,7 +768,7 @@ def _given(entry: JournalEntry) -> Mapping[str, Any]:
 
 def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:
     """The reference that the request gave, or that the charge has which it was about."""
-    found = given.get("reference") or getattr(entry.result.about.get("charge"), "reference", None)
+    found = given.get("reference") or getattr(_charge_of(entry), "reference", None)
     return mask_start(found, _LONGEST) if isinstance(found, str) else None
 
 

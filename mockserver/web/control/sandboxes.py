@@ -32,8 +32,9 @@ from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
+from mockserver.web.journaled import operation_of, request_of
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import Reply, again
+from mockserver.web.request import Reply
 from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
@@ -413,9 +414,10 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     for entry in list(islice(journal.entries, number)):
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         await world.runner.run_to(past, past.clock.virtual)
-        if isinstance(entry.endpoint, OperationEndpoint):
-            repeat = _set_up_again if entry.asked.is_setup else _repeat
-            repeat(past, entry, entry.endpoint)
+        operation = operation_of(entry, world)
+        if operation is not None:
+            repeat = _set_up_again if entry.is_setup else _repeat
+            repeat(past, entry, operation)
         await world.runner.turn(past)
     # What it caused was sent when it happened.
     past.deliveries = DeliveryLog(past.deliveries.limit)
@@ -447,10 +449,10 @@ def _set_up_again(past: Sandbox, entry: JournalEntry, operation: OperationEndpoi
 def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
     """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered
     differently now."""
-    request = again(entry, past)
-    decision = request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
+    request = request_of(entry, past)
+    decision = request.decided = upload_decision(past, entry.op, entry.headers)
     if decision is not None and is_cut(decision):
-        past.director.count(entry.asked.op)
+        past.director.count(entry.op)
         return
     step, arrived = operation.arrive(request, past)
     reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, step)

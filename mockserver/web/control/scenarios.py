@@ -19,6 +19,7 @@ from mockserver.scenario.problems import MOST_BYTES, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.findings import idle_of
+from mockserver.web.journaled import fields_of
 from mockserver.web.runner import for_each
 from mockserver.web.watching import is_own_page
 from mockserver.wire.control_body import ControlBody, OpenBody
@@ -207,7 +208,7 @@ async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
     if call.raw.strip() not in (b"", b"{}"):
         only = await _sound(call, lambda: _given(call))
         scenarios = [*(one for one in scenarios if one.name != only.name), only]
-    trial = DryRun(sandbox, scenarios, only)
+    trial = DryRun(sandbox, scenarios, fields_of, only)
 
     def shown(one: DryRule) -> dict[str, object]:
         near = [

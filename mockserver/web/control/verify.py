@@ -5,7 +5,7 @@ Source: docs/control-api.md (``/__admin/verify``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from heapq import nsmallest
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
+from mockserver.engine.journaling import asked_with
 from mockserver.findings.catalogue import Severity, kind_of
 from mockserver.scenario.matching import Attempt, Difference, shown
 from mockserver.scenario.problems import Problems, ScenarioRefused
@@ -26,6 +27,7 @@ from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall, ControlRoute
 from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
+from mockserver.web.journaled import fields_of
 from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
 from mockserver.wire.control_body import ControlBody
@@ -222,14 +224,7 @@ def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Dif
     A request counts once, however many providers were tried; a step that was not asked for by a
     request of that operation (rows of a batch, renewals) counts once for each payment in it.
     """
-    asked = entry.asked
-    made: Sequence[Attempt] = entry.result.attempts or (
-        Attempt(
-            op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call
-        ),
-    )
-    # By its first or second name.
-    attempts = [one for one in made if not expected.operations.isdisjoint((one.op, one.also))]
+    attempts = _attempts(entry, expected.operations)
     if not attempts:
         return 0, ()
     lacks = [list(expected.when.differences(attempt)) for attempt in attempts]
@@ -238,9 +233,23 @@ def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Dif
     ]
     if not fits:
         return 0, min(lacks, key=len)
-    if asked.op in expected.operations:
+    if entry.op in expected.operations:
         return 1, ()
     return len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1, ()
+
+
+def _attempts(entry: JournalEntry, operations: Set[str]) -> list[Attempt]:
+    """What rules were asked with in an entry, or could have been, where that is one of some
+    operations, by its first or second name."""
+    asked = [decision for decision in entry.decisions if decision.is_about_request]
+    request, headers = fields_of(entry), entry.headers
+    if not asked and entry.op in operations:
+        return [Attempt(entry.op, entry.at, request=request, headers=headers, call=entry.call)]
+    return [
+        asked_with(decision, entry, request)
+        for decision in asked
+        if not operations.isdisjoint((decision.op, decision.also))
+    ]
 
 
 @record

@@ -96,3 +96,8 @@ class Route(Generic[TakenBody, TakenQuery]):
     largest: int | None = None
     headers: tuple[str, ...] = ()
     ahead: Ahead | None = None
+
+    @property
+    def name(self) -> str:
+        """What the journal knows it by."""
+        return f"{self.method} {self.path}"

@@ -1,0 +1,108 @@
+"""What the journal keeps of a step: its entry, made as the step ends; and what the rules were asked
+with, made again of an entry."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from weakref import proxy
+
+from mockserver.engine.journal import AnswerFault, Cause, Described, JournalEntry
+from mockserver.engine.result import Asked
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step, named, objects_of, state_of
+from mockserver.scenario.decisions import StageDecision, attempt_of, kept_decisions
+from mockserver.scenario.director import Decision
+from mockserver.scenario.matching import Attempt
+from mockserver.scenario.provider_outcome import Decline
+from mockserver.scenario.transport import Transport
+
+
+def entry_of(step: Step) -> JournalEntry:
+    """The next entry of the journal: all of a step but the request that it answers."""
+    sandbox, asked, result = step.sandbox, step.asked, step.result
+    return JournalEntry(
+        sandbox.journal.last + 1,
+        sandbox.now,
+        asked.op,
+        headers=asked.headers,
+        placeholders=asked.path,
+        call=asked.call,
+        connection=asked.connection,
+        row=asked.row,
+        is_setup=asked.is_setup,
+        about=named(step) if result.about else (),
+        described=_described(step) if result.about else None,
+        decisions=kept_decisions(result.decisions, asked.request) if result.decisions else (),
+        causes=_causes(result.decisions) if result.ruled else (),
+        events=result.events,
+        latency=result.latency,
+        is_repeat=result.is_repeat,
+        assumed=tuple(result.assumed),
+        ignored=result.ignored,
+        webhooks=result.webhooks,
+        warnings=result.warnings,
+    )
+
+
+def note_due(step: Step) -> None:
+    """Keep a piece of due work, unless it found nothing left to do."""
+    result = step.result
+    if result.events or result.decisions or result.warnings:
+        entry = entry_of(step)
+        entry.request = step.asked.request
+        step.sandbox.journal.note(entry)
+
+
+def fault_of(fault: Transport | None) -> AnswerFault | None:
+    """What is kept of a fault."""
+    return None if fault is None else AnswerFault(fault.at, fault.kind, fault.status)
+
+
+def _described(step: Step) -> Described | None:
+    kind = "charge" if "charge" in step.result.about else step.asked.op.partition(".")[0]
+    row = step.result.about.get(kind)
+    if row is None:
+        return None
+    reference, amount, currency = (
+        getattr(row, name, None) for name in ("reference", "amount", "currency")
+    )
+    return Described(kind, reference, amount if isinstance(amount, Decimal) else None, currency)
+
+
+def _causes(decisions: Sequence[Decision]) -> tuple[Cause, ...]:
+    """The rules that fired and had a part in the changes of a step."""
+    causes: list[Cause] = []
+    for decision in decisions:
+        outcome = decision.outcome
+        # A lost answer, a slow one or a spoilt webhook changes no object.
+        if decision.rule is not None and (outcome.provider or outcome.batch or outcome.later):
+            said = outcome.provider
+            code, message = (
+                (said.error_code, said.error_message) if isinstance(said, Decline) else (None, None)
+            )
+            causes.append(Cause(decision.rule, decision.number, decision.choice, code, message))
+    return tuple(causes)
+
+
+def attempts_of(
+    sandbox: Sandbox, entry: JournalEntry, request: Mapping[str, object]
+) -> list[Attempt]:
+    """What rules were asked with about the whole ``request`` of an entry. What is stored is seen as
+    it is now."""
+    asked = Asked(entry.op, path=entry.placeholders, request=request)
+    about = objects_of(sandbox, entry.about)
+    attempts = [
+        asked_with(decision, entry, request)
+        for decision in entry.decisions
+        if decision.is_about_request
+    ]
+    for attempt in attempts:
+        attempt.state = partial(state_of, proxy(sandbox), asked, about)
+    return attempts
+
+
+def asked_with(
+    decision: StageDecision, entry: JournalEntry, request: Mapping[str, object]
+) -> Attempt:
+    """What the rules of a decision were asked with, by the ``request`` of its entry."""
+    return attempt_of(decision, request, entry.headers, entry.call, entry.connection)
