@@ -1,0 +1,699 @@
+"""The one form in which objects leave memory: a value is one line of JSON, an object of named
+fields. State documents are made of such lines (``state_document``), and so are the rows of a store
+(``mockserver/store``): both can be searched by ``grep``, compared by ``diff`` and cut by ``jq``.
+
+How a value is written follows from its type as it runs, how it is read from its annotation; both
+are worked out once for a class. A record is an object of its fields. What is left out has its
+default: a record may gain fields with defaults, and lines that are older are read on. Members of a
+union name their class (``$kind``). Amounts are texts, instants whole microseconds, those with
+tenths of one texts.
+
+Two kinds of readers want two views of it:
+
+- A store masks nothing, and trusts what it reads, which it has written itself: ``value_of``. It
+  writes often, so every field is left out that has its default (no default of a stored record may
+  change: ``tests/engine/stored_defaults.txt``), and a card number is its fingerprint: its facts
+  have a line of their own (``STORE``).
+- A state document is read by anybody and comes from anybody. A field that is left out of the
+  ``repr`` is a secret: it goes out only with secrets (``WITH_SECRETS``); without them every text
+  goes out with card numbers masked (``MASKED``). What comes back is checked first, with every
+  fault named by its place: ``checked_value_of``. What fields allow beyond their types is written
+  beside the type (``domain.constraints``).
+
+Why not a library's: 100,000 charges that the engine had made took so many seconds of one core of a
+busy machine to encode and to decode, as named fields but for the second row:
+
+    these lines, of a store                 0.8   1.1   (663 bytes a charge)
+    values in the order of their fields     0.5   1.2   (531 bytes)
+    msgspec                                 0.6   1.3   (0.8 with each field, 1,466 bytes)
+    pydantic, TypeAdapter                   0.9   1.8
+    cattrs with orjson                      2.5   2.2
+
+``orjson.loads`` alone takes 0.5. None decodes them within 0.8 s for sure, so a store makes its rows
+when they are looked at (``indexed_table.LateRows``); and none names every fault by its place, masks
+on its way, or lets equal cards be one value in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import types
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import MISSING, fields, is_dataclass
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from functools import cached_property
+from itertools import islice
+from operator import attrgetter
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import orjson
+
+from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.cards import CardNumber
+from mockserver.domain.clock import EARLIEST, LATEST, Instant
+from mockserver.domain.constraints import Within
+from mockserver.domain.errors import nearest
+from mockserver.domain.ids import Salt, Seed
+from mockserver.domain.masking import is_for_phones, mask_field, mask_start
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.sources import Instrument
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.scenario.provider_outcome import ProviderOutcome
+
+KIND = "$kind"
+MOST_FAULTS = 20
+"""Faults of a document that are named at once."""
+
+_MOST_ALIKE = 1_000
+_MOST_DIGITS = 40
+_TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
+_DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
+_BY_TYPE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
+_UNITED = frozenset(get_args(ProviderOutcome))
+_SHARED = (Instrument, ProviderSummary)
+"""Records that many rows hold alike: read again, they are one value in memory."""
+
+Write: TypeAlias = Callable[[Any], Any]
+Read: TypeAlias = Callable[[Any, CardRegistry], Any]
+Fault: TypeAlias = tuple[str, str]
+"""The dotted path to what is wrong, and the words for it."""
+
+FaultsOf: TypeAlias = Callable[[Any], Sequence[Fault]]
+
+
+class ImportFault(ValueError):
+    """Data that no such value can be made of: every fault of it, by its place."""
+
+    def __init__(self, *faults: Fault) -> None:
+        self.faults = faults
+        super().__init__("; ".join(f"{place}: {words}" for place, words in faults))
+
+
+# How values are written.
+
+
+class View(Enum):
+    """For whom a line is written."""
+
+    STORE = "store"
+    WITH_SECRETS = "document with secrets"
+    MASKED = "document without secrets"
+
+
+def line_of(value: object, view: View = View.STORE) -> bytes:
+    """The line of a value, without its end. Raises ``TypeError`` for one that has none."""
+    if view is View.MASKED:
+        value = _masked(value)
+    written = _written_in_store if view is View.STORE else _written
+    try:
+        return orjson.dumps(value, written, _BY_TYPE)
+    except TypeError:
+        # Halves of surrogate pairs, which header names and queries may hold, numbers beyond 64
+        # bits, and keys that are numbers.
+        return json.dumps(_unfolded(value, written), separators=(",", ":")).encode()
+
+
+def _unfolded(value: Any, written: Write) -> Any:
+    """The same value of nothing but what Python's encoder knows."""
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    if type(value) is dict:
+        return {key: _unfolded(held, written) for key, held in value.items()}
+    if type(value) in (list, tuple):
+        return [_unfolded(held, written) for held in value]
+    if isinstance(value, Enum):
+        return value.value
+    return _unfolded(written(value), written)
+
+
+def _written(value: Any) -> Any:
+    """What stands for a value that JSON does not know: one level of it, the encoder asks on."""
+    return _write_of(type(value))(value)
+
+
+def _written_in_store(value: Any) -> Any:
+    cls = type(value)
+    if cls is CardNumber:
+        return value.fingerprint
+    if cls in _SHARED:
+        return _text_of_shared(value)
+    if is_dataclass(cls):
+        return RecordForm.of(cls).sparse(value)
+    return _write_of(cls)(value)
+
+
+_shared_texts: dict[int, tuple[object, orjson.Fragment]] = {}
+"""The last shared records that were written to a store, by their identity, with their texts."""
+
+
+def _text_of_shared(value: Any) -> orjson.Fragment:
+    """What many rows hold alike is one value in memory, and is put into words once."""
+    known, text = _shared_texts.get(id(value), (None, None))
+    if text is None or known is not value:
+        fields_of_value = RecordForm.of(type(value)).sparse(value)
+        text = orjson.Fragment(orjson.dumps(fields_of_value, _written_in_store, _BY_TYPE))
+        if len(_shared_texts) >= _MOST_ALIKE:
+            _shared_texts.clear()
+        _shared_texts[id(value)] = value, text
+    return text
+
+
+@by_type
+def _write_of(cls: type) -> Write:
+    if is_dataclass(cls):
+        return RecordForm.of(cls).named
+    for kind, write in _WRITES.items():
+        if issubclass(cls, kind):
+            return write
+    raise TypeError(f"{cls.__name__} has no form in a line")
+
+
+def _write_instant(value: Instant) -> int | str:
+    return f"{value:d}.{value.tenths}" if value.tenths else int(value)
+
+
+def _write_tuple(value: tuple[Any, ...]) -> list[Any]:
+    """A named tuple, whose last values may have come later: those that are None are left out."""
+    last = len(value)
+    least = last - len(getattr(value, "_field_defaults", ()))
+    while last > least and value[last - 1] is None:
+        last -= 1
+    return list(value[:last])
+
+
+def _write_bytes(value: bytes) -> object:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return [b64encode(value).decode()]
+
+
+_WRITES: Mapping[type, Write] = {
+    Decimal: str,
+    bytes: _write_bytes,
+    Instant: _write_instant,
+    tuple: _write_tuple,
+    Set: sorted,
+    Mapping: dict,
+}
+
+
+def _masked(value: Any) -> Any:
+    """A value with its secrets left out and its texts masked."""
+    if value is None or type(value) in (int, bool):
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        return mask_field("", value)
+    if is_dataclass(value):
+        return RecordForm.of(type(value)).masked(value)
+    if isinstance(value, Mapping):
+        return {_masked(key): _masked_member(key, held) for key, held in value.items()}
+    plain = value if type(value) in (list, tuple) else _written(value)
+    return [_masked(held) for held in plain] if isinstance(plain, list | tuple) else plain
+
+
+def _masked_member(key: object, held: Any) -> Any:
+    """A text is masked also by what the name of its key says of it."""
+    return mask_field(str(key), held) if type(held) is str else _masked(held)
+
+
+def write_any(value: Any, *, secrets: bool = True) -> Any:
+    """A value of no declared type, made of texts, numbers, lists and mappings, as plain data that
+    says itself what it is. Raises ``TypeError`` for another."""
+    match value:
+        case Enum():
+            return value.value
+        case str():
+            return value if secrets else mask_field("", value)
+        case None | bool() | int():
+            return value
+        case Decimal():
+            return {KIND: "Decimal", "value": str(value)}
+        case Mapping():
+            members = {
+                write_any(key, secrets=secrets): write_any(held, secrets=secrets)
+                for key, held in value.items()
+            }
+            return {KIND: "Mapping", "value": members} if KIND in members else members
+        case list() | tuple():
+            return [write_any(held, secrets=secrets) for held in value]
+        case _:
+            raise TypeError(f"{type(value).__name__} has no form in a line")
+
+
+def _read_any(raw: Any, cards: CardRegistry) -> Any:
+    match raw:
+        case {"$kind": "Decimal"}:
+            return Decimal(raw["value"])
+        case {"$kind": "Mapping", "value": dict(members)} | dict(members):
+            return {key: _read_any(held, cards) for key, held in members.items()}
+        case list():
+            return [_read_any(held, cards) for held in raw]
+        case _:
+            return raw
+
+
+def _faults_of_any(raw: Any) -> Sequence[Fault]:
+    match raw:
+        case {"$kind": "Decimal"}:
+            return _faults_of_decimal(raw.get("value"))
+        case {"$kind": "Mapping", "value": dict(members)} | dict(members):
+            return _gathered((key, _faults_of_any(held)) for key, held in members.items())
+        case list():
+            return _gathered((place, _faults_of_any(held)) for place, held in enumerate(raw))
+        case Decimal():
+            # One that could be read here and not as it is written would be lost with the next
+            # export.
+            return _faults_of_decimal(str(raw))
+        case _:
+            return ()
+
+
+# How lines are read.
+
+
+class Form(NamedTuple):
+    """How the plain data of an annotation is read: ``faults`` says what is wrong with it, ``read``
+    trusts it, and uses it up. A ``read`` of None takes it as it is."""
+
+    read: Read | None
+    faults: FaultsOf
+
+
+def value_of(annotation: Any, line: bytes, cards: CardRegistry) -> Any:
+    """The value of a line that was written here. Raises ``ValueError``, ``LookupError``,
+    ``TypeError`` or ``ArithmeticError`` for one that makes no sense."""
+    return read_plain(annotation, plain_of(line), cards)
+
+
+def read_plain(annotation: Any, raw: Any, cards: CardRegistry) -> Any:
+    """The value of the plain data of such a line, which is used up."""
+    read = form_of(annotation).read
+    return raw if read is None or raw is None else read(raw, cards)
+
+
+def checked_value_of(annotation: Any, raw: Any, cards: CardRegistry) -> Any:
+    """The value of plain data of any origin, which is used up. Raises ``ImportFault``."""
+    faults = form_of(annotation).faults(raw)
+    if faults:
+        raise ImportFault(*faults[:MOST_FAULTS])
+    return read_plain(annotation, raw, cards)
+
+
+def plain_of(line: bytes) -> Any:
+    """The plain data of a line. Raises ``ValueError``."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        # Halves of surrogate pairs.
+        try:
+            return json.loads(line)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+
+
+@by_type
+def form_of(annotation: Any) -> Form:
+    """The form of an annotation. Raises ``TypeError`` for one that has none."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation in _LEAVES:
+        return _LEAVES[annotation]
+    if origin is Annotated:
+        return _constrained(form_of(args[0]), args[1:])
+    if origin in (Union, types.UnionType):
+        members = [arg for arg in args if arg is not types.NoneType]
+        only = form_of(members[0]) if len(members) == 1 else _union(members)
+        return _optional(only) if len(members) < len(args) else only
+    if origin is tuple and args[-1] is not Ellipsis:
+        return _fixed([form_of(arg) for arg in args], lambda *values: values, 0)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping(_NUMBER_KEY if args[0] is int else form_of(args[0]), form_of(args[1]))
+    if isinstance(origin, type) and issubclass(origin, Sequence | Set):
+        return _listed(form_of(args[0]), origin)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _enum(annotation)
+    if hasattr(annotation, "_fields"):
+        hints = get_type_hints(annotation, include_extras=True)
+        parts = [form_of(hints[name]) for name in annotation._fields]
+        return _fixed(parts, annotation, len(annotation._field_defaults))
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        record = RecordForm.of(annotation)
+        return Form(record.read, record.faults)
+    raise TypeError(f"{annotation} has no form in a line")
+
+
+def _wanted(words: str) -> Sequence[Fault]:
+    return (("", f"wanted {words}"),)
+
+
+def _gathered(parts: Iterable[tuple[object, Sequence[Fault]]]) -> Sequence[Fault]:
+    """The faults of the parts of a value, as seen from one step further out. What comes after too
+    many is not looked at."""
+    faults: list[Fault] = []
+    for name, within in parts:
+        if within:
+            faults += [(f"{name}.{at}" if at else str(name), words) for at, words in within]
+            if len(faults) >= MOST_FAULTS:
+                break
+    return faults
+
+
+def _optional(only: Form) -> Form:
+    """None stands for itself. A secret that was not exported is None wherever its class knows
+    that."""
+    return Form(only.read, lambda raw: () if raw is None else only.faults(raw))
+
+
+def _constrained(base: Form, constraints: Iterable[Any]) -> Form:
+    rules = [rule.fault for rule in constraints if hasattr(rule, "fault")]
+    nobody = CardRegistry("")
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        wrong = base.faults(raw)
+        if wrong:
+            return wrong
+        value = raw if base.read is None else base.read(raw, nobody)
+        return [("", words) for rule in rules if (words := rule(value)) is not None][:1]
+
+    return Form(base.read, faults) if rules else base
+
+
+def _union(members: Sequence[type]) -> Form:
+    if all(member in (str, int, bool) for member in members):
+        return Form(None, lambda raw: () if type(raw) in members else _wanted("a text or a number"))
+    forms = {member.__name__: form_of(member) for member in members}
+    words = f"an object whose {KIND} is one of {', '.join(forms)}"
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        read_kind = forms[raw.pop(KIND)].read
+        return raw if read_kind is None else read_kind(raw, cards)
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        form = forms.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
+        if form is None:
+            return _wanted(words)
+        return form.faults({key: held for key, held in raw.items() if key != KIND})
+
+    return Form(read, faults)
+
+
+def _mapping(key: Form, item: Form) -> Form:
+    """Keys are texts, those that are whole numbers too."""
+    read_key, read_item = key.read, item.read
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        return {
+            name if read_key is None else read_key(name, cards): (
+                held if read_item is None or held is None else read_item(held, cards)
+            )
+            for name, held in raw.items()
+        }
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        if not isinstance(raw, dict):
+            return _wanted("an object")
+        of_keys = _gathered((name, key.faults(name)) for name in raw)
+        return of_keys or _gathered((name, item.faults(held)) for name, held in raw.items())
+
+    return Form(None if read_key is None and read_item is None else read, faults)
+
+
+def _listed(item: Form, origin: type) -> Form:
+    shape: Any = origin
+    if origin is Sequence:
+        shape = tuple
+    elif issubclass(origin, Set):
+        shape = frozenset
+    read_item = item.read
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        if read_item is None:
+            return shape(raw)
+        return shape([None if held is None else read_item(held, cards) for held in raw])
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        if not isinstance(raw, list):
+            return _wanted("a list")
+        return _gathered((place, item.faults(held)) for place, held in enumerate(raw))
+
+    return Form(read, faults)
+
+
+def _fixed(parts: Sequence[Form], shape: Callable[..., Any], later: int) -> Form:
+    """A tuple of so many parts, or a named one, of which the ``later`` last ones may be missing."""
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        pairs = zip(raw, parts, strict=False)
+        return shape(
+            *[
+                held if part.read is None or held is None else part.read(held, cards)
+                for held, part in pairs
+            ]
+        )
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        if not isinstance(raw, list) or not len(parts) - later <= len(raw) <= len(parts):
+            return _wanted(f"a list of {len(parts)}")
+        pairs = enumerate(zip(parts, raw, strict=False))
+        return _gathered((place, part.faults(held)) for place, (part, held) in pairs)
+
+    return Form(read, faults)
+
+
+def _enum(cls: type[Enum]) -> Form:
+    by_value = {member.value: member for member in cls}
+    words = f"one of {', '.join(map(str, by_value))}"
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        return () if isinstance(raw, str | int) and raw in by_value else _wanted(words)
+
+    return Form(lambda raw, cards: by_value[raw], faults)
+
+
+def _faults_of_int(raw: Any) -> Sequence[Fault]:
+    # Nothing that is counted or timed lies beyond the calendar.
+    if type(raw) is int and EARLIEST <= raw <= LATEST:
+        return ()
+    # An instant with tenths may stand for whole microseconds.
+    if type(raw) is str and _TENTHS.fullmatch(raw):
+        return _faults_of_int(int(raw[:-2]))
+    return _wanted("a whole number")
+
+
+def _read_instant(raw: Any, cards: CardRegistry) -> Instant:
+    if type(raw) is not str:
+        return Instant(raw)
+    whole, _, tenths = raw.partition(".")
+    return Instant(int(whole), int(tenths))
+
+
+def _read_int(raw: Any, cards: CardRegistry) -> int:
+    return _read_instant(raw, cards) if type(raw) is str else int(raw)
+
+
+def _faults_of_decimal(raw: Any) -> Sequence[Fault]:
+    try:
+        number = Decimal(raw) if isinstance(raw, str) else Decimal("NaN")
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or number.adjusted() > _MOST_DIGITS:
+        return _wanted("a number written as a text")
+    return ()
+
+
+def _faults_of_number(raw: Any) -> Sequence[Fault]:
+    """A whole number that is written as a text: a key, or one that many readers of JSON would
+    round."""
+    if isinstance(raw, str) and _DIGITS.fullmatch(raw):
+        return ()
+    return _wanted("a whole number as a text")
+
+
+def _faults_of_seed(raw: Any) -> Sequence[Fault]:
+    """A seed may have more digits than a JSON reader gives as an ``int``."""
+    is_number = isinstance(raw, int | Decimal) and not isinstance(raw, bool)
+    if is_number and 0 <= raw < 2**63 and not raw % 1:
+        return ()
+    return _wanted("a whole number, 0 to 2^63 - 1")
+
+
+def _exactly(kind: type, words: str) -> Form:
+    return Form(None, lambda raw: () if type(raw) is kind else _wanted(words))
+
+
+_NUMBER_KEY = Form(lambda raw, cards: int(raw), _faults_of_number)
+_LEAVES: Mapping[Any, Form] = {
+    str: _exactly(str, "a text"),
+    bool: _exactly(bool, "true or false"),
+    int: Form(_read_int, _faults_of_int),
+    Decimal: Form(lambda raw, cards: Decimal(raw), _faults_of_decimal),
+    Instant: Form(_read_instant, _faults_of_int),
+    Salt: _constrained(_NUMBER_KEY, [Within(0, 2**64 - 1)]),
+    Seed: Form(lambda raw, cards: Seed(int(raw)), _faults_of_seed),
+    types.NoneType: _exactly(types.NoneType, "null"),
+    bytes: Form(
+        lambda raw, cards: raw.encode() if isinstance(raw, str) else b64decode(raw[0]),
+        lambda raw: _wanted("nothing: bytes are in a store only"),
+    ),
+    object: Form(_read_any, _faults_of_any),
+    Any: Form(_read_any, _faults_of_any),
+}
+"""The forms of the simplest types."""
+
+
+class RecordForm:
+    """The form of a dataclass: an object of its fields. The place of a row in its table is not
+    written, as it follows from the place of the line."""
+
+    def __init__(self, cls: type) -> None:
+        parts = [one for one in fields(cls) if one.init and one.name != "seq"]
+        self.names = [one.name for one in parts]
+        self._cls = cls
+        self._kind = {KIND: cls.__name__} if cls in _UNITED else {}
+        self._secrets = [one.name for one in parts if not one.repr]
+        self._required = [
+            one.name for one in parts if one.default is MISSING and one.default_factory is MISSING
+        ]
+        # What a field has where it is left out. No value is MISSING.
+        self._defaults = [one.default for one in parts]
+        self._absent = [None if one.default is None else MISSING for one in parts]
+        self._mask_names = {name: name if is_for_phones(name) else "" for name in self.names}
+        get = attrgetter(*self.names) if self.names else lambda value: ()
+        self._values: Callable[[Any], Iterable[Any]] = (
+            (lambda value: (get(value),)) if len(self.names) == 1 else get
+        )
+
+    @staticmethod
+    @by_type
+    def of(cls: type) -> RecordForm:
+        """The form of a dataclass."""
+        return RecordForm(cls)
+
+    @cached_property
+    def _hints(self) -> Mapping[str, Any]:
+        return get_type_hints(self._cls, include_extras=True)
+
+    @cached_property
+    def _undeclared(self) -> Mapping[str, Write]:
+        """Fields whose values do not say themselves how they are written: of no declared type, or
+        numbers that many readers of JSON would round."""
+        writes: dict[str, Write] = {}
+        for name in self.names:
+            if _is_any(self._hints[name]):
+                writes[name] = write_any
+            elif Salt in _parts_of(self._hints[name]):
+                writes[name] = str
+        return writes
+
+    def named(self, value: Any) -> dict[str, Any]:
+        """The fields by their names, each as it is."""
+        return self._without(self._absent, value)
+
+    def sparse(self, value: Any) -> dict[str, Any]:
+        """Those of them that do not have their defaults."""
+        return self._without(self._defaults, value)
+
+    def _without(self, absent: Iterable[object], value: Any) -> dict[str, Any]:
+        held_by_name = zip(self.names, self._values(value), absent, strict=True)
+        out = {name: held for name, held, left_out in held_by_name if held is not left_out}
+        for name, write in self._undeclared.items():
+            if out.get(name) is not None:
+                out[name] = write(out[name])
+        return {**self._kind, **out} if self._kind else out
+
+    def masked(self, value: Any) -> dict[str, Any]:
+        """The same as plain data, without secrets and with masked texts."""
+        out: dict[str, Any] = {**self._kind}
+        held_by_name = zip(self.names, self._values(value), self._absent, strict=True)
+        for name, whole, absent in held_by_name:
+            held = None if name in self._secrets else whole
+            if held is absent:
+                continue
+            if name in self._undeclared and held is not None:
+                write = self._undeclared[name]
+                out[name] = write_any(held, secrets=False) if write is write_any else write(held)
+            elif type(held) is str:
+                out[name] = mask_field(self._mask_names[name], held)
+            else:
+                out[name] = _masked(held)
+        return out
+
+    @cached_property
+    def _forms(self) -> Mapping[str, Form]:
+        # Not before it is asked for: a type may hold values of itself.
+        return {name: form_of(self._hints[name]) for name in self.names}
+
+    @cached_property
+    def _reads(self) -> Mapping[str, Read]:
+        """How fields are read that are not taken as they are."""
+        return {name: form.read for name, form in self._forms.items() if form.read is not None}
+
+    def read(self, raw: Any, cards: CardRegistry) -> Any:
+        """The value of such an object, which is used up."""
+        if self._cls is CardNumber:
+            # Every object with the same card shares the facts of its number.
+            return cards.facts[raw] if type(raw) is str else cards.remember(self._read(raw, cards))
+        return self._alike(raw, cards) if self._cls in _SHARED else self._read(raw, cards)
+
+    def _read(self, raw: Any, cards: CardRegistry) -> Any:
+        reads = self._reads
+        for name, held in raw.items():
+            if name in reads and held is not None:
+                raw[name] = reads[name](held, cards)
+        return self._cls(**raw)
+
+    def _alike(self, raw: Any, cards: CardRegistry) -> Any:
+        key = self._cls, line_of(raw)
+        known = cards.alike.get(key)
+        if known is None:
+            if len(cards.alike) >= _MOST_ALIKE:
+                cards.alike.clear()
+            known = cards.alike[key] = self._read(raw, cards)
+        return known
+
+    def faults(self, raw: Any) -> Sequence[Fault]:
+        """What is wrong with such an object: the names of its fields first."""
+        if not isinstance(raw, dict):
+            return _wanted("an object")
+        if self._required and not raw:
+            return _wanted(", ".join(self.names))
+        forms = self._forms
+        of_names: Sequence[Fault] = ()
+        if not raw.keys() <= forms.keys() or not raw.keys() >= set(self._required):
+            of_names = [*self._faults_of_names(raw)]
+        known = ((name, forms[name].faults(held)) for name, held in raw.items() if name in forms)
+        return [*of_names, *_gathered(known)]
+
+    def _faults_of_names(self, raw: dict[str, Any]) -> Iterator[Fault]:
+        unknown = (name for name in raw if name not in self._forms)
+        for name in islice(unknown, MOST_FAULTS):
+            yield mask_start(name, 40), f"unknown field{nearest(name, self._forms)}"
+        for name in self._required:
+            if name not in raw:
+                yield name, "missing, a state document has it"
+
+
+def _parts_of(annotation: Any) -> Iterator[Any]:
+    """An annotation and all that it is made of."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _parts_of(part)
+
+
+def _is_any(annotation: Any) -> bool:
+    """Whether it has values of any type, which say themselves what they are."""
+    return any(part is object or part is Any for part in _parts_of(annotation))
