@@ -232,18 +232,21 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     from mockserver import create_app
     from mockserver.engine.tables import ROW_CLASSES
     from mockserver.store.persister import stored_sandbox
+    from mockserver.store.scenarios import StoredScenarios
     from mockserver.store.schema import SERVER, DamagedSandbox, Unreadable
 
-    app = create_app()
+    directory = create_app().world.directory
     try:
-        context = app.store_references(reader.rows(SERVER))
+        scenarios = StoredScenarios(reader.rows(SERVER), directory)
     except Unreadable as fault:
         reader.damage.append(f"the scenarios: {fault}")
-        context = app.store_references({})
+        scenarios = StoredScenarios({}, directory)
 
     def make(kept: StoredSandbox) -> Sandbox | str:
         try:
-            sandbox = stored_sandbox(kept, reader.rows(kept.number), context, machine_now()).sandbox
+            sandbox = stored_sandbox(
+                kept, reader.rows(kept.number), scenarios, machine_now()
+            ).sandbox
             # A server makes the rows of a large table one by one.
             for name in ROW_CLASSES:
                 deque(getattr(sandbox, name), maxlen=0)

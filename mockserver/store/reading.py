@@ -30,9 +30,9 @@ from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import masked_key
 from mockserver.store.schema import (
-    HEAD,
     INDEX,
     SERVER,
+    SETTLED,
     PartRows,
     StoredRows,
     StoredSandbox,
@@ -211,12 +211,11 @@ def _check(db: sqlite3.Connection, index: list[StoredSandbox]) -> None:
         raise ValueError(verdict.splitlines()[-1])
     for line in db.execute("SELECT sandbox, part, key, line, sum FROM lines"):
         _check_line(*line)
-    heads = {
-        number for (number,) in db.execute("SELECT sandbox FROM lines WHERE part = ?", (HEAD,))
-    }
+    settled = db.execute("SELECT sandbox FROM lines WHERE part = ?", (SETTLED,))
+    numbers = {number for (number,) in settled}
     for sandbox in index:
-        if sandbox.number not in heads:
-            raise ValueError(f"sandbox {masked_key(sandbox.key)} has no {HEAD}")
+        if sandbox.number not in numbers:
+            raise ValueError(f"sandbox {masked_key(sandbox.key)} has no line {SETTLED}")
 
 
 def _readable(db: sqlite3.Connection) -> str:

@@ -15,7 +15,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import MockserverError, NotKept
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable, record
-from mockserver.store.row_codec import json_text, json_value
+from mockserver.engine.lines import line_of, plain_of
 
 SERVER = 0
 """The number of what belongs to no sandbox."""
@@ -23,8 +23,14 @@ SERVER = 0
 INDEX = "sandboxes"
 """The part of ``SERVER`` that has a line for each sandbox, by its number."""
 
+SCENARIOS = "scenarios"
+"""The part of ``SERVER`` that has the texts of scenarios."""
+
+SETTLED = "settled"
+"""The part that every sandbox has: what seldom changes in it."""
+
 HEAD = "head"
-"""The part that every sandbox has."""
+"""The part of the small things that change with most steps."""
 
 PAGES = "pages"
 """The part whose keys are ids of objects that have a page at an address without a key."""
@@ -54,7 +60,7 @@ class PartRows(Sequence[tuple[int, Any]]):
         return len(self.texts)
 
     def __getitem__(self, place: Any) -> Any:
-        return self.numbers[place], json_value(self.texts[place])
+        return self.numbers[place], plain_of(self.texts[place])
 
 
 StoredRows: TypeAlias = Mapping[str, PartRows]
@@ -94,7 +100,7 @@ class StoredSandbox(NamedTuple):
     @classmethod
     def read(cls, number: int, line: bytes) -> "StoredSandbox":
         """A sandbox of its line. Raises ``ValueError`` or ``TypeError`` for nonsense."""
-        sandbox = cls(number, *json_value(line))
+        sandbox = cls(number, *plain_of(line))
         if type(sandbox.key) is not str:
             raise ValueError("a sandbox without a key")
         return sandbox
@@ -116,7 +122,7 @@ class Commit:
     def put_sandbox(self, sandbox: StoredSandbox) -> None:
         """The index has this sandbox."""
         number, *values = sandbox
-        self.puts.append((SERVER, INDEX, number, json_text(values)))
+        self.puts.append((SERVER, INDEX, number, line_of(values)))
 
     def drop_sandbox(self, number: int) -> None:
         """The index has the sandbox of this number no longer. Its lines are cleared away later."""
@@ -132,7 +138,7 @@ class Changes:
 
     def put(self, part: str, key: int, value: object) -> None:
         """A line with a value."""
-        self.commit.puts.append((self.number, part, key, json_text(value)))
+        self.commit.puts.append((self.number, part, key, line_of(value)))
 
     def drop(self, part: str, key: int) -> None:
         """A line is gone."""

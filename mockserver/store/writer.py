@@ -35,12 +35,12 @@ from mockserver.engine.storage import SandboxStorage
 from mockserver.store.file import StoreFile
 from mockserver.store.persister import (
     BEGINNING,
-    PersistenceContext,
     SandboxPersister,
     next_due,
     stored_beginning,
     stored_sandbox,
 )
+from mockserver.store.scenarios import StoredScenarios
 from mockserver.store.schema import (
     WAIT,
     Commit,
@@ -94,7 +94,7 @@ class Store(SandboxStorage):
         self,
         file: StoreFile,
         sandboxes: Sandboxes,
-        context: PersistenceContext,
+        scenarios: StoredScenarios,
         now: Callable[[], Micros],
         woken: Callable[[Sandbox], None],
     ) -> None:
@@ -103,7 +103,7 @@ class Store(SandboxStorage):
         self._fault: str | None = None
         self._file = file
         self._sandboxes = sandboxes
-        self._context = context
+        self._scenarios = scenarios
         self._now = now
         self._woken = woken
         self._index = {stored.key: stored for stored in file.sandboxes}
@@ -182,7 +182,7 @@ class Store(SandboxStorage):
         that cannot be read."""
         with _readable():
             lines = self._file.rows(stored.number)
-            return stored_sandbox(stored, lines, self._context, self._now())
+            return stored_sandbox(stored, lines, self._scenarios, self._now())
 
     def _beginnings(self, some: Iterable[StoredSandbox]) -> dict[str, Beginning]:
         beginnings = {}
@@ -190,7 +190,7 @@ class Store(SandboxStorage):
             with _readable():
                 parts = [self._file.rows(stored.number, part) for part in BEGINNING]
                 lines = dict(chain.from_iterable(part.items() for part in parts))
-                beginnings[stored.key] = stored_beginning(lines, self._context)
+                beginnings[stored.key] = stored_beginning(lines, self._scenarios)
         return beginnings
 
     def _placed(self, persister: SandboxPersister) -> Sandbox:
@@ -393,7 +393,6 @@ class Store(SandboxStorage):
             self._writer.submit(self._file.shorten_log)
         self._fault = None
         self.commits += 1
-        self._context.note_written(commit)
         self._index.update((stored.key, stored) for stored in sandboxes)
 
     def _end(self, failed: str | None) -> None:
@@ -445,7 +444,6 @@ class Store(SandboxStorage):
             else:
                 sandboxes.append(stored)
         self._growing |= growing
-        commit.puts += self._context.unwritten
         return commit, sandboxes
 
     def _persister(self, sandbox: Sandbox) -> SandboxPersister:
@@ -454,7 +452,7 @@ class Store(SandboxStorage):
         if persister is None or persister.sandbox is not sandbox:
             self._close(key)
             persister = self._persisters[key] = SandboxPersister(
-                sandbox, self._file.next_number, self._context
+                sandbox, self._file.next_number, self._scenarios
             )
             self._file.next_number += 1
         return persister

@@ -155,7 +155,7 @@ def test_a_sandbox_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: 
     commit = Commit([(1, "charges", number, b"{}") for number in range(7_000)])
     commit.put_sandbox(stored(1, "sk_a"))
     file.write(commit)
-    commit = Commit([(2, "head", 0, b"{}")])
+    commit = Commit([(2, "settled", 0, b"{}")])
     commit.drop_sandbox(1)
     commit.put_sandbox(stored(2, "sk_a"))
     file.write(commit)
