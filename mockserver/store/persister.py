@@ -268,7 +268,7 @@ class SandboxPersister:
         sandbox, cards = self.sandbox, self.sandbox.cards
         with _naming(HEAD):
             head: Head = read_plain(Head, stored[HEAD][0][1], cards)
-        self._take_tallies(head.tallies)
+            self._take_tallies(head.tallies)
         for observer in sandbox.observers:
             observer.take_counters(head.judged)
         for part in self.parts:

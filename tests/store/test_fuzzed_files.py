@@ -195,7 +195,7 @@ def test_another_program_that_has_read_the_log_leaves_a_whole_file(
         ("UPDATE lines SET line = 'null' WHERE part = 'head'", "line 0 of head"),
         ("UPDATE lines SET part = 'nonsense' WHERE part = 'charges'", "line 0 of nonsense"),
         ("UPDATE lines SET key = 'x' WHERE part = 'charges' AND key = 0", "line x of charges"),
-        ("DELETE FROM lines WHERE part = 'head'", "has no head"),
+        ("DELETE FROM lines WHERE part = 'settled'", "has no line settled"),
         ("INSERT INTO lines VALUES (999, 'charges', 0, '{}', 0)", "line 0 of charges"),
         ("UPDATE lines SET key = key + 900 WHERE part = 'sandboxes'", "the index, at sandbox 90"),
         ("UPDATE lines SET line = x'00ff' WHERE part = 'sandboxes'", "the index, at sandbox "),
