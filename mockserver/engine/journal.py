@@ -112,19 +112,8 @@ class JournalEntry:
     number: int
     at: Micros
     op: str
-    method: str = ""
-    path: str = ""
-    query: bytes = b""
-    raw: bytes = b""
     headers: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    status: int | None = None
-    answer: bytes = b""
-    fault: AnswerFault | None = None
-    route: str = ""
-    is_repeatable: bool = False
     placeholders: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    form: RequestForm | None = None
-    request: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
     call: int | None = None
     connection: str | None = None
     row: int | None = None
@@ -140,6 +129,17 @@ class JournalEntry:
     ignored: tuple[str, ...] = ()
     webhooks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    request: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+    method: str = ""
+    path: str = ""
+    query: bytes = b""
+    raw: bytes = b""
+    form: RequestForm | None = None
+    route: str = ""
+    is_repeatable: bool = False
+    status: int | None = None
+    answer: bytes = b""
+    fault: AnswerFault | None = None
     search_text: tuple[object, str] | None = field(default=None, init=False, compare=False)
 
     def __repr__(self) -> str:

@@ -6,7 +6,8 @@ from decimal import Decimal
 from functools import partial
 from weakref import proxy
 
-from mockserver.engine.journal import AnswerFault, Cause, Described, JournalEntry
+from mockserver.domain.charge import Charge
+from mockserver.engine.journal import Cause, Described, JournalEntry
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, named, objects_of, state_of
@@ -14,33 +15,33 @@ from mockserver.scenario.decisions import StageDecision, attempt_of, kept_decisi
 from mockserver.scenario.director import Decision
 from mockserver.scenario.matching import Attempt
 from mockserver.scenario.provider_outcome import Decline
-from mockserver.scenario.transport import Transport
 
 
 def entry_of(step: Step) -> JournalEntry:
     """The next entry of the journal: all of a step but the request that it answers."""
     sandbox, asked, result = step.sandbox, step.asked, step.result
+    # By their places: every request makes an entry, and names would take as long again.
     return JournalEntry(
         sandbox.journal.last + 1,
         sandbox.now,
         asked.op,
-        headers=asked.headers,
-        placeholders=asked.path,
-        call=asked.call,
-        connection=asked.connection,
-        row=asked.row,
-        is_setup=asked.is_setup,
-        about=named(step) if result.about else (),
-        described=_described(step) if result.about else None,
-        decisions=kept_decisions(result.decisions, asked.request) if result.decisions else (),
-        causes=_causes(result.decisions) if result.ruled else (),
-        events=result.events,
-        latency=result.latency,
-        is_repeat=result.is_repeat,
-        assumed=tuple(result.assumed),
-        ignored=result.ignored,
-        webhooks=result.webhooks,
-        warnings=result.warnings,
+        asked.headers,
+        asked.path,
+        asked.call,
+        asked.connection,
+        asked.row,
+        asked.is_setup,
+        named(step) if result.about else (),
+        _described(step) if result.about else None,
+        kept_decisions(result.decisions, asked.request) if result.decisions else (),
+        _causes(result.decisions) if result.ruled else (),
+        result.events,
+        result.latency,
+        result.is_repeat,
+        tuple(result.assumed),
+        result.ignored,
+        result.webhooks,
+        result.warnings,
     )
 
 
@@ -53,14 +54,13 @@ def note_due(step: Step) -> None:
         step.sandbox.journal.note(entry)
 
 
-def fault_of(fault: Transport | None) -> AnswerFault | None:
-    """What is kept of a fault."""
-    return None if fault is None else AnswerFault(fault.at, fault.kind, fault.status)
-
-
 def _described(step: Step) -> Described | None:
-    kind = "charge" if "charge" in step.result.about else step.asked.op.partition(".")[0]
-    row = step.result.about.get(kind)
+    about = step.result.about
+    charge = about.get("charge")
+    if isinstance(charge, Charge):
+        return Described("charge", charge.reference, charge.amount, charge.currency)
+    kind = step.asked.op.partition(".")[0]
+    row = about.get(kind)
     if row is None:
         return None
     reference, amount, currency = (

@@ -118,19 +118,23 @@ def kept_decisions(
 ) -> tuple[StageDecision, ...]:
     """The decisions of a step that asked for ``request``, as they are kept."""
     # A rule that left the outcome to later ones is part of the decision that followed.
-    parts = {id(one) for decision in decisions for one in decision.passing}
+    parts = [id(part) for decision in decisions if decision.passing for part in decision.passing]
     kept: list[StageDecision] = []
     for decision in decisions:
-        if id(decision) not in parts:
-            kept.append(_kept(decision, request, most_failed))
-            most_failed -= len(kept[-1].failed)
+        if parts and id(decision) in parts:
+            continue
+        if decision.attempt is None:
+            kept.append(_NOT_ASKED[decision.stage])
+            continue
+        kept.append(_kept(decision, decision.attempt, request, most_failed))
+        most_failed -= len(kept[-1].failed)
     return tuple(kept)
 
 
-def _kept(decision: Decision, request: Mapping[str, object], most_failed: int) -> StageDecision:
-    attempt, passed = decision.attempt, decision.passed
-    if attempt is None:
-        return _NOT_ASKED[decision.stage]
+def _kept(
+    decision: Decision, attempt: Attempt, request: Mapping[str, object], most_failed: int
+) -> StageDecision:
+    passed = decision.passed
     is_of_step = attempt.request is request or decision.stage is Stage.UPLOAD
     return StageDecision(
         decision.stage,
@@ -148,7 +152,7 @@ def _kept(decision: Decision, request: Mapping[str, object], most_failed: int) -
         None if is_of_step else attempt.request,
         _firings(decision) if decision.fired is not None else (),
         tuple([_failed(*one) for one in passed[:most_failed]]) if passed else (),
-        max(len(passed) - most_failed, 0),
+        max(len(passed) - most_failed, 0) if passed else 0,
     )
 
 

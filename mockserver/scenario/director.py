@@ -228,9 +228,9 @@ _MOST_WAITED = 5
 
 
 class Director:
-    """The rules of one sandbox, those of ``ruleset``, and their counters. ``on_count`` gets each rule and key that is counted, and
-    of each rule whose keys begin anew (None). ``is_setting_up`` says that what is asked belongs to
-    a set-up."""
+    """The rules of one sandbox, those of ``ruleset``, and their counters. ``on_count`` gets each
+    rule and key that is counted, and of each rule whose keys begin anew (None). ``is_setting_up``
+    says that what is asked belongs to a set-up."""
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self.ruleset = rules

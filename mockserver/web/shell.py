@@ -14,7 +14,7 @@ from typing import Any, cast
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept, Problem
 from mockserver.engine import journaling, step_effects
-from mockserver.engine.journal import RequestForm
+from mockserver.engine.journal import AnswerFault, RequestForm
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.engine.storage import SandboxStorage
@@ -182,12 +182,13 @@ class Endpoint:
             result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
         if (reply.status or 0) >= 400 and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
-        fields = step.asked.request
         entry = journaling.entry_of(step)
-        entry.method, entry.path, entry.route = request.method, request.resource, self.name
-        entry.is_repeatable = reply.repeatable
-        entry.query, entry.raw, entry.form = request.query, request.raw, _form_of(fields)
-        entry.status, entry.answer, entry.fault = reply.status, body, journaling.fault_of(fault)
+        entry.method, entry.path, entry.query = request.method, request.resource, request.query
+        entry.raw, entry.form = request.raw, _form_of(step.asked.request)
+        entry.route, entry.is_repeatable = self.name, reply.repeatable
+        entry.status, entry.answer = reply.status, body
+        if fault is not None:
+            entry.fault = AnswerFault(fault.at, fault.kind, fault.status)
         step_effects.note(step, entry)
         watching.called(request, step, reply, body, self.world.real_clock)
         self.world.runner.used(sandbox)
@@ -251,9 +252,16 @@ class Endpoint:
         return await holds.released(world, request)
 
 
+_FORMS = {
+    (is_body, commas): RequestForm(is_body, commas)
+    for is_body in (False, True)
+    for commas in (False, True)
+}
+
+
 def _form_of(fields: Mapping[str, object]) -> RequestForm | None:
     """How the fields of a request that has just been read can be read again; None where it has
     none."""
     if not isinstance(fields, Fields) or not fields.has_text:
         return None
-    return RequestForm(fields.is_body, fields.commas)
+    return _FORMS[fields.is_body, fields.commas]

@@ -188,10 +188,10 @@ def journal_move(call: AnyCall, sandbox: Sandbox, op: str, answer: object) -> No
             sandbox.journal.last + 1,
             sandbox.now,
             op,
-            call.route.method,
-            call.route.path,
+            call.headers,
+            method=call.route.method,
+            path=call.route.path,
             raw=call.raw,
-            headers=call.headers,
             status=200,
             answer=kept_text(answer),
         )
