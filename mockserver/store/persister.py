@@ -80,15 +80,14 @@ _PLAIN = (
         "now",
         "horizon",
         "arrivals",
-        "ids.counters",
         "schedule.order",
         "schedule.ran",
     ),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
-    *("deliveries.changes", "deliveries.dropped", "deliveries.refused", "deliveries.held"),
+    *("deliveries.changes", "deliveries.dropped", "deliveries.refused"),
     *("inboxes.number", "inboxes.dropped"),
 )
-"""Attributes of a sandbox that are plain data, by their paths."""
+"""Attributes of a sandbox that are numbers and texts, by their paths."""
 
 _INSTANTS = ("now", "horizon", "journal.opened")
 _plain_of = attrgetter(*_PLAIN)
@@ -116,11 +115,14 @@ class Settled:
 @mutable
 class Head:
     """The small things of a sandbox that change with most steps. ``plain`` are its attributes
-    ``_PLAIN``; ``lengths`` says how many rows each table has, and how many steps the journal and
-    the stories; ``judged`` are the counters of those who watch it."""
+    ``_PLAIN``; ``counters`` are those of ids and ``held`` the webhooks that others are to overtake;
+    ``lengths`` says how many rows each table has, and how many steps the journal and the stories;
+    ``judged`` are the counters of those who watch it."""
 
     tallies: Tallies
-    plain: dict[str, Any]
+    plain: dict[str, int | str | None]
+    counters: dict[str, int]
+    held: dict[str, list[str]]
     lengths: dict[str, int]
     judged: dict[str, int]
 
@@ -258,6 +260,8 @@ class SandboxPersister:
         return Head(
             tallies=Tallies(tallies.first, counted, tallies.calls),
             plain=dict(zip(_PLAIN, _plain_of(sandbox), strict=True)),
+            counters=sandbox.ids.counters,
+            held=sandbox.deliveries.held,
             lengths={**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
             judged=judged,
         )
@@ -288,6 +292,8 @@ class SandboxPersister:
             owner, _, name = path.rpartition(".")
             held = read_plain(int, value, sandbox.cards) if path in _INSTANTS else value
             setattr(attrgetter(owner)(sandbox) if owner else sandbox, name, held)
+        sandbox.ids.counters = head.counters
+        sandbox.deliveries.held = head.held
         for _ in range(len(journal.entries) - head.lengths["journal"]):
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])
