@@ -21,7 +21,7 @@ from mockserver.domain.clock import iso
 
 if TYPE_CHECKING:
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.store.reading import StoreReader
+    from mockserver.store.file_reading import StoreReader
     from mockserver.store.schema import StoredSandbox
 
 _PATH = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
@@ -42,7 +42,7 @@ def store() -> None:
 def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are
     masked."""
-    from mockserver.store.reading import FORMAT
+    from mockserver.store.file_reading import FORMAT
 
     with _opened(path) as reader:
         rows, size, damage = _described(reader), reader.size, reader.damage
@@ -70,7 +70,7 @@ def check(path: Path, form: str) -> None:
 
     Exit code 4 otherwise, with the sandboxes that can be read.
     """
-    from mockserver.store.reading import StoreDamaged, examined, opened_store
+    from mockserver.store.file_reading import StoreDamaged, examined, opened_store
 
     damage: list[str] = []
     rows: list[dict[str, str | None]] = []
@@ -182,7 +182,7 @@ def compact(path: Path) -> None:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    from mockserver.store.reading import StoreDamaged, StoreRefused
+    from mockserver.store.file_reading import StoreDamaged, StoreRefused
 
     try:
         yield
@@ -195,7 +195,7 @@ def _reported() -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[StoreReader]:
-    from mockserver.store.reading import opened_store
+    from mockserver.store.file_reading import opened_store
 
     with _reported(), opened_store(path) as reader:
         yield reader

@@ -550,6 +550,7 @@ _LEAVES: Mapping[Any, Form] = {
     Salt: _constrained(_NUMBER_KEY, [Within(0, 2**64 - 1)]),
     Seed: Form(lambda raw, cards: Seed(int(raw)), _faults_of_seed),
     types.NoneType: _exactly(types.NoneType, "null"),
+    None: _exactly(types.NoneType, "null"),
     bytes: Form(
         lambda raw, cards: raw.encode() if isinstance(raw, str) else b64decode(raw[0]),
         lambda raw: _wanted("nothing: bytes are in a store only"),

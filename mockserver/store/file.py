@@ -9,7 +9,7 @@ cleared away later, some thousand at a time.
 SQLite keeps the promises. Its write-ahead log (``-wal``, beside the file) makes a commit one write
 to the end of a file: all of it is there after the end of the process, or nothing. Its exclusive
 lock keeps other processes out. Nothing is written to a file before it was looked at
-(``reading.py``).
+(``file_reading.py``).
 
 Any thread may call a ``StoreFile``; a lock lets one in at a time.
 """
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import RLock
 
-from mockserver.store.reading import (
+from mockserver.store.file_reading import (
     APPLICATION,
     CHECKED,
     FORMAT,

@@ -21,7 +21,7 @@ _BUILT_IN = "built-in "
 _LONGEST = 300
 
 
-class ScenarioReader(Protocol):
+class ScenarioTexts(Protocol):
     """What reads texts of scenarios."""
 
     def read_text(self, text: str, name: str, /) -> Scenario:
@@ -38,7 +38,7 @@ class Configs(Protocol):
     under others."""
 
     @property
-    def reader(self) -> ScenarioReader: ...
+    def reader(self) -> ScenarioTexts: ...
 
     @property
     def config(self) -> SandboxConfig: ...

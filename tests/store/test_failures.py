@@ -16,8 +16,8 @@ from mockserver.cli import main
 from mockserver.domain.clock import DAY
 from mockserver.domain.errors import NotKept
 from mockserver.store.file import StoreFile
+from mockserver.store.file_reading import StoreRefused, sum_of_line
 from mockserver.store.persister import DERIVED
-from mockserver.store.reading import StoreRefused, sum_of_line
 from mockserver.store.schema import Commit, NotWritten
 from mockserver.web.runner import Ticker
 from tests.driving import CARD, NOW, card_charge

@@ -16,7 +16,7 @@ import pytest
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.store.file import PAGE, StoreFile
-from mockserver.store.reading import FORMAT, StoreRefused
+from mockserver.store.file_reading import FORMAT, StoreRefused
 from mockserver.store.schema import PAGES, Commit, StoredSandbox
 from tests.store.twins import Kept, listed
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from mockserver.adapters.exit_codes import Exit
 from mockserver.cli import main
 from mockserver.store.file import PAGE, StoreFile
-from mockserver.store.reading import StoreRefused, sum_of_line
+from mockserver.store.file_reading import StoreRefused, sum_of_line
 from mockserver.store.schema import SERVER
 from tests.depth import tries
 from tests.store.twins import Kept, listed, number_of

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from mockserver.cli import main
 from mockserver.engine.sandbox import masked_key, sandbox_id_of
 from mockserver.store.file import StoreFile
-from mockserver.store.reading import FORMAT
+from mockserver.store.file_reading import FORMAT
 from tests.control.test_state import NUMBER, fill
 from tests.driving import Api
 from tests.store.twins import Kept
