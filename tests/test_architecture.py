@@ -37,7 +37,7 @@ PACKAGES = {
     "engine": "",
     "wire": "pydantic pydantic_core orjson",
     "web": "pydantic starlette jinja2 orjson prometheus_client opentelemetry",
-    "store": "orjson",
+    "engine": "orjson",
     "adapters": "yaml httpx cryptography trustme opentelemetry",
     "server": "starlette uvicorn uvloop httptools",
     "explore": "jinja2 httpx",

@@ -25,7 +25,6 @@ from mockserver.domain.batch import (
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch, NewCharge
-from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.reading import snake
@@ -73,9 +72,9 @@ class Reading:
     meaning: str
 
 
-def reading(step: Step, text: str) -> Cooperative[Reading]:
-    """Read the text of a batch that is being submitted, some lines between two pauses. Nothing
-    changes. What it means is asked for those who watch alone."""
+def reading(step: Step, text: str) -> Reading:
+    """Read the text of a batch that is being submitted. Nothing changes, so that a long one may be
+    read in a thread. What it means is asked for those who watch alone."""
     # What the scenario says of the batch, and the salt of its draws.
     scripts = (
         (one.outcome.batch, one.salt)
@@ -91,8 +90,7 @@ def reading(step: Step, text: str) -> Cooperative[Reading]:
         for line, words in some:
             if isinstance(words, str) and len(wrong) < MOST_FAULTS:
                 wrong[f"Batch.Line{line}"] = f"line {line}: {words}"
-        yield
-    outcomes = (yield from _scripted(rows, script.rows, salt)) if not wrong else {}
+    outcomes = {} if wrong else _scripted(rows, script.rows, salt)
     return Reading(rows, wrong, script, salt, outcomes, f"{len(rows)} rows {meaning:x}")
 
 
@@ -109,7 +107,7 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     faulty line (at most
     20), or a wrong count."""
     sandbox = step.sandbox
-    read = read or run_to_end(reading(step, command.text))
+    read = read or reading(step, command.text)
     most = step.assume("batch.maximum")
     if wrong := read.wrong or _wrong_count(command.count, len(read.rows), most):
         raise Invalid(Code.INVALID_BATCH_DATA, wrong)
@@ -278,14 +276,11 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     return fault if fault != ResultsFault() else None
 
 
-def _scripted(
-    rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str
-) -> Cooperative[_Outcomes]:
+def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> _Outcomes:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     found: _Outcomes = {}
     for place, rule in reversed(list(enumerate(rules))):
         found.update(dict.fromkeys(_meeting(rows, rule, _number(salt, place)), rule.outcome))
-        yield
     return found
 
 

@@ -27,8 +27,8 @@ from mockserver.domain.states import BatchState, ChargeState, PayToState, TokenS
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.engine import later
-from mockserver.engine.codec import stored
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.lines import stored
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES

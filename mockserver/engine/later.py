@@ -146,9 +146,9 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
         case Move.EMIT if (emit := wanted.emit) is not None:
             # The forms of state documents come with the first event: a server is smaller without
             # them.
-            from mockserver.engine.codec import write_plain
+            from mockserver.engine.lines import write_any
 
-            return [("charge", (emit.event, json.dumps(write_plain(emit.data))))]
+            return [("charge", (emit.event, json.dumps(write_any(emit.data))))]
         case _:
             part = wanted.capture or wanted.refund
             if part is None:
@@ -200,11 +200,11 @@ def _let_go(event: states.ChargeEvent, step: Step, charge_id: str, *_: str) -> N
 
 
 def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
-    from mockserver.engine.codec import read_plain
+    from mockserver.engine.lines import read_any
 
     status, data = (
         charges.get(step, charge_id).status,
-        read_plain(json.loads(text), step.sandbox.cards),
+        read_any(json.loads(text), step.sandbox.cards),
     )
     step.result.events += (
         Event(Subject.CHARGE, charge_id, event, status, status, at=step.sandbox.now, data=data),

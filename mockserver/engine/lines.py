@@ -41,7 +41,7 @@ import re
 import types
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cached_property
@@ -185,7 +185,8 @@ def _write_of(cls: type) -> Write:
     raise TypeError(f"{cls.__name__} has no form in a line")
 
 
-def _write_instant(value: Instant) -> int | str:
+def write_instant(value: Instant) -> int | str:
+    """Whole microseconds, as a text with the tenths of one."""
     return f"{value:d}.{value.tenths}" if value.tenths else int(value)
 
 
@@ -208,7 +209,7 @@ def _write_bytes(value: bytes) -> object:
 _WRITES: Mapping[type, Write] = {
     Decimal: str,
     bytes: _write_bytes,
-    Instant: _write_instant,
+    Instant: write_instant,
     tuple: _write_tuple,
     Set: sorted,
     Mapping: dict,
@@ -260,14 +261,15 @@ def write_any(value: Any, *, secrets: bool = True) -> Any:
             raise TypeError(f"{type(value).__name__} has no form in a line")
 
 
-def _read_any(raw: Any, cards: CardRegistry) -> Any:
+def read_any(raw: Any, cards: CardRegistry | None = None) -> Any:
+    """The value of such plain data."""
     match raw:
         case {"$kind": "Decimal"}:
             return Decimal(raw["value"])
         case {"$kind": "Mapping", "value": dict(members)} | dict(members):
-            return {key: _read_any(held, cards) for key, held in members.items()}
+            return {key: read_any(held, cards) for key, held in members.items()}
         case list():
-            return [_read_any(held, cards) for held in raw]
+            return [read_any(held, cards) for held in raw]
         case _:
             return raw
 
@@ -499,7 +501,8 @@ def _faults_of_int(raw: Any) -> Sequence[Fault]:
     return _wanted("a whole number")
 
 
-def _read_instant(raw: Any, cards: CardRegistry) -> Instant:
+def read_instant(raw: Any, cards: CardRegistry) -> Instant:
+    """The instant of both."""
     if type(raw) is not str:
         return Instant(raw)
     whole, _, tenths = raw.partition(".")
@@ -507,7 +510,7 @@ def _read_instant(raw: Any, cards: CardRegistry) -> Instant:
 
 
 def _read_int(raw: Any, cards: CardRegistry) -> int:
-    return _read_instant(raw, cards) if type(raw) is str else int(raw)
+    return read_instant(raw, cards) if type(raw) is str else int(raw)
 
 
 def _faults_of_decimal(raw: Any) -> Sequence[Fault]:
@@ -546,7 +549,7 @@ _LEAVES: Mapping[Any, Form] = {
     bool: _exactly(bool, "true or false"),
     int: Form(_read_int, _faults_of_int),
     Decimal: Form(lambda raw, cards: Decimal(raw), _faults_of_decimal),
-    Instant: Form(_read_instant, _faults_of_int),
+    Instant: Form(read_instant, _faults_of_int),
     Salt: _constrained(_NUMBER_KEY, [Within(0, 2**64 - 1)]),
     Seed: Form(lambda raw, cards: Seed(int(raw)), _faults_of_seed),
     types.NoneType: _exactly(types.NoneType, "null"),
@@ -555,18 +558,22 @@ _LEAVES: Mapping[Any, Form] = {
         lambda raw, cards: raw.encode() if isinstance(raw, str) else b64decode(raw[0]),
         lambda raw: _wanted("nothing: bytes are in a store only"),
     ),
-    object: Form(_read_any, _faults_of_any),
-    Any: Form(_read_any, _faults_of_any),
+    object: Form(read_any, _faults_of_any),
+    Any: Form(read_any, _faults_of_any),
 }
 """The forms of the simplest types."""
 
 
+def stored(cls: type) -> list[Field[Any]]:
+    """The fields of a record that are written: a row's place follows from that of its line."""
+    return [one for one in fields(cls) if one.init and one.name != "seq"]
+
+
 class RecordForm:
-    """The form of a dataclass: an object of its fields. The place of a row in its table is not
-    written, as it follows from the place of the line."""
+    """The form of a dataclass: an object of its fields."""
 
     def __init__(self, cls: type) -> None:
-        parts = [one for one in fields(cls) if one.init and one.name != "seq"]
+        parts = stored(cls)
         self.names = [one.name for one in parts]
         self._cls = cls
         self._kind = {KIND: cls.__name__} if cls in _UNITED else {}

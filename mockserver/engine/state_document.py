@@ -1,44 +1,73 @@
-"""A whole sandbox as one versioned document of plain data, a sandbox from a document of any origin,
-and a copy under another key.
+"""A whole sandbox as a versioned document, a sandbox from a document of any origin, and a copy
+under another key.
+
+A document is lines of JSON (``lines``): a header, which has all that is no row, then a row a line,
+each with its ``part``. What may be long in one object has lines of its own, which follow it:
+transactions of a batch, outcomes that a scenario has set for them, keys of a rule. The same as one
+object, with the rows of each table in a list, is what a small sandbox answers when nobody asks for
+lines; documents of version 1 are such objects. The header is such an object too, without rows: so
+either form is read into one ``State``.
+
+One step of the event loop takes copies (``taken``): rows are values, and batches, which change in
+place, are copied with their lists of rows. Everything else needs nobody to wait for it: it may be
+done in a thread, and tells how things stood when the copies were taken.
 
 Tables and rows are found by their types: one that is added to a sandbox is exported without a line
 here. The document of an imported document has equal bytes. Source: docs/control-api.md
 (``/__admin/state``, ``/__admin/fork``).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+import re
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace
 from heapq import heappush
+from itertools import islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from mockserver.assumptions import ROWS, Profile
-from mockserver.domain.batch import LINES
+from mockserver.domain.batch import LINES, Batch, BatchRow
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Ascii, NonNegative
-from mockserver.domain.cooperative import Cooperative, run_to_end
+from mockserver.domain.cooperative import run_to_end
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS, Seed
 from mockserver.domain.record import mutable, record
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.lines import (
+    MOST_FAULTS,
+    Fault,
+    ImportFault,
+    View,
+    checked_value_of,
+    line_of,
+    plain_of,
+)
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Schedule
+from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.tally import Tallies
+from mockserver.scenario.tally import Tallies, Tally, Times
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 FORMAT = "mockserver-sandbox"
-VERSION = 1
+VERSION = 2
+READABLE = (1, VERSION)
 SALT = Ascii(64)
 """What the digest of a card number takes as its key."""
 
@@ -46,7 +75,15 @@ MOST_COUNTERS = 1_000
 """Counters of a document that are of no kind known here: they are read in one step. A sandbox has
 those and all that are known, and its document is taken again."""
 
+LONGEST_OBJECT = 10_000_000
+"""Bytes of a document that is one object, at most, and of a line."""
+
+MOST_OF_A_LINE = 200
+"""Transactions of a batch, and the like, that stand in one line, at most."""
+
 _HIDDEN = "***"
+_ROW = re.compile(r"(?P<list>tables\.\w+|schedule\.entries)\.(?P<number>\d+)\.?(?P<within>.*)")
+"""The place of a fault in a row."""
 
 ExportedState = dict[str, Any]
 ConfigOf: TypeAlias = Callable[[Sequence[Scenario]], SandboxConfig]
@@ -100,48 +137,193 @@ class State:
     salt: Annotated[str, SALT] | None = field(default=None, repr=False)
 
 
-KNOWN: Mapping[str, Collection[str]] = {
-    "": [one.name for one in stored(State)],
-    "tables": ROW_CLASSES,
+@record
+class BatchRowsLine:
+    """Transactions of a batch, behind those that the lines before have."""
+
+    batch_id: str
+    rows: list[BatchRow]
+
+
+@record
+class ScheduleLine:
+    """One entry of the schedule."""
+
+    entry: ScheduledWork
+
+
+@record
+class RuleLine:
+    """The counters of a rule, without those of its keys."""
+
+    rule: str
+    tally: Tally
+
+
+@record
+class RuleKeysLine:
+    """Counters of keys of a rule."""
+
+    rule: str
+    keys: dict[str, Times]
+
+
+@record
+class ScriptLine:
+    """Outcomes of transactions of a batch, by their number from 1."""
+
+    batch_id: str
+    outcomes: dict[int, ProviderOutcome]
+
+
+@record
+class FirstLine:
+    """The first request with an idempotency key."""
+
+    key: str
+    first: First
+
+
+@record
+class ReplayLine:
+    """The first answer of a key."""
+
+    key: str
+    answer: FirstAnswer
+
+
+PARTS: Mapping[str, type] = {
+    **ROW_CLASSES,
+    "batch_rows": BatchRowsLine,
+    "schedule": ScheduleLine,
+    "rules": RuleLine,
+    "rule_keys": RuleKeysLine,
+    "scripts": ScriptLine,
+    "idempotency": FirstLine,
+    "replays": ReplayLine,
 }
-"""What a document may have, and its tables: of others none is read to its end."""
+"""What a line behind the header is, by its ``part``."""
 
 
-def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
-    """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of
-    work there is a rest, in which the sandbox may change: the document is that of the beginning."""
+class TooLong(Exception):
+    """A document that is too long for one object."""
+
+
+@record
+class Document:
+    """A sandbox as it stood when its parts were copied; each is written once."""
+
+    state: State
+
+    def lines(self) -> Iterator[bytes]:
+        """The document as lines, with their ends."""
+        state, view = self.state, self._view
+        self._settle()
+        rules = Tallies(state.rules.first, {}, state.rules.calls)
+        header = replace(
+            state,
+            schedule=Schedule(state.schedule.order, []),
+            rules=rules,
+            tables=_no_rows(),
+            records=Records({}),
+        )
+        yield line_of(header, view) + b"\n"
+        for part, value in self._parts():
+            yield b'{"part":"%b",%b\n' % (part.encode(), line_of(value, view)[1:])
+
+    def whole(self) -> bytes:
+        """The document as one object. Raises ``TooLong``, for a long one before all is written."""
+        self._settle()
+        size, tables = 0, list[bytes]()
+        for name, rows in _rows_by_table(self.state):
+            written = list[bytes]()
+            for row in rows:
+                written.append(line_of(row, self._view))
+                size += len(written[-1])
+                if size > LONGEST_OBJECT:
+                    raise TooLong
+            tables.append(b'"%b":[%b]' % (name.encode(), b",".join(written)))
+        rest = line_of(replace(self.state, tables=_no_rows()), self._view)
+        # No text holds this: its quotes would be escaped.
+        before, _, after = rest.partition(line_of(_no_rows()))
+        text = b"%b{%b}%b" % (before, b",".join(tables), after)
+        if len(text) > LONGEST_OBJECT:
+            raise TooLong
+        return text
+
+    @property
+    def _view(self) -> View:
+        return View.WITH_SECRETS if self.state.secrets else View.MASKED
+
+    def _settle(self) -> None:
+        """Put the schedule in its order, and say of each transaction how it stands."""
+        schedule = self.state.schedule
+        planned, schedule.entries = Schedule(0, schedule.entries), []
+        while planned.entries:
+            schedule.entries += planned.take(LINES)
+        for batch in self.state.tables.batches:
+            for start in range(0, len(batch.rows), LINES):
+                batch.settle_rows(start)
+
+    def _parts(self) -> Iterator[tuple[str, object]]:
+        """All that has lines of its own, with the name of its part."""
+        state = self.state
+        for name, rows in _rows_by_table(state):
+            for row in rows:
+                if not isinstance(row, Batch):
+                    yield name, row
+                    continue
+                yield name, replace(row, rows=[])
+                for start in range(0, len(row.rows), MOST_OF_A_LINE):
+                    some = row.rows[start : start + MOST_OF_A_LINE]
+                    yield "batch_rows", BatchRowsLine(row.batch_id, some)
+        for entry in state.schedule.entries:
+            yield "schedule", ScheduleLine(entry)
+        for rule, tally in state.rules.rules.items():
+            yield "rules", RuleLine(rule, replace(tally, keys={}))
+            for keys in _in_lots(tally.keys):
+                yield "rule_keys", RuleKeysLine(rule, keys)
+        for batch_id, outcomes in state.records.scripts.items():
+            # One without any has its line too.
+            for lot in _in_lots(outcomes) if outcomes else [outcomes]:
+                yield "scripts", ScriptLine(batch_id, lot)
+        for key, first in state.records.idempotency.items():
+            yield "idempotency", FirstLine(key, first)
+        for key, answer in (state.records.replays or {}).items():
+            yield "replays", ReplayLine(key, answer)
+
+
+def _in_lots(held: Mapping[K, V]) -> Iterator[dict[K, V]]:
+    """The items of a mapping, so many at a time as a line has."""
+    items = iter(held.items())
+    while lot := dict(islice(items, MOST_OF_A_LINE)):
+        yield lot
+
+
+def _no_rows() -> Any:
+    return Rows(**{name: [] for name in ROW_CLASSES})
+
+
+def taken(sandbox: Sandbox, *, secrets: bool) -> Document:
+    """The document of this instant; card numbers and ccv only with ``secrets``. Copies are taken at
+    once, in a time that follows from the length of lists alone."""
     state = _state(sandbox, secrets=secrets)
     for name in ROW_CLASSES:
         setattr(state.tables, name, getattr(sandbox, name).rows.copy())
-    batches = state.tables.batches = [batch.copied() for batch in sandbox.batches]
-    planned, state.schedule.entries = Schedule(0, state.schedule.entries), []
-    while planned.entries:
-        state.schedule.entries += planned.take(LINES)
-        yield
-    for batch in batches:
-        for start in range(0, len(batch.rows), LINES):
-            batch.settle_rows(start)
-            yield
-    document: ExportedState = yield from form(State).write_in_steps(state, secrets)
-    return document
+    # Batches alone change in place.
+    state.tables.batches = [batch.copied() for batch in sandbox.batches]
+    return Document(state)
 
 
 def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
-    """The same at once, where there is nobody else to serve."""
-    return run_to_end(export(sandbox, secrets=secrets))
+    """A sandbox as plain data. Raises ``TooLong``."""
+    plain: ExportedState = plain_of(taken(sandbox, secrets=secrets).whole())
+    return plain
 
 
-def shown_pairs(
-    pairs: Iterable[tuple[Any, Any]], take: Callable[[Any, Any, Any], None]
-) -> Cooperative[None]:
-    """Give ``take`` the first object of each pair, and both as an export without secrets shows
-    them."""
-    for mine, theirs in pairs:
-        write_in_steps = form(mine.__class__).write_in_steps
-        here = yield from write_in_steps(mine, False)
-        there = yield from write_in_steps(theirs, False)
-        take(mine, here, there)
-        yield
+def shown_pair(mine: Any, theirs: Any) -> tuple[Any, Any]:
+    """Two objects as an export without secrets shows them."""
+    return plain_of(line_of(mine, View.MASKED)), plain_of(line_of(theirs, View.MASKED))
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:
@@ -166,7 +348,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
             },
             dict(sorted(tallies.calls.items())),
         ),
-        tables=Rows(**{name: [] for name in ROW_CLASSES}),
+        tables=_no_rows(),
         records=Records(
             {batch_id: rows.copy() for batch_id, rows in sandbox.scripts.items()},
             {name: replace(first) for name, first in sandbox.idempotency.items()},
@@ -190,11 +372,12 @@ def _clock_of(sandbox: Sandbox) -> Clock:
 @record
 class ReadState:
     """What a sandbox is made of, as a document says it: all but the rows, the cards, and the tables
-    with the rows."""
+    with the rows; of lines also the ``numbers`` of those of each list of rows."""
 
     state: State
     cards: CardRegistry
     tables: Mapping[str, Table[Any]]
+    numbers: Mapping[str, Sequence[int]] | None = None
 
     def opened(self, key: str, config: SandboxConfig, real: Micros) -> Sandbox:
         """The sandbox that they make. Their schedule holds a heap."""
@@ -225,19 +408,14 @@ class ReadState:
         sandbox.look_back()
         return sandbox
 
-    @property
-    def carried_rules(self) -> int:
-        """How many rules the scenarios have that it carries."""
-        lists = [one.data.get("rules") for one in self.state.scenarios or ()]
-        return sum(len(rules) for rules in lists if isinstance(rules, list))
-
     def config(self, in_force: SandboxConfig, config_of: ConfigOf) -> SandboxConfig:
         """The config under the scenarios that it carries: the one in force without any, or when it
         has the same. Of others, a scenario that is in force is taken as it is, with its place.
         Raises ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
-        given, secrets, write = self.state.scenarios, self.state.secrets, form(list[Carried]).write
-        wanted = write(given or [], secrets)
-        ours = write(carried_scenarios(in_force.scenarios, secrets=secrets), secrets)
+        given, secrets = self.state.scenarios, self.state.secrets
+        view = View.WITH_SECRETS if secrets else View.MASKED
+        wanted = plain_of(line_of(given or [], view))
+        ours = plain_of(line_of(carried_scenarios(in_force.scenarios, secrets=secrets), view))
         if given is None or wanted == ours:
             return in_force
         scenarios: list[Scenario] = []
@@ -268,82 +446,221 @@ class ReadState:
         return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
 
 
-def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
-    """The same sandbox under another key, as an export with secrets would restore it, of the
-    instant at which this begins: both share the rows, which are values, so that each takes room
-    only for what then differs."""
+def copied(sandbox: Sandbox, key: str, real: Micros) -> Callable[[], Sandbox]:
+    """What makes the same sandbox under another key, as an export with secrets would restore it, of
+    this instant: both share the rows, which are values, so that each takes room only for what then
+    differs."""
     state = _state(sandbox, secrets=True)
     tables = {
         name: getattr(sandbox, name).copied(getattr(row, "copied", None))
         for name, row in ROW_CLASSES.items()
     }
     cards, config = sandbox.cards.copied(), sandbox.config
-    for table in tables.values():
-        yield from table.learning()
-    return ReadState(state, cards, tables).opened(key, config, real)
+
+    def make() -> Sandbox:
+        for table in tables.values():
+            run_to_end(table.learning())
+        return ReadState(state, cards, tables).opened(key, config, real)
+
+    return make
 
 
-def read(document: dict[str, Any]) -> Cooperative[ReadState]:
-    """What a document says; it is used up by that. Raises ``ForeignDocument`` (90) for anything
-    that this version did not write, with every fault, as far as they can be read."""
+def read(document: dict[str, Any]) -> ReadState:
+    """What a document says that is one object; it is used up by that. Raises ``ForeignDocument``
+    (90) for anything that this version does not read, with every fault, as far as they can be
+    read."""
     with _naming_every_place():
-        if document.get("format") != FORMAT:
-            raise ImportFault(
-                ("format", f"wanted a state document of this product, which says format: {FORMAT}")
-            )
-        if document.get("version") != VERSION:
-            got = str(document.get("version"))[:20]
-            raise ImportFault(
-                ("version", f"got version {got} of the state document, wanted {VERSION}")
-            )
-        counters = document.get("counters")
-        if isinstance(counters, dict) and (count := len(counters.keys() - KINDS)) > MOST_COUNTERS:
-            raise ImportFault(
-                ("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most")
-            )
-        salt = document.get("salt")
-        cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
-        state: State = yield from form(State).read_in_steps(document, cards)
-        planned, state.schedule.entries = state.schedule.entries, []
-        for entry in planned:
-            heappush(state.schedule.entries, entry)
-            yield
-        fresh = Tables()
-        tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
-        for name, table in tables.items():
-            for row in getattr(state.tables, name):
-                table.add(row)
-                yield
-        return ReadState(state, cards, tables)
+        return _read_state(*_header(document))
 
 
-def sandbox_of(
-    reading: ReadState, key: str, config: SandboxConfig, real: Micros
-) -> Cooperative[Sandbox]:
+def read_lines(parts: deque[bytes], loads: Callable[[bytes, int], Any]) -> ReadState:
+    """What a document says that is lines; the parts in which they came are used up by that.
+    ``loads`` reads the line of a number. Raises as :func:`read`, with the numbers of lines."""
+    reader = _LineReader()
+    for number, line in enumerate(_lines_in(parts), 1):
+        if not line.strip():
+            continue
+        if len(line) > LONGEST_OBJECT:
+            words = f"got more than {LONGEST_OBJECT} bytes, which is the longest line"
+            raise ForeignDocument(Code.VALIDATION_ERROR, {f"Line {number}": words})
+        reader.take(number, loads(line, number))
+    return reader.end()
+
+
+def _lines_in(parts: deque[bytes]) -> Iterator[bytes]:
+    """The lines of a text that comes in parts. Of one that is too long the begin is enough."""
+    rest = b""
+    while parts and len(rest) <= LONGEST_OBJECT:
+        *lines, rest = (rest + parts.popleft()).split(b"\n")
+        yield from lines
+    yield rest
+
+
+class _LineReader:
+    """Reads a document line by line. ``numbers`` are the lines of the rows of each list, so that
+    what is wrong between rows can be told by line as well."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, array[int]] = {f"tables.{name}": array("L") for name in ROW_CLASSES}
+        self.numbers["schedule.entries"] = array("L")
+        self._state: State | None = None
+        self._cards = CardRegistry("")
+        self._batches: dict[str, Batch] = {}
+        self._faults: dict[str, str] = {}
+
+    def take(self, number: int, raw: object) -> None:
+        """Read a line. Raises ``ForeignDocument`` when no more faults are to be named."""
+        try:
+            if self._state is None:
+                if not isinstance(raw, dict):
+                    raise ImportFault(("", "wanted the header of a state document"))
+                self._state, self._cards = _header(raw)
+                for table, rows in _rows_by_table(self._state):
+                    self.numbers[f"tables.{table}"].extend([number] * len(rows))
+                self._batches = {one.batch_id: one for one in self._state.tables.batches}
+            else:
+                self._put(self._state, number, raw)
+        except ImportFault as fault:
+            self._faults[f"Line {number}"] = str(fault).removeprefix(": ")
+        if self._faults and (self._state is None or len(self._faults) >= MOST_FAULTS):
+            raise ForeignDocument(Code.VALIDATION_ERROR, self._faults)
+
+    def _put(self, state: State, number: int, raw: object) -> None:
+        part = raw.pop("part", None) if isinstance(raw, dict) else None
+        if not isinstance(part, str) or part not in PARTS:
+            raise ImportFault(("part", f"wanted one of {', '.join(PARTS)}"))
+        value = checked_value_of(PARTS[part], raw, self._cards)
+        if part in ROW_CLASSES:
+            getattr(state.tables, part).append(value)
+            self.numbers[f"tables.{part}"].append(number)
+            if isinstance(value, Batch):
+                self._batches[value.batch_id] = value
+        elif isinstance(value, BatchRowsLine):
+            batch = _before(self._batches, "batch_id", value.batch_id)
+            batch.rows += value.rows
+        elif isinstance(value, ScheduleLine):
+            state.schedule.entries.append(value.entry)
+            self.numbers["schedule.entries"].append(number)
+        else:
+            _put_record(state, value)
+
+    def end(self) -> ReadState:
+        """What all lines say."""
+        if self._state is None:
+            self._faults.setdefault("Line 1", "wanted the header of a state document")
+        if self._faults or self._state is None:
+            raise ForeignDocument(Code.VALIDATION_ERROR, self._faults)
+        return replace(_read_state(self._state, self._cards), numbers=self.numbers)
+
+
+def _put_record(state: State, value: object) -> None:
+    """Take in a line of what is stored outside the tables. Raises ``ImportFault``."""
+    rules, records = state.rules.rules, state.records
+    match value:
+        case RuleLine():
+            _put_once(rules, "rule", value.rule, value.tally)
+        case RuleKeysLine():
+            _before(rules, "rule", value.rule).keys.update(value.keys)
+        case ScriptLine():
+            records.scripts.setdefault(value.batch_id, {}).update(value.outcomes)
+        case FirstLine():
+            _put_once(records.idempotency, "key", value.key, value.first)
+        case ReplayLine():
+            if records.replays is None:
+                records.replays = {}
+            _put_once(records.replays, "key", value.key, value.answer)
+        case _:
+            raise TypeError(f"{type(value).__name__} is no line of a document")
+
+
+def _put_once(held: dict[str, V], name: str, key: str, value: V) -> None:
+    if key in held:
+        raise ImportFault((name, "got one that a line before it has"))
+    held[key] = value
+
+
+def _before(held: Mapping[str, V], name: str, key: str) -> V:
+    """What a line before has brought. Raises ``ImportFault``."""
+    if key not in held:
+        raise ImportFault((name, "wanted one that a line before it has"))
+    return held[key]
+
+
+def _rows_by_table(state: State) -> Iterator[tuple[str, list[Any]]]:
+    """The rows of each table, by its name."""
+    for name in ROW_CLASSES:
+        yield name, getattr(state.tables, name)
+
+
+def _header(raw: dict[str, Any]) -> tuple[State, CardRegistry]:
+    """What an object says, and the cards in it. Raises ``ImportFault``."""
+    if raw.get("format") != FORMAT:
+        raise ImportFault(
+            ("format", f"wanted a state document of this product, which says format: {FORMAT}")
+        )
+    if raw.get("version") not in READABLE:
+        got = str(raw.get("version"))[:20]
+        raise ImportFault(
+            ("version", f"got version {got} of the state document, wanted {VERSION} or earlier")
+        )
+    counters = raw.get("counters")
+    if isinstance(counters, dict) and (count := len(counters.keys() - KINDS)) > MOST_COUNTERS:
+        raise ImportFault(
+            ("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most")
+        )
+    salt = raw.get("salt")
+    cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
+    state: State = checked_value_of(State, raw, cards)
+    return state, cards
+
+
+def _read_state(state: State, cards: CardRegistry) -> ReadState:
+    """The tables of what was read, and its schedule in order."""
+    planned, state.schedule.entries = state.schedule.entries, []
+    for entry in planned:
+        heappush(state.schedule.entries, entry)
+    fresh = Tables()
+    tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
+    for name, table in tables.items():
+        for row in getattr(state.tables, name):
+            table.add(row)
+    return ReadState(state, cards, tables)
+
+
+def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Sandbox:
     """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for
     what makes no sense, all faults at once."""
-    with _naming_every_place():
+    with _naming_every_place(reading.numbers):
         sandbox = reading.opened(key, config, real)
-        found: list[tuple[str, str]] = []
-        for fault in consistency.faults(sandbox):
-            found += [fault] if fault is not None else []
-            if len(found) == MOST_FAULTS:
-                break
-            yield
+        every = (fault for fault in consistency.faults(sandbox) if fault is not None)
+        found = list(islice(every, MOST_FAULTS))
         if found:
             raise ImportFault(*found)
         return sandbox
 
 
 @contextmanager
-def _naming_every_place() -> Iterator[None]:
+def _naming_every_place(numbers: Mapping[str, Sequence[int]] | None = None) -> Iterator[None]:
+    """Name each fault by its place, or by the number of its line."""
     try:
         yield
     except ImportFault as fault:
-        faults = {place[:1].upper() + place[1:]: words for place, words in fault.faults}
-        raise ForeignDocument(Code.VALIDATION_ERROR, faults) from None
+        raise ForeignDocument(Code.VALIDATION_ERROR, _places(fault.faults, numbers)) from None
     except Refused as refused:
         raise ForeignDocument(refused.code, refused.details) from None
+
+
+def _places(faults: Iterable[Fault], numbers: Mapping[str, Sequence[int]] | None) -> dict[str, str]:
+    if numbers is None:
+        return {place[:1].upper() + place[1:]: words for place, words in faults}
+    by_line: dict[str, list[str]] = {}
+    for place, words in faults:
+        line, told = 1, f"{place}: {words}"
+        row = _ROW.fullmatch(place)
+        if row is not None and int(row["number"]) < len(numbers.get(row["list"], ())):
+            line, told = numbers[row["list"]][int(row["number"])], f"{row['within']}: {words}"
+        by_line.setdefault(f"Line {line}", []).append(told)
+    return {line: "; ".join(told) for line, told in by_line.items()}
 
 
 def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[Carried]:

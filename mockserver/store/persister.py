@@ -22,7 +22,7 @@ from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import size_of
-from mockserver.engine.lines import line_of, read_plain
+from mockserver.engine.lines import line_of, read_plain, write_any
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -313,7 +313,7 @@ class SandboxPersister:
 def _memory_parts(sandbox: Sandbox) -> Iterator[MemoryPart]:
     yield MemoryPart("marks", sandbox.journal.marks, tuple[str, int])
     yield MemoryPart("scripts", sandbox.scripts, tuple[str, dict[int, ProviderOutcome]])
-    yield MemoryPart("setup", sandbox.setup, tuple[str, dict[str, object]])
+    yield MemoryPart("setup", sandbox.setup, tuple[str, dict[str, object]], write_any)
     yield MemoryPart("idempotency", sandbox.idempotency, tuple[str, First])
     yield MemoryPart("replays", sandbox.replays, tuple[str, FirstAnswer])
     for observer in sandbox.observers:

@@ -8,7 +8,7 @@ was written: its values are never changed in place. Batches alone change in plac
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heapify
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
@@ -174,18 +174,30 @@ def _id_in(line: bytes) -> str:
     return str(next(iter(plain_of(line).values()))) if b"\\" in row_id else row_id.decode()
 
 
+def _as_it_is(value: object) -> object:
+    return value
+
+
 class MemoryPart(Part):
-    """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the
-    order of the numbers: a ``pair`` of key and value. An entry that moves to the end
-    gets another number. ``known`` is what was stored of it."""
+    """A bounded dictionary whose values are replaced, never changed: each entry is a row, a ``pair``
+    of key and value, in the order of the numbers. An entry that moves to the end gets another
+    number. ``known`` is what was stored of it; values that say themselves what they are need a
+    ``write``."""
 
-    __slots__ = ("_last", "_pair", "known", "memory", "name")
+    __slots__ = ("_last", "_pair", "_write", "known", "memory", "name")
 
-    def __init__(self, name: str, memory: dict[Any, Any], pair: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        memory: dict[Any, Any],
+        pair: Any,
+        write: Callable[[Any], object] = _as_it_is,
+    ) -> None:
         self.name = name
         self.memory = memory
         self.known: dict[Any, tuple[int, Any]] = {}
         self._pair = pair
+        self._write = write
         self._last = 0
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
@@ -198,7 +210,7 @@ class MemoryPart(Part):
                 self._last = number = self._last + 1
             if is_moved or held is not value:
                 known[key] = number, value
-                changes.put(self.name, number, (key, value))
+                changes.put(self.name, number, (key, self._write(value)))
             before = number
         if len(known) > len(memory):
             for key in [key for key in known if key not in memory]:

@@ -40,6 +40,8 @@ _TYPES = (
     "text/yaml",
     "text/x-yaml",
     "text/vnd.yaml",
+    # State documents that are lines.
+    "application/x-ndjson",
 )
 _OWN = (_CONTROL, "metrics", _INBOX, "mcp")
 _LONGEST_NAME = 300

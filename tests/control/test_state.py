@@ -3,9 +3,8 @@
 import asyncio
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,15 +12,11 @@ import pytest
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
-from mockserver.domain.cooperative import run_to_end
 from mockserver.engine import state_document
-from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.lines import form_of, stored
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
-from mockserver.wire import jsonio
-from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply, batch_of
 
 SERVER = "http://127.0.0.1:4111"
@@ -147,7 +142,8 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
     ("change", "field"),
     [
         ({"format": "other"}, "Format"),
-        ({"version": 2}, "Version"),
+        ({"version": 3}, "Version"),
+        ({"version": True}, "Version"),
         ({"seed": "one"}, "Seed"),
         ({"seed": -1}, "Seed"),
         ({"seed": 2**63}, "Seed"),
@@ -245,7 +241,7 @@ APART = {
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     sandbox = Api().app.world.sandboxes.open("sk_any", NOW)
-    document = run_to_end(state_document.export(sandbox, secrets=True))
+    document = state_document.document(sandbox, secrets=True)
     written = {*document, *document["tables"], *document["records"], "replays"}
     parts = [*Tables.__slots__, *vars(sandbox)]
     assert set(parts) - APART.keys() - written == set()
@@ -259,7 +255,7 @@ def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
 
 def test_rows_of_every_table_have_a_form() -> None:
     for row in ROW_CLASSES.values():
-        assert form(row).write
+        assert form_of(row).read
 
 
 def test_a_fork_is_a_copy_that_lives_its_own_life(api: Api) -> None:
@@ -480,40 +476,6 @@ def test_no_way_back_when_the_journal_does_not_tell_the_whole_story() -> None:
     )
 
 
-@dataclass(slots=True)
-class Square:
-    side: Decimal
-
-
-@dataclass(slots=True)
-class Circle:
-    radius: Decimal
-
-
-@dataclass(slots=True)
-class Drawing:
-    shape: Square | Circle | None
-    tags: Sequence[str]
-    pairs: tuple[int, str]
-    names: dict[int, Decimal]
-
-
-def test_the_codec_knows_every_shape_that_rows_have() -> None:
-    drawing = Drawing(Circle(Decimal("1.50")), ("b", "a"), (1, "x"), {3: Decimal("2.0")})
-    data = form(Drawing).write(drawing, True)
-    assert data["shape"] == {"$kind": "Circle", "radius": "1.50"}
-    assert (data["tags"], data["names"]) == (["b", "a"], {"3": "2.0"})
-    assert form(Drawing).read(data, CardRegistry("")) == drawing
-    with pytest.raises(
-        ImportFault, match=r"shape: wanted an object whose \$kind is one of Square, Circle"
-    ):
-        form(Drawing).read({**data, "shape": {"$kind": "Line"}}, CardRegistry(""))
-    with pytest.raises(ImportFault, match=r"^names\.9+: wanted a whole number as a text$"):
-        form(Drawing).read({**data, "names": {"9" * 5_000: "1"}}, CardRegistry(""))
-    with pytest.raises(TypeError):
-        form(complex)
-
-
 def fill_everything(api: Api) -> None:
     """A sandbox with rows in every table."""
     method = api.method()
@@ -608,17 +570,6 @@ def test_a_copy_of_a_batch_under_way_ends_as_the_batch_does(api: Api) -> None:
         assert (found["success"], found["failure"], found["status"]) == (3, 2, "SUCCESS")
 
 
-def to_the_end(running: Any) -> tuple[int, Any]:
-    """How often a generator or a coroutine rests, and what it gives in the end."""
-    rests = 0
-    while True:
-        try:
-            running.send(None)
-        except StopIteration as done:
-            return rests, done.value
-        rests += 1
-
-
 def everything() -> tuple[Api, Sandbox]:
     api = Api()
     fill(api)
@@ -627,14 +578,15 @@ def everything() -> tuple[Api, Sandbox]:
 
 
 @pytest.mark.parametrize("secrets", [False, True])
-def test_an_export_tells_how_things_stood_when_it_began(
-    secrets: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("as_lines", [False, True])
+def test_an_export_tells_how_things_stood_when_it_began(*, secrets: bool, as_lines: bool) -> None:
     api, sandbox = everything()
-    before = run_to_end(state_document.export(sandbox, secrets=secrets))
-    exporting = state_document.export(sandbox, secrets=secrets)
-    next(exporting)
-    [batch] = before["tables"]["batches"]
+
+    def taken() -> Callable[[], bytes]:
+        document = state_document.taken(sandbox, secrets=secrets)
+        return (lambda: b"".join(document.lines())) if as_lines else document.whole
+
+    before, exporting = taken()(), taken()
     api.try_charge(3)
     api.call(
         "PUT",
@@ -643,52 +595,10 @@ def test_an_export_tells_how_things_stood_when_it_began(
     )
     for by in ("1ms", "60ms", "400d"):
         api.call("POST", "/__admin/clock/advance", {"by": by})
-    assert api.call("GET", f"/batch/{batch['batch_id']}").body["status"] == "SUCCESS"
-    rests, document = to_the_end(exporting)
-    assert document == before
-    assert rests > 30
-    assert run_to_end(state_document.export(sandbox, secrets=secrets)) != before
-
-
-@pytest.mark.usefixtures("every_pause")
-def test_others_have_their_turn_while_a_state_is_exported(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(api)
-    plain = api.call("GET", "/__admin/state").raw
-    exporting = api.calling("GET", "/__admin/state")
-    assert exporting.send(None) is None
-    assert (
-        api.call(
-            "POST", "/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD}
-        ).status
-        == 201
-    )
-    _, reply = to_the_end(exporting)
-    assert reply.raw == plain
-    assert api.call("GET", "/__admin/state").raw != plain
-
-
-@pytest.mark.usefixtures("every_pause")
-def test_others_have_their_turn_while_a_state_is_imported(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(api)
-    fill_everything(api)
-    document = api.call("GET", "/__admin/state?secrets=true")
-    rows = sum(map(len, document["tables"].values())) + len(
-        document["tables"]["batches"][0]["rows"]
-    )
-    reading = api.calling("PUT", "/__admin/state", raw=document.raw, key="sk_two")
-    assert reading.send(None) is None
-    # What happens in the sandbox meanwhile is replaced with it, and nothing of the import is seen
-    # before its end.
-    assert api.try_charge(key="sk_two").status == 201
-    assert api.call("GET", "/charge", key="sk_two").body["count"] == 1
-    rests, reply = to_the_end(reading)
-    assert reply.status == 200
-    assert rests > 2 * rows
-    assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == document.raw
+    [batch] = sandbox.batches
+    assert batch.status == "SUCCESS"
+    assert exporting() == before
+    assert taken()() != before
 
 
 def test_a_refused_import_of_many_rows_names_the_first_faults_and_leaves_everything(
@@ -716,7 +626,7 @@ def test_of_many_unknown_names_the_first_are_looked_up(
 ) -> None:
     looked_up: list[str] = []
     monkeypatch.setattr(
-        "mockserver.engine.codec.nearest", lambda name, names: looked_up.append(name) or ""
+        "mockserver.engine.lines.nearest", lambda name, names: looked_up.append(name) or ""
     )
     document = {
         **api.call("GET", "/__admin/state").body,
@@ -755,61 +665,196 @@ def test_a_fork_shares_the_rows(api: Api) -> None:
     )
 
 
-def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
-    for text in ("1\u200b" * 1_000, "\uff11" * 2_000, "123456789012x" * 150):
-        api.call(
-            "POST",
-            "/charge/card",
-            {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD, "metadata": {"a": text}},
-        )
-    short, _ = to_the_end(
-        state_document.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False)
-    )
-    rests, _ = to_the_end(
-        state_document.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False)
-    )
-    assert rests >= short + 2 * 3
-
-
-@pytest.mark.parametrize("rows", [1, 2, 500])
-def test_the_text_of_a_state_is_that_of_the_document(
-    rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jsonio, "LONG", rows)
+def test_the_text_of_a_state_is_that_of_the_document() -> None:
     api, sandbox = everything()
     api.try_charge(reference='","tables":{"x":[1]}')
     api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
         reply = api.call("GET", f"/__admin/state?secrets={secrets}")
-        assert reply.raw == dumps(run_to_end(state_document.export(sandbox, secrets=secrets)))
+        assert reply.body == state_document.document(sandbox, secrets=secrets)
         assert reply.headers["content-length"] == str(len(reply.raw))
         assert reply.headers["content-type"] == "application/json; charset=utf-8"
+
+
+LINES = "application/x-ndjson"
+
+
+def lines_of(api: Api, query: str = "?secrets=true", key: str = "sk_tests") -> bytes:
+    reply = api.call("GET", f"/__admin/state{query}", headers={"accept": LINES}, key=key)
+    assert (reply.status, reply.headers["content-type"]) == (200, LINES)
+    return reply.raw
+
+
+def put_lines(api: Api, raw: bytes, key: str = "sk_two") -> Reply:
+    return api.call("PUT", "/__admin/state", raw=raw, headers={"content-type": LINES}, key=key)
+
+
+@pytest.mark.parametrize("query", ["?secrets=true", ""])
+def test_lines_and_one_object_say_the_same(query: str) -> None:
+    api, _ = everything()
+    lines = lines_of(api, query)
+    assert put_lines(api, lines).status == 200
+    assert lines_of(api, query, "sk_two") == lines
+    whole = api.call("GET", f"/__admin/state{query}").raw
+    assert api.call("GET", f"/__admin/state{query}", key="sk_two").raw == whole
+    assert api.call("PUT", "/__admin/state", raw=whole, key="sk_three").status == 200
+    assert lines_of(api, query, "sk_three") == lines
+
+
+def test_a_line_is_a_row_and_names_its_part() -> None:
+    api, sandbox = everything()
+    header, *rows = map(json.loads, lines_of(api, "").splitlines())
+    assert (header["format"], header["version"]) == ("mockserver-sandbox", 2)
+    parts = [row["part"] for row in rows]
+    assert all(parts.count(name) == len(getattr(sandbox, name)) for name in ROW_CLASSES)
+    assert {"batch_rows", "schedule", "rules"} <= set(parts)
+    [charge] = [row for row in rows if row.get("charge_id") == sandbox.charges.rows[0].charge_id]
+    assert charge["amount"] == str(sandbox.charges.rows[0].amount)
+    assert NUMBER not in lines_of(api, "").decode()
+
+
+def test_no_row_has_a_field_that_would_hide_its_part() -> None:
+    for cls in state_document.PARTS.values():
+        assert "part" not in {one.name for one in stored(cls)}
+
+
+def test_transactions_of_a_batch_are_at_most_200_a_line(api: Api) -> None:
+    method = api.method()
+    api.batch(*(f"{method},{row},AUD,r{row}" for row in range(1, 451)))
+    document = lines_of(api)
+    rows = map(json.loads, document.splitlines())
+    assert [len(row["rows"]) for row in rows if row.get("part") == "batch_rows"] == [200, 200, 50]
+    assert put_lines(api, document).status == 200
+    assert lines_of(api, key="sk_two") == document
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "line", "words"),
+    [
+        ("charges", {"amount": 5}, 4, "amount: wanted a number written as a text"),
+        ("charges", {"amuont": "5"}, 4, "amuont: unknown field - did you mean 'amount'?"),
+        ("charges", {"customer_id": "nobody"}, 4, "customer_id: "),
+        ("charges", {"part": "chargse"}, 4, "part: wanted one of "),
+        ("batch_rows", {"batch_id": "none"}, 2, "batch_id: wanted one that a line before it has"),
+        ("rule_keys", {"rule": "none"}, 2, "rule: wanted one that a line before it has"),
+        ("schedule", {"entry": [1, 2, "nothing", "x", ""]}, 5, "entry.2: wanted one of "),
+        ("rules", {"rule": "twice"}, 8, "rule: got one that a line before it has"),
+    ],
+)
+def test_the_line_of_a_fault_is_named_and_nothing_changes(
+    part: str, change: dict[str, object], line: int, words: str
+) -> None:
+    api = Api()
+    for reference in ("first", "second", "third"):
+        api.charge(reference=reference)
+    before = lines_of(api)
+    header, *rows = map(json.loads, before.splitlines())
+    counters = {"text": "x", "calls": 0, "hits": 0, "exhausted": 0, "first": None, "keys": {}}
+    more: dict[str, list[dict[str, object]]] = {
+        "batch_rows": [{"part": "batch_rows", "batch_id": "b", "rows": []}],
+        "rule_keys": [{"part": "rule_keys", "rule": "r", "keys": {}}],
+        "schedule": [{"part": "schedule", "entry": [1, 2, "ccv_delay", "x", ""]}],
+        "rules": [{"part": "rules", "rule": "twice", "tally": counters}] * 2,
+    }
+    rows = more.get(part, []) + rows if part in ("batch_rows", "rule_keys") else rows
+    rows += more[part] if part in ("schedule", "rules") else []
+    place = line - 2
+    if part in ("schedule", "rules"):
+        place, line = len(rows) - 1, len(rows) + 1
+    rows[place] = {**rows[place], **change}
+    refused = put_lines(api, b"\n".join(json.dumps(row).encode() for row in [header, *rows]))
+    assert refused.status == 400
+    [(name, told)] = refused["details"].items()
+    assert name == f"Line {line}"
+    assert words in told
+    assert lines_of(api) == before
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "words"),
+    [
+        (b"", "Line 1", "wanted the header of a state document"),
+        (b"\n\n", "Line 1", "wanted the header of a state document"),
+        (b"[1]", "Line 1", "wanted the header of a state document"),
+        (b'{"part":"charges"}', "Line 1", "format: wanted a state document of this product"),
+        (b"\n{", "Body", "(line 2, column 2)"),
+        (b'{"a":1,"a":2}', "Body", "got the key 'a' twice (line 1, column 8)"),
+    ],
+)
+def test_lines_that_are_no_document_are_refused(
+    api: Api, raw: bytes, name: str, words: str
+) -> None:
+    refused = put_lines(api, raw)
+    assert refused.status == 400
+    assert words in refused["details"][name]
+
+
+def test_a_line_that_is_too_long_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_document, "LONGEST_OBJECT", 10_000_000)
+    document = lines_of(api)
+    monkeypatch.setattr(state_document, "LONGEST_OBJECT", len(document) + 10)
+    assert put_lines(api, document).status == 200
+    refused = put_lines(api, document + b" " * 20 + b"x" * len(document))
+    assert refused.status == 400
+    [(name, words)] = refused["details"].items()
+    assert name == f"Line {len(document.splitlines()) + 1}"
+    assert "which is the longest line" in words
+
+
+def test_a_large_sandbox_and_a_large_object_are_refused_with_the_way_out(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.charge()
+    document = api.call("GET", "/__admin/state").raw
+    monkeypatch.setattr(state_document, "LONGEST_OBJECT", len(document))
+    assert api.call("GET", "/__admin/state").raw == document
+    assert api.call("PUT", "/__admin/state", raw=document).status == 200
+    refused = api.call("PUT", "/__admin/state", raw=document + b" ")
+    assert refused.status == 400
+    assert f"Content-Type: {LINES}" in refused["details"]["Body"]
+    monkeypatch.setattr(state_document, "LONGEST_OBJECT", len(document) - 1)
+    refused = api.call("GET", "/__admin/state")
+    assert refused.status == 400
+    assert f"Accept: {LINES}" in refused["details"]["Accept"]
+
+
+def test_a_document_of_version_1_is_read(api: Api) -> None:
+    """It was written by a server of that version, with something of everything in it."""
+    old = Path(__file__).with_name("state_version_1.json").read_bytes()
+    assert api.call("PUT", "/__admin/state", raw=old).status == 200
+    now = api.call("GET", "/__admin/state?secrets=true")
+    assert now.raw == old.replace(b'"version":1,', b'"version":2,', 1).strip()
 
 
 def test_a_long_document_is_sent_and_taken_in_parts(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonio, "PART", 5_000)
-    monkeypatch.setattr(jsonio, "LONG", 10)
+    monkeypatch.setattr("mockserver.web.control.sandboxes._PART", 5_000)
     for number in range(200):
         api.charge(reference=f"row-{number}")
-    sent = sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])
+    sent = sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""], LINES)
     document = b"".join(sent)
     assert len(document) > 100_000
     assert len(sent) > 10
     parts = [document[start : start + 999] for start in range(0, len(document), 999)]
-    assert (
-        json.loads(b"".join(sent_in_parts(api, "PUT", "/__admin/state", parts)))["objects"][
-            "charges"
-        ]
-        == 200
-    )
-    assert b"".join(sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])) == document
+    taken = json.loads(b"".join(sent_in_parts(api, "PUT", "/__admin/state", parts, LINES)))
+    assert taken["objects"]["charges"] == 200
+    assert lines_of(api) == document
+    whole = api.call("GET", "/__admin/state?secrets=true").raw
+    parts = [whole[start : start + 999] for start in range(0, len(whole), 999)]
+    taken = json.loads(b"".join(sent_in_parts(api, "PUT", "/__admin/state", parts)))
+    assert taken["objects"]["charges"] == 200
     blank = b"".join(sent_in_parts(api, "PUT", "/__admin/state", [b" ", b"\n"]))
     assert json.loads(blank) == api.call("PUT", "/__admin/state", raw=b"").body
 
 
-def sent_in_parts(api: Api, method: str, target: str, parts: Sequence[bytes]) -> list[bytes]:
+def sent_in_parts(
+    api: Api,
+    method: str,
+    target: str,
+    parts: Sequence[bytes],
+    media: str = "application/json",
+) -> list[bytes]:
     """The parts of the answer to a request whose body comes in parts."""
     path, _, query = target.partition("?")
     scope = {
@@ -820,7 +865,12 @@ def sent_in_parts(api: Api, method: str, target: str, parts: Sequence[bytes]) ->
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": [(b"host", b"127.0.0.1"), (b"x-secretkey", (api.key or "").encode())],
+        "headers": [
+            (b"host", b"127.0.0.1"),
+            (b"x-secretkey", (api.key or "").encode()),
+            (b"accept", media.encode()),
+            (b"content-type", media.encode()),
+        ],
     }
     left, answered = list(parts), list[Any]()
 

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from mockserver.engine import state_document
-from tests.driving import NOW, Api
+from mockserver.web.control.call import LINES
+from tests.driving import Api
 
 SCENARIO = """
 version: 1
@@ -30,14 +31,29 @@ def counted() -> Api:
     return api
 
 
-def test_they_are_written_and_read_one_by_one(counted: Api) -> None:
+def test_they_are_written_and_read(counted: Api) -> None:
     plain = [counted.get(target).raw for target in TARGETS]
-    sandbox = counted.app.world.sandboxes.open(counted.key, NOW)
-    assert sum(1 for _ in state_document.export(sandbox, secrets=True)) >= 30
     for target, text in reversed(list(zip(TARGETS, plain, strict=True))):
-        assert sum(1 for _ in state_document.read(json.loads(text))) >= 30
         assert counted.call("PUT", "/__admin/state", raw=text).status == 200
         assert counted.get(target).raw == text
+
+
+@pytest.mark.parametrize("many", [0, 1, 30])
+def test_many_are_lines_of_their_own(
+    counted: Api, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_document, "MOST_OF_A_LINE", 20)
+    document = json.loads(counted.get(TARGETS[1]).raw)
+    keys = document["rules"]["rules"]["once"]["keys"]
+    document["rules"]["rules"]["once"]["keys"] = dict(list(keys.items())[:many])
+    assert counted.put("/__admin/state", document).status == 200
+    lines = counted.call("GET", TARGETS[1], headers={"accept": LINES}).raw
+    rows = map(json.loads, lines.splitlines())
+    lots = [len(row["keys"]) for row in rows if row.get("part") == "rule_keys"]
+    assert lots == {0: [], 1: [1], 30: [20, 10]}[many]
+    taken = counted.call("PUT", TARGETS[0], raw=lines, headers={"content-type": LINES})
+    assert taken.status == 200
+    assert counted.call("GET", TARGETS[1], headers={"accept": LINES}).raw == lines
 
 
 def test_those_of_a_rule_whose_name_is_masked_are_written_under_it() -> None:

@@ -175,6 +175,18 @@ def test_a_line_of_an_older_version_has_the_defaults_of_what_it_does_not_know() 
     assert value_of(Whole, b'{"parts":[]}', CardRegistry("")) == Whole([])
 
 
+def test_a_key_that_is_no_number_is_named_by_its_place() -> None:
+    with pytest.raises(ImportFault, match=r"^9+: wanted a whole number as a text$"):
+        checked_value_of(dict[int, str], {"9" * 5_000: "a"}, CardRegistry(""))
+
+
+def test_a_type_without_a_form_is_refused() -> None:
+    with pytest.raises(TypeError):
+        form_of(complex)
+    with pytest.raises(TypeError):
+        line_of(1j)
+
+
 def test_equal_cards_share_their_facts() -> None:
     cards = CardRegistry("salt")
     line = line_of(CARD, View.WITH_SECRETS)

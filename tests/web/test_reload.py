@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mockserver import Settings, create_app
-from mockserver.domain.cooperative import run_to_end
 from mockserver.web.app import Application
 from tests.driving import NOW, Api
 
@@ -58,7 +57,7 @@ def test_sandboxes_that_are_reset_and_copied_meanwhile_get_them_too(tmp_path: Pa
         if "sk_copy" not in world.sandboxes.in_memory:
             from mockserver.engine.state_document import copied
 
-            world.sandboxes.install(run_to_end(copied(last, "sk_copy", NOW)))
+            world.sandboxes.install(copied(last, "sk_copy", NOW)())
 
     reload(api.app, change)
     assert {api.try_charge(key=key)["code"] for key in ("sk_0", "sk_99", "sk_copy")} == {941}

@@ -1,7 +1,6 @@
 """The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``).
 Source: docs/books.md."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from itertools import chain
@@ -35,10 +34,10 @@ from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.control.raised import watch_of
-from mockserver.web.runner import for_each, in_steps
+from mockserver.web.runner import for_each, in_steps, in_thread
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.field_types import Switch, digits
-from mockserver.wire.jsonio import loads_in_slices
+from mockserver.wire.jsonio import loads
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 
@@ -147,7 +146,7 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     changed.
     """
     sandbox, watch = watched(call)
-    given = await in_steps(loads_in_slices(deque([call.raw]), unique=True))
+    given = await in_thread(lambda: loads(call.raw, unique=True))
     if not isinstance(given, dict) or not isinstance(given.get("rows"), list):
         raise invalid(
             {

@@ -26,6 +26,7 @@ from mockserver.web.request import (
     NO_STORE,
     NOSNIFF,
     HungUp,
+    RawHeader,
     Reply,
     Request,
     hung_up,
@@ -41,6 +42,8 @@ TakenBody = TypeVar("TakenBody", bound=ControlBody)
 TakenQuery = TypeVar("TakenQuery", bound=ControlBody)
 
 JSON = "application/json"
+LINES = "application/x-ndjson"
+"""The media type of a state document that is lines."""
 
 _WHILE_HELD = (
     "books/compare",
@@ -155,12 +158,13 @@ AnyCall: TypeAlias = ControlCall[ControlBody, ControlBody]
 class ControlRoute(Generic[TakenBody, TakenQuery]):
     """A call of the control API; what it takes is described by ``/__admin/openapi.json``.
 
-    ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another
-    status than ``success`` as a ``Reply``. A ``keyed`` call acts on the sandbox of the secret key.
+    ``handle`` gives the body, as bytes when it has written the JSON; with another status than
+    ``success``, with headers of its own or in parts as a ``Reply``. A ``keyed`` call acts on the
+    sandbox of the secret key.
     ``reply`` is one of ``control_answers.csv``; ``answers`` has the words of further statuses.
     ``example`` is a request: by name what fills path and query, and its ``body``; ``$charge`` and
     the like stand for what ``tools/derived.py`` has made. A state document has a ``largest``: it is
-    read in parts. ``media`` is the type of what it answers.
+    read in parts, and may be ``lines``. ``media`` is the type of what it answers.
     """
 
     method: str
@@ -174,6 +178,7 @@ class ControlRoute(Generic[TakenBody, TakenQuery]):
     success: int = 200
     answers: Mapping[int, str] = field(default_factory=dict, hash=False)
     largest: int | None = None
+    lines: bool = False
     media: str = JSON
     example: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
@@ -190,7 +195,7 @@ class ControlEndpoint(Endpoint):
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
         media = JSON_TYPE if route.media == JSON else (b"content-type", route.media.encode())
-        self._answered = (media, NOSNIFF, NO_STORE)
+        self._answered: tuple[RawHeader, ...] = (media, NOSNIFF, NO_STORE)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
@@ -234,16 +239,16 @@ class ControlEndpoint(Endpoint):
             if (leaving := vars(call).pop("leaving", None)) is not None:
                 leaving.cancel()
         status: int | None = self.route.success
+        parts, headers = None, self._answered
         if isinstance(body, Reply):
+            parts, headers = body.parts, body.headers or headers
             status, body = body.status, body.body
         await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
                 self.world.runner.activity.notify(key)
-        if isinstance(body, deque):
-            return Reply(status, b"", headers=self._answered, parts=body)
-        return Reply(status, body, headers=self._answered)
+        return Reply(status, body, headers=headers, parts=parts)
 
     async def _released(self, request: Request) -> None:
         """Let what changes a sandbox, and its answer, wait while everything there is held. Raises

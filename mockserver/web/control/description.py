@@ -15,7 +15,7 @@ from mockserver.domain.reading import camel
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.paths import CARD_FACTS, has_age, stored_in, testable
 from mockserver.web import routes
-from mockserver.web.control.call import AnyCall, ControlRoute
+from mockserver.web.control.call import LINES, AnyCall, ControlRoute
 from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
@@ -30,6 +30,15 @@ _REFUSED: dict[str, str] = {
     "413": "The body is over the limit.",
     "415": "The body is neither JSON nor YAML by its content type, or is encoded.",
 }
+
+
+_AS_LINES: dict[str, Any] = {
+    "schema": {
+        "type": "string",
+        "description": "A header, then a row a line, each a JSON object with its `part`",
+    }
+}
+"""A state document that is lines."""
 
 
 async def payments(call: AnyCall) -> bytes:
@@ -101,14 +110,16 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
     if row.body is not None:
         media = [JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [JSON]
         operation["requestBody"] = schemas.request(row.body, shown.get("body", {}), media)
+        if row.lines:
+            operation["requestBody"]["content"][LINES] = _AS_LINES
     return operation
 
 
 def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -> dict[str, Any]:
-    content = {"schema": schemas.reply(row.reply), "example": example}
-    found: dict[str, Any] = {
-        str(row.success): {"description": "Done", "content": {row.media: content}}
-    }
+    content = {row.media: {"schema": schemas.reply(row.reply), "example": example}}
+    if row.lines and row.method == "GET":
+        content[LINES] = _AS_LINES
+    found: dict[str, Any] = {str(row.success): {"description": "Done", "content": content}}
     for status, words in row.answers.items():
         schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
         found[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}

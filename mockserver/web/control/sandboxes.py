@@ -5,7 +5,6 @@ taken through the same requests at the same instants; and two side by side (``/_
 Source: docs/control-api.md.
 """
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,16 +30,16 @@ from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
+from mockserver.web.control.call import LINES, AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.journaled import operation_of, request_of
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import Reply
-from mockserver.web.runner import SERVER, for_each, in_steps
+from mockserver.web.request import NO_STORE, NOSNIFF, Reply
+from mockserver.web.runner import SERVER, for_each, in_thread
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
 from mockserver.wire.control_body import ControlBody, OpenBody
 from mockserver.wire.field_types import PrintableName, ProfileWord, SecretKey, Switch, digits, whole
-from mockserver.wire.jsonio import dumps_in_slices, loads_in_slices
+from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.replies import reply_of
 
 
@@ -328,20 +327,43 @@ def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, s
     return values, faults
 
 
-MANY_RULES = 300
-"""Rules from which on making a config of them takes so long that others must not wait for it."""
+_LINES_HEADERS = ((b"content-type", LINES.encode()), NOSNIFF, NO_STORE)
+_PART = 256 * 1024
+"""Bytes of a part of an answer."""
 
 
-async def export_state(call: ControlCall[ControlBody, StateQuery]) -> bytes | deque[bytes]:
+async def export_state(call: ControlCall[ControlBody, StateQuery]) -> Reply | bytes:
     """Everything as one document, as it stood when it was asked for; card numbers and ccv only with
-    ``secrets=true`` and the secret key itself. Others are served while it is written."""
+    ``secrets=true`` and the secret key itself. As lines for those who ask for them, else as one
+    object. Others are served while it is written."""
     secrets = call.query.secrets
     # What else names a sandbox must not show its secrets.
     named = {"x-secretkey": call.headers.get("x-secretkey", "")} if secrets else call.headers
     sandbox = call.world.directory.of_control(named, changes=False)
-    document = await in_steps(state_document.export(sandbox, secrets=secrets))
-    parts = await in_steps(dumps_in_slices(document))
-    return parts[0] if len(parts) == 1 else parts
+    document = state_document.taken(sandbox, secrets=secrets)
+    if LINES in call.headers.get("accept", ""):
+        parts = await in_thread(partial(_in_parts, document))
+        return Reply(200, b"", headers=_LINES_HEADERS, parts=parts)
+    try:
+        return await in_thread(document.whole)
+    except state_document.TooLong:
+        words = (
+            f"got a sandbox of more than {state_document.LONGEST_OBJECT} bytes as one object, "
+            f"wanted Accept: {LINES}, a document that is lines"
+        )
+        raise invalid({"Accept": words}) from None
+
+
+def _in_parts(document: state_document.Document) -> deque[bytes]:
+    parts: deque[bytes] = deque()
+    part = bytearray()
+    for line in document.lines():
+        part += line
+        if len(part) >= _PART:
+            parts.append(bytes(part))
+            part.clear()
+    parts.append(bytes(part))
+    return parts
 
 
 async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
@@ -351,21 +373,54 @@ async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
     world = call.world
     # Who may change nothing is refused before anything is read.
     call.sandbox()
-    is_blank = not any(await for_each(call.parts, bytes.strip))
-    body = loads_in_slices(call.parts, unique=True, known=state_document.KNOWN)
-    document = {} if is_blank else await in_steps(body)
-    if not isinstance(document, dict):
-        raise invalid({"Body": "wanted a JSON object"})
-    reading = await in_steps(state_document.read(document))
-    make = partial(reading.config, call.sandbox().config, world.directory.brought)
-    config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
-    made = await in_steps(
-        state_document.sandbox_of(reading, call.sandbox().key, config, world.real_clock())
-    )
+    read = partial(_read_lines, call.parts)
+    if LINES not in call.headers.get("content-type", ""):
+        size = sum(map(len, call.parts))
+        if size > state_document.LONGEST_OBJECT:
+            words = (
+                f"got {size} bytes, wanted at most {state_document.LONGEST_OBJECT} of one object, "
+                f"or Content-Type: {LINES}, a document that is lines"
+            )
+            raise invalid({"Body": words})
+        read = partial(_read_object, call.parts)
+    reading = await in_thread(read)
+    # It may have been reset meanwhile.
+    sandbox, real = call.sandbox(), world.real_clock()
+    key, in_force = sandbox.key, sandbox.config
+
+    def make() -> Sandbox:
+        config = reading.config(in_force, world.directory.brought)
+        return state_document.sandbox_of(reading, key, config, real)
+
+    made = await in_thread(make)
     made.journal.gap_reason = "a state was imported"
     world.sandboxes.install(made, aside=call.query.undo)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
     return {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
+
+
+def _read_object(parts: deque[bytes]) -> state_document.ReadState:
+    """What a document says that is one object. Raises ``MalformedJson``, ``Invalid`` (90),
+    ``ForeignDocument`` (90)."""
+    raw = b"".join(parts)
+    parts.clear()
+    document = loads(raw, unique=True) if raw.strip() else {}
+    if not isinstance(document, dict):
+        raise invalid({"Body": "wanted a JSON object"})
+    return state_document.read(document)
+
+
+def _read_lines(parts: deque[bytes]) -> state_document.ReadState:
+    """What a document says that is lines. Raises ``MalformedJson`` and ``ForeignDocument`` (90),
+    which name the line."""
+    return state_document.read_lines(parts, _line_read)
+
+
+def _line_read(line: bytes, number: int) -> object:
+    try:
+        return loads(line, unique=True)
+    except MalformedJson as fault:
+        raise MalformedJson(fault.message, number, fault.column) from None
 
 
 async def fork(call: ControlCall[ForkTarget, ControlBody]) -> object:
@@ -384,7 +439,8 @@ async def fork(call: ControlCall[ForkTarget, ControlBody]) -> object:
     source = sandbox
     if at is not None:
         source = await _replayed(call.world, sandbox, at)
-    copy = await in_steps(state_document.copied(source, to, call.world.real_clock()))
+    make = state_document.copied(source, to, call.world.real_clock())
+    copy = await in_thread(make)
     sandboxes.admit(to)
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)
@@ -505,7 +561,11 @@ async def compare(call: ControlCall[ControlBody, CompareQuery]) -> object:
         kind: (of.id_of, _rows(of.table(here)), _rows(of.table(there)))
         for kind, of in KINDS.items()
     }
-    found = {kind: await _difference(*rows) for kind, rows in taken.items()}
+
+    def differences() -> dict[str, dict[str, Any]]:
+        return {kind: _difference(*rows) for kind, rows in taken.items()}
+
+    found = await in_thread(differences)
     kinds = {
         kind: diff
         for kind, diff in found.items()
@@ -529,15 +589,12 @@ def _facts(sandbox: Sandbox) -> dict[str, object]:
     }
 
 
-async def _difference(
-    id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]
-) -> dict[str, object]:
+def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, Any]:
     """How the objects of one kind differ: ids that one side alone has, and fields whose values are
     not equal."""
     counts = dict.fromkeys(("onlyHere", "onlyThere", "changed", "equal"), 0)
     named: dict[str, dict[str, Mapping[str, object]]] = {name: {} for name in counts}
     others = dict[str, Any]()
-    unlike = list[tuple[Any, Any]]()
 
     def note(name: str, row_id: str, fields: Mapping[str, object] | None = None) -> None:
         counts[name] += 1
@@ -551,19 +608,18 @@ async def _difference(
         elif row == other:
             counts["equal"] += 1
         else:
-            unlike.append((row, other))
+            fields = dict(_fields("", *state_document.shown_pair(row, other)))
+            if fields:
+                note("changed", id_of(row), fields)
+            else:
+                counts["equal"] += 1
 
-    def told(row: Any, here: Any, there: Any) -> None:
-        fields = dict(_fields("", here, there))
-        if fields:
-            note("changed", id_of(row), fields)
-        else:
-            counts["equal"] += 1
-
-    await for_each(theirs, lambda row: others.setdefault(id_of(row), row))
-    await for_each(mine, compared)
-    await in_steps(state_document.shown_pairs(unlike, told))
-    await for_each(others, lambda row_id: note("onlyThere", row_id))
+    for row in theirs:
+        others.setdefault(id_of(row), row)
+    for row in mine:
+        compared(row)
+    for row_id in others:
+        note("onlyThere", row_id)
     ids = {"onlyHereIds": list(named["onlyHere"]), "onlyThereIds": list(named["onlyThere"])}
     return {**counts, **ids, "changedFields": named["changed"]}
 
@@ -664,6 +720,7 @@ ROUTES = (
         query=StateQuery,
         keyed=True,
         reply="DocumentAnswer",
+        lines=True,
         summary="Everything in this sandbox as one document",
     ),
     ControlRoute(
@@ -675,6 +732,7 @@ ROUTES = (
         keyed=True,
         reply="ImportAnswer",
         largest=500_000_000,
+        lines=True,
         example={"undo": "true", "body": "$exported"},
         summary="Replace this sandbox by an exported document",
     ),

@@ -11,9 +11,12 @@ from mockserver.engine.step import Step
 from mockserver.web.operations import shown
 from mockserver.web.operations.lists import ListOf
 from mockserver.web.operations.route import OperationCall, Route
-from mockserver.web.runner import for_each, in_steps
+from mockserver.web.runner import for_each, in_thread
 from mockserver.wire.bodies.batches import BatchCreation, BatchQuery
 from mockserver.wire.replies import Members, reply_of
+
+_LONG = 50_000
+"""Characters of a batch that are read in a few milliseconds."""
 
 
 def create(call: OperationCall[BatchCreation, None]) -> Members:
@@ -22,9 +25,11 @@ def create(call: OperationCall[BatchCreation, None]) -> Members:
 
 
 def read_batch_ahead(step: Step) -> Awaitable[object] | None:
-    """Reads the transactions of a batch that is being submitted."""
+    """Reads the transactions of a long batch that is being submitted."""
     text = step.asked.request.get("batch")
-    return in_steps(batches.reading(step, text)) if isinstance(text, str) else None
+    if not isinstance(text, str) or len(text) <= _LONG:
+        return None
+    return in_thread(lambda: batches.reading(step, text))
 
 
 def get_status(call: OperationCall[None, None]) -> Members:
