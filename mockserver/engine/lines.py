@@ -12,7 +12,7 @@ Two kinds of readers want two views of it:
 
 - A store masks nothing, and trusts what it reads, which it has written itself: ``value_of``. It
   writes often, so every field is left out that has its default (no default of a stored record may
-  change: ``tests/engine/stored_defaults.txt``), and a card number is its fingerprint: its facts
+  change: ``tests/store/stored_fields.txt``), and a card number is its fingerprint: its facts
   have a line of their own (``STORE``).
 - A state document is read by anybody and comes from anybody. A field that is left out of the
   ``repr`` is a secret: it goes out only with secrets (``WITH_SECRETS``); without them every text

@@ -179,10 +179,10 @@ def _as_it_is(value: object) -> object:
 
 
 class MemoryPart(Part):
-    """A bounded dictionary whose values are replaced, never changed: each entry is a row, a ``pair``
-    of key and value, in the order of the numbers. An entry that moves to the end gets another
-    number. ``known`` is what was stored of it; values that say themselves what they are need a
-    ``write``."""
+    """A bounded dictionary whose values are replaced, never changed: each entry is a row, a
+    ``pair`` of key and value, in the order of the numbers. An entry that moves to the end gets
+    another number. ``known`` is what was stored of it; values that say themselves what they are
+    need a ``write``."""
 
     __slots__ = ("_last", "_pair", "_write", "known", "memory", "name")
 
@@ -409,6 +409,7 @@ class RuleKeysPart(NotedPart):
 
     def take(self, rows: PartRows, cards: CardRegistry) -> None:
         """Have these counters, of rules that are in force."""
+        self._tallies = self._director.tallies
         for number, (rule, key, *times) in rows:
             tally = self._tallies.rules.get(rule)
             if tally is not None:
