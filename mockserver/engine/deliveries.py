@@ -7,7 +7,7 @@ docs/scenario-language.md, webhook.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -35,7 +35,7 @@ from mockserver.engine.delivery_log import MOST_UNDER_WAY
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import KINDS, Step, reader_of
+from mockserver.engine.step import KINDS, Step, state_of
 from mockserver.engine.webhook_content import TYPES, News, content_of, news_of, notice_of, word_of
 from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
@@ -359,7 +359,7 @@ def _planned_by_rule(
     facts = own | sandbox.config.render("", message, notice(False), sandbox.assumed)
     # Work that comes due is about nothing else, and of several objects of a kind this is the one.
     about = {**step.result.about, news.event.subject.value: news.subject}
-    state = reader_of(sandbox, step.asked, about)
+    state = partial(state_of, sandbox, step.asked, about)
     attempt = Attempt(_OP, sandbox.now, request=facts, state=state, subject=message.subject_id)
     decision = sandbox.decide(Stage.ARRIVAL, attempt)
     if decision.outcome.webhook is None:

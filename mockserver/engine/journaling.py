@@ -4,7 +4,6 @@ with, made again of an entry."""
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
-from weakref import proxy
 
 from mockserver.domain.charge import Charge
 from mockserver.engine.journal import Cause, Described, JournalEntry
@@ -97,7 +96,7 @@ def attempts_of(
         if decision.is_about_request
     ]
     for attempt in attempts:
-        attempt.state = partial(state_of, proxy(sandbox), asked, about)
+        attempt.state = partial(state_of, sandbox, asked, about)
     return attempts
 
 

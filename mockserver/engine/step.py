@@ -12,7 +12,6 @@ from enum import Enum
 from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
-from weakref import proxy
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
@@ -82,14 +81,6 @@ def state_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], path: 
     return value_at(sandbox, _object(sandbox, asked, about, snake(kind)), rest)
 
 
-def reader_of(
-    sandbox: Sandbox, asked: Asked, about: Mapping[str, object]
-) -> Callable[[str], object]:
-    """What an attempt resolves paths with. A step that is still being answered may keep it: a
-    reference back to the sandbox would leave every one that was reset to the garbage collector."""
-    return partial(state_of, proxy(sandbox), asked, about)
-
-
 def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
     """The other calls of a sandbox that are not answered yet, as rules see them."""
     others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
@@ -154,10 +145,10 @@ class Step:
             sandbox.now,
             request=asked.request,
             headers=asked.headers,
-            state=partial(state_of, proxy(sandbox), asked, self.result.about),
+            state=partial(state_of, sandbox, asked, self.result.about),
             call=asked.call,
             connection=asked.connection,
-            under_way=partial(under_way, proxy(sandbox), asked)
+            under_way=partial(under_way, sandbox, asked)
             if sandbox.config.rules.overlaps
             else tuple,
             **more,

@@ -70,6 +70,7 @@ Value: TypeAlias = Decimal | str | None
 Reader: TypeAlias = Callable[[Attempt], object]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?")
+_BEGINS_NUMBER = frozenset("-0123456789")
 _LONGEST_SHOWN = 80
 _LONGEST_SEARCHED = 1_000
 """Characters of a text, and items of a list, that are searched."""
@@ -96,6 +97,9 @@ def canonical(value: object) -> Value:
         case str():
             if isinstance(value, SpelledWord):
                 return value.plain
+            # Most texts are words, which need no closer look.
+            if value[:1] not in _BEGINS_NUMBER:
+                return value
             return Decimal(value) if _NUMBER.fullmatch(value) else value
         case None | Decimal():
             return value

@@ -465,12 +465,13 @@ def _metadata_reader(name: str) -> Reader:
         metadata = attempt.request.get("metadata")
         if not isinstance(metadata, dict):
             return None
-        found = metadata.get(name)
-        return (
-            found
-            if found is not None
-            else next((metadata[key] for key in metadata if key.lower() == folded), None)
-        )
+        as_written: object = metadata.get(name)
+        if as_written is not None:
+            return as_written
+        for key, value in metadata.items():
+            if key.lower() == folded:
+                return value
+        return None
 
     return read
 

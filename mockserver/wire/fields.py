@@ -252,8 +252,7 @@ class Fields(Mapping[str, object]):
 
     Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of
     the text as it stands, and no names are folded; it is None where they do not, or where anything
-    is wrong. After :meth:`release` only the text is kept, and is read again when it is needed: the
-    journal holds many requests, and few are ever read.
+    is wrong. Made of a text alone, as the journal keeps it, they are read out of it at every look.
     """
 
     __slots__ = ("_folded", "_given", "_model", "_text", "body", "commas", "is_body")
@@ -372,11 +371,6 @@ class Fields(Mapping[str, object]):
         if not self.is_body or len(self._text) <= 2 * MOST_FIELDS:
             return False
         return count_of_values(self._given, MOST_FIELDS) > MOST_FIELDS
-
-    def release(self) -> None:
-        """Let go of all but the text."""
-        if self._text:
-            self._given = self._folded = self.body = None
 
     def __getitem__(self, name: str) -> object:
         return self.folded.values[name]
