@@ -37,10 +37,16 @@ class Caller:
         self.connection = HTTPConnection("127.0.0.1", port)
         self.key = key
 
-    def raw(self, method: str, path: str, body: str | None = None) -> bytes:
-        """One call, its body and its answer as texts: reading them would keep the other caller
-        waiting."""
-        headers = {"x-secretkey": self.key, "content-type": "application/json"}
+    def raw(
+        self,
+        method: str,
+        path: str,
+        body: str | bytes | None = None,
+        media: str = "application/json",
+    ) -> bytes:
+        """One call, its body and its answer as texts of a media type: reading them would keep the
+        other caller waiting."""
+        headers = {"x-secretkey": self.key, "content-type": media, "accept": media}
         self.connection.request(method, path, body, headers)
         return self.connection.getresponse().read()
 

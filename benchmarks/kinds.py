@@ -87,25 +87,23 @@ def by_import(table: str, path: str, body: Row, varied: Callable[[int], Row]) ->
         row = document["tables"][table][-1]
         id_name, begin = next(iter(row)), row["added"] - rows
         document["counters"][id_name.removesuffix("_id")] = rows
-        document["tables"][table], document["schedule"]["entries"] = ["ROWS"], []
-        head, tail = json.dumps(document).split('"ROWS"')
+        document["tables"][table], document["schedule"]["entries"] = [], []
 
         def parts() -> Iterator[bytes]:
-            yield head.encode()
+            yield json.dumps(document).encode() + b"\n"
             for start in range(0, rows, WRITTEN):
                 # Others may name the first one.
                 made = [
                     {**row, id_name: f"{number:032x}", **varied(number)} if number else row
                     for number in range(start, min(start + WRITTEN, rows))
                 ]
-                texts = [
-                    json.dumps({**one, "added": begin + start + place})
+                lines = [
+                    json.dumps({"part": table, **one, "added": begin + start + place}) + "\n"
                     for place, one in enumerate(made)
                 ]
-                yield ("," * (start > 0) + ",".join(texts)).encode()
-            yield tail.encode()
+                yield "".join(lines).encode()
 
-        headers = {"x-secretkey": call.key, "content-type": "application/json"}
+        headers = {"x-secretkey": call.key, "content-type": "application/x-ndjson"}
         call.connection.request("PUT", "/__admin/state", parts(), headers, encode_chunked=True)
         answer = call.connection.getresponse()
         said = answer.read()

@@ -53,6 +53,8 @@ def many_rules() -> str:
     return json.dumps({"version": 1, "name": "many", "rules": rules})
 
 
+STATE, LINES = "/__admin/state", "application/x-ndjson"
+
 LAG = {
     "version": 1,
     "name": "lag",
@@ -69,8 +71,8 @@ def steps(call: Caller, port: int) -> dict[str, Callable[[], object]]:
         "fork": lambda: call.raw("POST", "/__admin/fork", json.dumps({"to": "sk_fork"})),
         "first search": lambda: fork.raw("GET", "/charge?Reference=row-77"),
         "sorted search": lambda: fork.raw("GET", "/charge?SortBy=amount"),
-        "export": lambda: state.append(call.raw("GET", "/__admin/state?secrets=true")),
-        "import": lambda: other.raw("PUT", "/__admin/state", state.pop()),
+        "export": lambda: state.append(call.raw("GET", f"{STATE}?secrets=true", media=LINES)),
+        "import": lambda: other.raw("PUT", STATE, state.pop(), media=LINES),
         "wait": lambda: other.raw("POST", "/__admin/wait", wait),
         "reset": lambda: other.raw("POST", "/__admin/reset"),
         "10,000 rules": lambda: other.raw("PUT", "/__admin/scenarios", many_rules()),

@@ -75,10 +75,3 @@ class CardRegistry:
         if len(digits) in cards.PREFIX_LENGTHS:
             return self._by_prefix.get(cards.prefix_digest(self.salt, digits), [])
         return [cards.fingerprint_of(self.salt, digits)]
-
-    def copied(self) -> "CardRegistry":
-        """A registry of its own that has seen the same cards."""
-        copy = CardRegistry(self.salt)
-        copy.facts = self.facts.copy()
-        copy._by_prefix = {prefix: seen.copy() for prefix, seen in self._by_prefix.items()}
-        return copy

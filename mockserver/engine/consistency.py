@@ -39,8 +39,8 @@ Fault = tuple[str, str]
 """A place, and what was got there and what is allowed."""
 
 
-def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
-    """Every fault; None for everything that was looked at and has none."""
+def faults(sandbox: Sandbox) -> Iterator[Fault]:
+    """Every fault."""
     view = _View(
         sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter()
     )
@@ -48,15 +48,12 @@ def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
         for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
             if charge.status in states:
                 counts.update((charge.payment_link_id, charge.subscription_id))
-        yield None
     for name, table in view.tables.items():
         id_name = stored(ROW_CLASSES[name])[0].name
         yield from _of_order(sandbox, f"tables.{name}", id_name, table)
         for place, row in enumerate(table):
-            for fault in _of_row(view, name, row):
-                yield fault and (f"tables.{name}.{place}.{fault[0]}", fault[1])
-            # Most rows of some tables say nothing that is to be looked at.
-            yield None
+            for within, words in _of_row(view, name, row):
+                yield f"tables.{name}.{place}.{within}", words
         kind, count = id_name.removesuffix("_id"), len(table)
         # Ids of providers are often given by a person.
         if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
@@ -80,9 +77,7 @@ class _View:
     under_way: Counter[str | None]
 
 
-def _of_order(
-    sandbox: Sandbox, above: str, id_name: str, table: Table[Any]
-) -> Iterator[Fault | None]:
+def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault]:
     """Rows stand in the order of their adding, and no two have one id."""
     # A clock that runs may have been read on a machine whose own is ahead of ours.
     latest = (
@@ -113,10 +108,9 @@ def _of_order(
                 f"got {added}, wanted at most {latest}: the clock stands at {iso(sandbox.now)}",
             )
         before = added
-        yield None
 
 
-def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault | None]:
+def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault]:
     """What a row says of others and of money, and what must hold between its own fields."""
     unit = CURRENCIES.get(getattr(row, "currency", None) or "")
     for parts, constraint in _constraints(ROW_CLASSES[name]):
@@ -137,7 +131,7 @@ def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault | None]:
                 ):
                     yield where, words
                 case _:
-                    yield None
+                    pass
     if name in LAWS:
         yield from LAWS[name](view, row)
 
@@ -261,7 +255,7 @@ def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
 _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
-def _of_batch(view: _View, batch: Batch) -> Iterator[Fault | None]:
+def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
     rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
     if not rows:
         yield "rows", "got none, wanted one or more"
@@ -286,7 +280,6 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault | None]:
                 f"rows.{place}.status",
                 f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}",
             )
-        yield None
     reached, times = [step.rows for step in steps], [step.after for step in steps]
     if reached[:1] != [0] or reached[-1] != count or reached != sorted(reached):
         yield (
@@ -302,7 +295,7 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault | None]:
         yield "pace.last", f"got {batch.pace.last}, wanted at most {count}"
 
 
-LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault | None]]] = {
+LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
     "charges": _of_charge,
     "customers": _of_customer,
     "payment_methods": _of_method,
@@ -315,7 +308,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault | None]]] = {
 """What must hold between the fields of one row, or of one row and another."""
 
 
-def _of_schedule(view: _View) -> Iterator[Fault | None]:
+def _of_schedule(view: _View) -> Iterator[Fault]:
     schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", entry.what.table
@@ -334,7 +327,6 @@ def _of_schedule(view: _View) -> Iterator[Fault | None]:
             yield f"{above}.4", f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
         elif entry.what is Due.LATER and (words := later.fault_of(view.sandbox, entry)) is not None:
             yield f"{above}.4", words
-        yield None
 
 
 def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:

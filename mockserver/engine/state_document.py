@@ -211,9 +211,11 @@ class TooLong(Exception):
 
 @record
 class Document:
-    """A sandbox as it stood when its parts were copied; each is written once."""
+    """A sandbox as it stood when its parts were copied; each is written once. ``scenarios`` are
+    those in force, which never change."""
 
     state: State
+    scenarios: Sequence[Scenario]
 
     def lines(self) -> Iterator[bytes]:
         """The document as lines, with their ends."""
@@ -256,7 +258,10 @@ class Document:
         return View.WITH_SECRETS if self.state.secrets else View.MASKED
 
     def _settle(self) -> None:
-        """Put the schedule in its order, and say of each transaction how it stands."""
+        """Do what took too long for the step that took the copies: carry the scenarios, put the
+        schedule in its order, and say of each transaction how it stands."""
+        secrets = self.state.secrets
+        self.state.scenarios = carried_scenarios(self.scenarios, secrets=secrets)
         schedule = self.state.schedule
         planned, schedule.entries = Schedule(0, schedule.entries), []
         while planned.entries:
@@ -312,7 +317,7 @@ def taken(sandbox: Sandbox, *, secrets: bool) -> Document:
         setattr(state.tables, name, getattr(sandbox, name).rows.copy())
     # Batches alone change in place.
     state.tables.batches = [batch.copied() for batch in sandbox.batches]
-    return Document(state)
+    return Document(state, sandbox.config.scenarios)
 
 
 def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
@@ -327,7 +332,8 @@ def shown_pair(mine: Any, theirs: Any) -> tuple[Any, Any]:
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:
-    """All of a document but the rows of its tables, of this instant whatever happens afterwards."""
+    """All of a document but scenarios and the rows of its tables, of this instant whatever happens
+    afterwards."""
     overrides, tallies = sandbox.assumed.overrides, sandbox.director.tallies
     return State(
         format=FORMAT,
@@ -354,7 +360,6 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
             {name: replace(first) for name, first in sandbox.idempotency.items()},
             {name: replace(first) for name, first in sandbox.replays.items()} or None,
         ),
-        scenarios=carried_scenarios(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
     )
 
@@ -455,9 +460,12 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Callable[[], Sandbox]:
         name: getattr(sandbox, name).copied(getattr(row, "copied", None))
         for name, row in ROW_CLASSES.items()
     }
-    cards, config = sandbox.cards.copied(), sandbox.config
+    salt, facts, config = sandbox.cards.salt, sandbox.cards.facts.copy(), sandbox.config
 
     def make() -> Sandbox:
+        cards = CardRegistry(salt)
+        for known in facts.values():
+            cards.remember(known)
         for table in tables.values():
             run_to_end(table.learning())
         return ReadState(state, cards, tables).opened(key, config, real)
@@ -632,8 +640,7 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     what makes no sense, all faults at once."""
     with _naming_every_place(reading.numbers):
         sandbox = reading.opened(key, config, real)
-        every = (fault for fault in consistency.faults(sandbox) if fault is not None)
-        found = list(islice(every, MOST_FAULTS))
+        found = list(islice(consistency.faults(sandbox), MOST_FAULTS))
         if found:
             raise ImportFault(*found)
         return sandbox

@@ -36,7 +36,8 @@ _AS_LINES: dict[str, Any] = {
     "schema": {
         "type": "string",
         "description": "A header, then a row a line, each a JSON object with its `part`",
-    }
+    },
+    "example": '{"format":"mockserver-sandbox","version":2}\n{"part":"charges"}\n',
 }
 """A state document that is lines."""
 
