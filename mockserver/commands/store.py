@@ -21,7 +21,7 @@ from mockserver.domain.clock import iso
 
 if TYPE_CHECKING:
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.store.file import StoreReader
+    from mockserver.store.file_reading import StoreReader
     from mockserver.store.schema import StoredSandbox
 
 _PATH = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
@@ -42,7 +42,7 @@ def store() -> None:
 def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are
     masked."""
-    from mockserver.store.file import FORMAT
+    from mockserver.store.file_reading import FORMAT
 
     with _opened(path) as reader:
         rows, size, damage = _described(reader), reader.size, reader.damage
@@ -70,7 +70,7 @@ def check(path: Path, form: str) -> None:
 
     Exit code 4 otherwise, with the sandboxes that can be read.
     """
-    from mockserver.store.file import StoreDamaged, examined, opened_store
+    from mockserver.store.file_reading import StoreDamaged, examined, opened_store
 
     damage: list[str] = []
     rows: list[dict[str, str | None]] = []
@@ -191,7 +191,7 @@ def compact(path: Path) -> None:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    from mockserver.store.file import StoreDamaged, StoreRefused
+    from mockserver.store.file_reading import StoreDamaged, StoreRefused
 
     try:
         yield
@@ -204,7 +204,7 @@ def _reported() -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[StoreReader]:
-    from mockserver.store.file import opened_store
+    from mockserver.store.file_reading import opened_store
 
     with _reported(), opened_store(path) as reader:
         yield reader
@@ -228,8 +228,8 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
 
     counts = reader.counts()
     rows = []
-    for kept in sorted(reader.sandboxes, key=lambda one: (one.used, one.world), reverse=True):
-        parts = counts.get(kept.world, {})
+    for kept in sorted(reader.sandboxes, key=lambda one: (one.used, one.number), reverse=True):
+        parts = counts.get(kept.number, {})
         objects = {camel(name): parts[name] for name in ROW_CLASSES if name in parts}
         rows.append({**_named(kept), "lastUsed": iso(kept.touched), "objects": objects})
     return rows
@@ -241,19 +241,20 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     from mockserver import create_app
     from mockserver.engine.tables import ROW_CLASSES
     from mockserver.store.persister import stored_sandbox
+    from mockserver.store.scenarios import StoredScenarios
     from mockserver.store.schema import SERVER, DamagedSandbox, Unreadable
 
-    app = create_app()
+    directory = create_app().world.directory
     try:
-        context = app.store_references(reader.rows(SERVER))
+        scenarios = StoredScenarios(reader.rows(SERVER), directory)
     except Unreadable as fault:
         reader.damage.append(f"the scenarios: {fault}")
-        context = app.store_references({})
+        scenarios = StoredScenarios({}, directory)
 
     def make(kept: StoredSandbox) -> Sandbox | str:
         try:
             sandbox = stored_sandbox(
-                kept.key, kept.world, reader.rows(kept.world), context, machine_now()
+                kept, reader.rows(kept.number), scenarios, machine_now()
             ).sandbox
             # A server makes the rows of a large table one by one.
             for name in ROW_CLASSES:

@@ -12,7 +12,7 @@ Two kinds of readers want two views of it:
 
 - A store masks nothing, and trusts what it reads, which it has written itself: ``value_of``. It
   writes often, so every field is left out that has its default (no default of a stored record may
-  change: ``tests/engine/stored_defaults.txt``), and a card number is its fingerprint: its facts
+  change: ``tests/store/stored_fields.txt``), and a card number is its fingerprint: its facts
   have a line of their own (``STORE``).
 - A state document is read by anybody and comes from anybody. A field that is left out of the
   ``repr`` is a secret: it goes out only with secrets (``WITH_SECRETS``); without them every text
@@ -135,6 +135,8 @@ def _unfolded(value: Any, written: Write) -> Any:
         return [_unfolded(held, written) for held in value]
     if isinstance(value, Enum):
         return value.value
+    if type(value) is orjson.Fragment:
+        return json.loads(orjson.dumps(value))
     return _unfolded(written(value), written)
 
 
@@ -144,14 +146,18 @@ def _written(value: Any) -> Any:
 
 
 def _written_in_store(value: Any) -> Any:
-    cls = type(value)
+    return _write_in_store_of(type(value))(value)
+
+
+@by_type
+def _write_in_store_of(cls: type) -> Write:
     if cls is CardNumber:
-        return value.fingerprint
+        return attrgetter("fingerprint")
     if cls in _SHARED:
-        return _text_of_shared(value)
+        return _text_of_shared
     if is_dataclass(cls):
-        return RecordForm.of(cls).sparse(value)
-    return _write_of(cls)(value)
+        return RecordForm.of(cls).sparse
+    return _write_of(cls)
 
 
 _shared_texts: dict[int, tuple[object, orjson.Fragment]] = {}
@@ -162,8 +168,7 @@ def _text_of_shared(value: Any) -> orjson.Fragment:
     """What many rows hold alike is one value in memory, and is put into words once."""
     known, text = _shared_texts.get(id(value), (None, None))
     if text is None or known is not value:
-        fields_of_value = RecordForm.of(type(value)).sparse(value)
-        text = orjson.Fragment(orjson.dumps(fields_of_value, _written_in_store, _BY_TYPE))
+        text = orjson.Fragment(line_of(RecordForm.of(type(value)).sparse(value)))
         if len(_shared_texts) >= _MOST_ALIKE:
             _shared_texts.clear()
         _shared_texts[id(value)] = value, text
@@ -548,6 +553,7 @@ _LEAVES: Mapping[Any, Form] = {
     Salt: _constrained(_NUMBER_KEY, [Within(0, 2**64 - 1)]),
     Seed: Form(lambda raw, cards: Seed(int(raw)), _faults_of_seed),
     types.NoneType: _exactly(types.NoneType, "null"),
+    None: _exactly(types.NoneType, "null"),
     bytes: Form(
         lambda raw, cards: raw.encode() if isinstance(raw, str) else b64decode(raw[0]),
         lambda raw: _wanted("nothing: bytes are in a store only"),

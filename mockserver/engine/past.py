@@ -6,8 +6,7 @@ docs/scenario-language.md, outcome (``lag``).
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakMethod
 
@@ -34,9 +33,9 @@ class _Change(NamedTuple):
 
 
 class Past:
-    """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``noted``
-    counts all that ever were, ``is_cut`` says that some within the lag had to go. ``present`` gives
-    its time and its newest journal entry."""
+    """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``is_cut``
+    says that some within the lag had to go. ``present`` gives its time and its newest journal
+    entry."""
 
     def __init__(
         self,
@@ -49,34 +48,11 @@ class Past:
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
         self.is_cut = False
-        self.noted = 0
         noting = WeakMethod(self._note)
         for table in tables:
             table.listeners += (
                 lambda *change: note(*change) if (note := noting()) is not None else None,
             )
-
-    def __len__(self) -> int:
-        return len(self._changes)
-
-    def newest(self, count: int) -> Iterator[tuple[Micros, Table[Any], Any, Any]]:
-        """The newest changes, oldest first: when, in which table, the value and the one before
-        (None: a new row)."""
-        newest = islice(self._changes, max(len(self._changes) - count, 0), None)
-        return ((one.at, one.table, one.after, one.before) for one in newest)
-
-    def take_over(self, changes: Iterable[tuple[Micros, Table[Any], int, Any]], noted: int) -> None:
-        """Go on with the changes of a store, the newest first: when, in which table and place, and
-        the value before."""
-        present: dict[tuple[Table[Any], int], Any] = {}
-        self._changes.clear()
-        for at, table, seq, before in changes:
-            after = present.get((table, seq)) or table.rows[seq]
-            if before is not None:
-                before.seq = seq
-            present[table, seq] = before
-            self._changes.appendleft(_Change(at, table, after, before, step=at))
-        self.noted = noted
 
     def forget(self) -> None:
         self._changes.clear()
@@ -89,7 +65,6 @@ class Past:
             changes.popleft()
         self.is_cut = self.is_cut or len(changes) == MOST_CHANGES
         changes.append(_Change(now, table, after, before, step=("after", entry)))
-        self.noted += 1
 
     def seen(self, result: Result, read: Callable[[], T]) -> T:
         """What is read in the step of a ``result``, as far behind as the rules say that decided it.

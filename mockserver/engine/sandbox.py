@@ -192,10 +192,9 @@ class Sandbox(Tables):
         if self.past is not None:
             self.past.forget()
 
-    def look_back(self, least: Micros = 0) -> None:
-        """Keep what has changed, as far back as the rules in force let reads lag, and at least so
-        far."""
-        longest = max(self.config.rules.longest_lag, least)
+    def look_back(self) -> None:
+        """Keep what has changed, as far back as the rules in force let reads lag."""
+        longest = self.config.rules.longest_lag
         if self.past is not None:
             self.past.longest = max(self.past.longest, longest)
         elif longest:

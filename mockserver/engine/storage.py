@@ -60,9 +60,13 @@ class SandboxStorage:
     def delete(self, sandbox: Sandbox) -> None:
         """A sandbox is deleted."""
 
-    async def kept(self, sandbox: Sandbox | None) -> None:
-        """What has happened in a sandbox until now (None: in any) is kept. Raises ``NotKept`` (43):
-        then nothing of it is."""
+    async def kept(self, sandbox: Sandbox) -> None:
+        """What has happened in a sandbox until now is kept. Raises ``NotKept`` (43): then nothing
+        of it is."""
+
+    async def all_kept(self, since: int) -> None:
+        """What has happened in any sandbox is kept, since ``failures`` was so many. Raises
+        ``NotKept`` (43)."""
 
     async def is_kept(self, sandbox: Sandbox) -> bool:
         """Whether what has happened in a sandbox until now is kept: only then may a webhook go

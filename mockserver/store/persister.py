@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.batch import Batch
@@ -22,29 +22,39 @@ from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import size_of
+from mockserver.engine.lines import line_of, read_plain, write_any
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.provider_outcome import ProviderOutcome
-from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.scenario.scenario import ClockPlan
 from mockserver.scenario.tally import Tallies
-from mockserver.store.row_codec import Record, form_of, json_text
-from mockserver.store.schema import HEAD, NONSENSE, Changes, Commit, DamagedSandbox, StoredRows
+from mockserver.store.scenarios import StoredScenarios
+from mockserver.store.schema import (
+    HEAD,
+    NONSENSE,
+    PAGES,
+    SETTLED,
+    Changes,
+    Commit,
+    DamagedSandbox,
+    StoredRows,
+    StoredSandbox,
+)
 from mockserver.store.table_rows import (
     BatchPart,
     CardsPart,
+    DeliveriesPart,
+    InboxPart,
     JournalPart,
     LinesPart,
     MemoryPart,
     News,
     Part,
-    PastPart,
     RuleKeysPart,
+    SchedulePart,
     TablePart,
-    deliveries_part,
-    inbox_part,
-    schedule_part,
 )
 
 _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
@@ -52,7 +62,7 @@ _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
 DERIVED = frozenset({"holding", "key", "public_key", "under_way"})
 """Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
 
-PAGES: Mapping[str, Callable[[Any], bool]] = {
+PAGED: Mapping[str, Callable[[Any], bool]] = {
     "charges": attrgetter("challenged"),
     "payment_links": lambda link: True,
     "tokens": attrgetter("challenged"),
@@ -60,7 +70,7 @@ PAGES: Mapping[str, Callable[[Any], bool]] = {
 """Tables whose objects have pages at addresses without a key, and which of the objects begin with
 one."""
 
-BEGINNING = (HEAD, "marks")
+BEGINNING = (SETTLED, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
 
 _PLAIN = (
@@ -69,17 +79,15 @@ _PLAIN = (
         "cards.salt",
         "now",
         "horizon",
-        "used",
         "arrivals",
-        "ids.counters",
         "schedule.order",
         "schedule.ran",
     ),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
-    *("deliveries.changes", "deliveries.dropped", "deliveries.refused", "deliveries.held"),
+    *("deliveries.changes", "deliveries.dropped", "deliveries.refused"),
     *("inboxes.number", "inboxes.dropped"),
 )
-"""Attributes of a sandbox that are plain data, by their paths."""
+"""Attributes of a sandbox that are numbers and texts, by their paths."""
 
 _INSTANTS = ("now", "horizon", "journal.opened")
 _plain_of = attrgetter(*_PLAIN)
@@ -101,42 +109,22 @@ class Settled:
     is_held: bool
     opened: tuple[dict[str, int], int] | None
     warned: list[str]
-    lag: Micros
     scenarios: list[str]
 
 
 @mutable
 class Head:
-    """The small parts of a sandbox. ``plain`` are its attributes ``_PLAIN``; ``lengths`` says how
-    many rows each table has, and how many steps the journal and the stories; ``judged`` are the
-    counters of those who watch it."""
+    """The small things of a sandbox that change with most steps. ``plain`` are its attributes
+    ``_PLAIN``; ``counters`` are those of ids and ``held`` the webhooks that others are to overtake;
+    ``lengths`` says how many rows each table has, and how many steps the journal and the stories;
+    ``judged`` are the counters of those who watch it."""
 
-    settled: Settled
     tallies: Tallies
-    plain: dict[str, Any]
+    plain: dict[str, int | str | None]
+    counters: dict[str, int]
+    held: dict[str, list[str]]
     lengths: dict[str, int]
     judged: dict[str, int]
-
-
-class PersistenceContext(Protocol):
-    """The server around its stored sandboxes: which scenarios there are, and where they are stored.
-    ``unwritten`` are rows of its own that are not in the file yet."""
-
-    unwritten: list[tuple[int, str, int, bytes]]
-
-    def note_written(self, commit: Commit) -> None:
-        """A commit is in the file."""
-
-    def place_of(self, scenario: Scenario) -> str:
-        """Where a store keeps a scenario."""
-
-    def scenario(self, place: str) -> Scenario:
-        """The scenario of a place. Raises ``LookupError``."""
-
-    def config(self, scenarios: list[Scenario]) -> SandboxConfig:
-        """The config of the server under some scenarios: that in force for new sandboxes, when they
-        are the same."""
-        ...
 
 
 @contextmanager
@@ -149,33 +137,34 @@ def _naming(part: str) -> Iterator[None]:
 
 
 class SandboxPersister:
-    """What stores one sandbox as a world: all of it at first, afterwards what is new since the last
-    call."""
+    """What stores one sandbox under its number: all of it at first, afterwards what is new since
+    the last call."""
 
     def __init__(
         self,
         sandbox: Sandbox,
-        world: int,
-        context: PersistenceContext,
+        number: int,
+        scenarios: StoredScenarios,
+        settled: Settled | None = None,
     ) -> None:
         self.sandbox = sandbox
-        self.world = world
-        self._context = context
-        self._places: tuple[SandboxConfig, list[str]] | None = None
-        self._paged = dict.fromkeys(PAGES, 0)
-        self._written: int | None = None
-        self._observers = sandbox.observers
+        self.number = number
+        self._scenarios = scenarios
+        # As they were written last, of the head a hash.
+        self._settled = settled
+        self._head: int | None = None
+        self._config = sandbox.config if settled is not None else None
+        self._paged = dict.fromkeys(PAGED, 0)
         # Most parts say themselves that they have news, and most memories are empty.
         news: News = {}
         reporting: list[Part] = [
             *(TablePart(name, getattr(sandbox, name), row, news) for name, row in _TABLES.items()),
-            schedule_part(sandbox, news),
-            deliveries_part(sandbox, news),
-            inbox_part(sandbox, news),
+            SchedulePart(sandbox, news),
+            DeliveriesPart(sandbox, news),
+            InboxPart(sandbox, news),
         ]
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
         others: list[Part] = [
-            PastPart(sandbox),
             RuleKeysPart(sandbox, news),
             JournalPart(sandbox.journal),
         ]
@@ -206,12 +195,12 @@ class SandboxPersister:
         completes it."""
         if self.waiting() <= most:
             return False
-        max(self.parts, key=len).gather(Changes(commit, self.world), most)
+        max(self.parts, key=len).gather(Changes(commit, self.number), most)
         return True
 
     def gather(self, commit: Commit) -> None:
         """Put the changes since the last commit into one."""
-        changes, sandbox = Changes(commit, self.world), self.sandbox
+        changes, sandbox = Changes(commit, self.number), self.sandbox
         for part in (*self._news, *self._asked):
             part.gather(changes)
         self._news.clear()
@@ -221,67 +210,70 @@ class SandboxPersister:
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
             if len(table.rows) > length:
-                commit.pages += [
-                    (table.id_of(row), self.world)
+                commit.puts += [
+                    (self.number, PAGES, table.id_of(row), b"")
                     for row in table.rows[length:]
-                    if PAGES[name](row)
+                    if PAGED[name](row)
                 ]
                 self._paged[name] = len(table)
-        # The head is small, and written when its text has changed.
-        text = json_text(self._head())
-        if (written := hash(text)) != self._written:
-            self._written = written
-            commit.puts.append((self.world, HEAD, 0, text))
+        self._gather_head(changes)
 
-    def _head(self) -> list[object]:
-        """The fields of the ``Head``."""
-        sandbox, tallies, journal = (
-            self.sandbox,
-            self.sandbox.director.tallies,
-            self.sandbox.journal,
-        )
-        counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
-        lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
-        return [
-            self._settled(),
-            Tallies(tallies.first, counted, tallies.calls),
-            dict(zip(_PLAIN, _plain_of(sandbox), strict=True)),
-            {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
-            {
-                name: count
-                for observer in self._observers
-                for name, count in observer.counters().items()
-            },
-        ]
+    def _gather_head(self, changes: Changes) -> None:
+        """What is small is written whole when it has changed."""
+        settled = self._settled_now(changes.commit)
+        if settled != self._settled:
+            self._settled = settled
+            changes.put(SETTLED, 0, settled)
+        head = line_of(self._head_now())
+        if hash(head) != self._head:
+            self._head = hash(head)
+            changes.commit.puts.append((self.number, HEAD, 0, head))
 
-    def _settled(self) -> Settled:
-        sandbox, config = self.sandbox, self.sandbox.config
+    def _settled_now(self, commit: Commit) -> Settled:
+        sandbox, config, own = self.sandbox, self.sandbox.config, self.sandbox.own
+        if self._settled is not None and config is self._config:
+            places = self._settled.scenarios
+        else:
+            places = self._scenarios.put(config.scenarios, commit)
+            self._config = config
         return Settled(
             seed=Seed(config.seed),
             opened_with=(config.assumed.profile, config.assumed.overrides),
             clock_plan=config.clock,
             assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
-            own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
-            clock=sandbox.clock,
+            own=None if own is None else (own.profile, own.overrides),
+            clock=replace(sandbox.clock),
             is_held=sandbox.clock.holds > 0,
             opened=sandbox.opened,
             warned=sorted(sandbox.warned),
-            lag=sandbox.past.longest if sandbox.past is not None else 0,
-            scenarios=self._places_of(config),
+            scenarios=places,
         )
 
-    def _places_of(self, config: SandboxConfig) -> list[str]:
-        """Where the scenarios of a config are stored, looked up once for each config."""
-        if self._places is None or self._places[0] is not config:
-            places = [self._context.place_of(scenario) for scenario in config.scenarios]
-            self._places = config, places
-        return self._places[1]
+    def _head_now(self) -> Head:
+        sandbox, journal = self.sandbox, self.sandbox.journal
+        tallies = sandbox.director.tallies
+        counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
+        lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
+        judged: dict[str, int] = {}
+        for observer in sandbox.observers:
+            judged.update(observer.counters())
+        return Head(
+            tallies=Tallies(tallies.first, counted, tallies.calls),
+            plain=dict(zip(_PLAIN, _plain_of(sandbox), strict=True)),
+            counters=sandbox.ids.counters,
+            held=sandbox.deliveries.held,
+            lengths={**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
+            judged=judged,
+        )
 
-    def load(self, stored: StoredRows, head: Head) -> None:
+    def load(self, stored: StoredRows) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises
         ``DamagedSandbox``."""
         sandbox, cards = self.sandbox, self.sandbox.cards
-        for observer in self._observers:
+        with _naming(HEAD):
+            head: Head = read_plain(Head, stored[HEAD][0][1], cards)
+            self._take_tallies(head.tallies)
+        for observer in sandbox.observers:
             observer.take_counters(head.judged)
         for part in self.parts:
             with _naming(part.name):
@@ -298,92 +290,91 @@ class SandboxPersister:
         sandbox, journal = self.sandbox, self.sandbox.journal
         for path, value in head.plain.items():
             owner, _, name = path.rpartition(".")
-            held = form_of(int).read(value, sandbox.cards) if path in _INSTANTS else value
+            held = read_plain(int, value, sandbox.cards) if path in _INSTANTS else value
             setattr(attrgetter(owner)(sandbox) if owner else sandbox, name, held)
+        sandbox.ids.counters = head.counters
+        sandbox.deliveries.held = head.held
         for _ in range(len(journal.entries) - head.lengths["journal"]):
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])
         journal.resize(sum(map(size_of, journal.entries)) + journal.stories.size - journal.size)
-        sandbox.opened = head.settled.opened
-        sandbox.warned.clear()
-        sandbox.warned.update(head.settled.warned)
-        self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
+        self._paged = {name: len(getattr(sandbox, name)) for name in PAGED}
+
+    def _take_tallies(self, tallies: Tallies) -> None:
+        by_id = self.sandbox.config.rules.by_id
+        counted = {
+            name: replace(tally, text=by_id[name].text)
+            for name, tally in tallies.rules.items()
+            if name in by_id
+        }
+        self.sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
 
 
 def _memory_parts(sandbox: Sandbox) -> Iterator[MemoryPart]:
-    yield MemoryPart("marks", sandbox.journal.marks, form_of(tuple[str, int]))
-    yield MemoryPart("scripts", sandbox.scripts, form_of(tuple[str, dict[int, ProviderOutcome]]))
-    yield MemoryPart("setup", sandbox.setup, form_of(tuple[str, dict[str, object]]))
-    yield MemoryPart("idempotency", sandbox.idempotency, form_of(tuple[str, First]))
-    yield MemoryPart("replays", sandbox.replays, form_of(tuple[str, FirstAnswer]))
+    yield MemoryPart("marks", sandbox.journal.marks, tuple[str, int])
+    yield MemoryPart("scripts", sandbox.scripts, tuple[str, dict[int, ProviderOutcome]])
+    yield MemoryPart("setup", sandbox.setup, tuple[str, dict[str, object]], write_any)
+    yield MemoryPart("idempotency", sandbox.idempotency, tuple[str, First])
+    yield MemoryPart("replays", sandbox.replays, tuple[str, FirstAnswer])
     for observer in sandbox.observers:
         for memory in observer.memories():
-            yield MemoryPart(memory.name, memory.held, form_of(memory.pair))
+            yield MemoryPart(memory.name, memory.held, memory.pair)
 
 
 def stored_sandbox(
-    key: str, world: int, stored: StoredRows, context: PersistenceContext, real: Micros
+    known: StoredSandbox, stored: StoredRows, scenarios: StoredScenarios, real: Micros
 ) -> SandboxPersister:
-    """The sandbox of a key from the rows of its world, in the order of their numbers. A clock that
-    runs goes on, what was being answered when the server ended has been answered, and webhooks that
-    were on their way are sent again.
+    """A sandbox from its lines, in the order of their keys. A clock that runs goes on, what was
+    being answered when the server ended has been answered, and webhooks that were on their way are
+    sent again.
 
     Raises ``DamagedSandbox``.
     """
-    head, config = _read_head(stored, context)
-    sandbox = Sandbox(key, config, real)
-    settled, tallies = head.settled, head.tallies
-    sandbox.clock = settled.clock
+    settled, config = _read_settled(stored, scenarios)
+    sandbox = Sandbox(known.key, config, real)
+    sandbox.used = known.used
+    sandbox.clock = replace(settled.clock)
     if settled.is_held:
         # Time stood still for a try of a webhook, which is made again.
         sandbox.clock.real = real
     sandbox.own = _assumed(settled.own)
     sandbox.assumed = config.assumed.or_else(*settled.assumed)
-    by_id = config.rules.by_id
-    counted = {
-        name: replace(one, text=by_id[name].text)
-        for name, one in tallies.rules.items()
-        if name in by_id
-    }
-    sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
-    sandbox.look_back(settled.lag)
-    persister = SandboxPersister(sandbox, world, context)
-    persister.load(stored, head)
+    sandbox.opened = settled.opened
+    sandbox.warned.update(settled.warned)
+    persister = SandboxPersister(sandbox, known.number, scenarios, settled)
+    persister.load(stored)
     _release(sandbox)
     return persister
 
 
-def stored_beginning(stored: StoredRows, context: PersistenceContext) -> Beginning:
+def stored_beginning(stored: StoredRows, scenarios: StoredScenarios) -> Beginning:
     """How a sandbox begins, from its rows of the parts ``BEGINNING``. Raises ``DamagedSandbox``."""
-    head, config = _read_head(stored, context)
+    settled, config = _read_settled(stored, scenarios)
     with _naming("marks"):
-        return Beginning(
-            config,
-            _assumed(head.settled.own),
-            [str(name) for _, (name, _) in stored.get("marks", ())],
-        )
+        marks = [str(name) for _, (name, _) in stored.get("marks", ())]
+        return Beginning(config, _assumed(settled.own), marks)
 
 
-def _read_head(stored: StoredRows, context: PersistenceContext) -> tuple[Head, SandboxConfig]:
-    with _naming(HEAD):
-        head: Head = Record.of(Head).read(stored[HEAD][0][1], CardRegistry(""))
-        scenarios = [context.scenario(place) for place in head.settled.scenarios]
-    return head, _config(head.settled, context, scenarios)
+def _read_settled(stored: StoredRows, scenarios: StoredScenarios) -> tuple[Settled, SandboxConfig]:
+    with _naming(SETTLED):
+        settled: Settled = read_plain(Settled, stored[SETTLED][0][1], CardRegistry(""))
+        config = scenarios.config(settled.scenarios)
+    return settled, _config(settled, config)
 
 
 def _assumed(own: _Assumptions | None) -> Assumed | None:
     return Assumed(*own) if own is not None else None
 
 
-def _config(head: Settled, context: PersistenceContext, scenarios: list[Scenario]) -> SandboxConfig:
+def _config(settled: Settled, config: SandboxConfig) -> SandboxConfig:
     """The config of a sandbox: what it was opened with counts, and the rest is that of the server.
     Where both are the same it is the config of the server itself, so that reloaded files count for
     the sandbox too."""
-    config, seed = context.config(scenarios), int(head.seed)
-    assumed = config.assumed.or_else(*head.opened_with)
-    if assumed is config.assumed and (seed, head.clock_plan) == (config.seed, config.clock):
+    seed = int(settled.seed)
+    assumed = config.assumed.or_else(*settled.opened_with)
+    if assumed is config.assumed and (seed, settled.clock_plan) == (config.seed, config.clock):
         return config
-    return replace(config, seed=seed, clock=head.clock_plan, assumed=assumed)
+    return replace(config, seed=seed, clock=settled.clock_plan, assumed=assumed)
 
 
 def _release(sandbox: Sandbox) -> None:

@@ -1,21 +1,49 @@
-"""What goes into the file of a store together, or not at all: rows of parts of sandboxes, and their
-index."""
+"""What goes into the file of a store together, or not at all: lines of sandboxes.
+
+All that a store has is lines of one table. A line belongs to a sandbox, by its number, and there to
+a part, such as its charges; in the part its key orders it. The number ``SERVER`` is no sandbox: its
+parts are the index of the sandboxes, by their numbers, and the texts of scenarios. So what a commit
+does is put lines and drop lines, and one that puts a line of the index and drops another replaces a
+sandbox by another, however many lines they have.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
-from zlib import crc32
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import MockserverError, NotKept
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable, record
-from mockserver.engine.tables import ROW_CLASSES
-from mockserver.store.row_codec import json_text, json_value
+from mockserver.engine.lines import line_of, plain_of
+
+SERVER = 0
+"""The number of what belongs to no sandbox."""
+
+INDEX = "sandboxes"
+"""The part of ``SERVER`` that has a line for each sandbox, by its number."""
+
+SCENARIOS = "scenarios"
+"""The part of ``SERVER`` that has the texts of scenarios."""
+
+SETTLED = "settled"
+"""The part that every sandbox has: what seldom changes in it."""
+
+HEAD = "head"
+"""The part of the small things that change with most steps."""
+
+PAGES = "pages"
+"""The part whose keys are ids of objects that have a page at an address without a key."""
+
+WAIT = 5
+"""Seconds that a client is asked to wait when its request could not be stored."""
+
+NONSENSE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+"""What reading lines raises that make no sense."""
 
 
 class PartRows(Sequence[tuple[int, Any]]):
-    """The rows of one part by their numbers. Their ``texts`` become plain data one by one when they
+    """The lines of one part by their keys. Their ``texts`` become plain data one by one when they
     are asked for: together they take ten times the memory. One that is not JSON raises
     ``ValueError``."""
 
@@ -24,7 +52,7 @@ class PartRows(Sequence[tuple[int, Any]]):
         self.texts: list[bytes] = []
 
     def add(self, numbers: Iterable[int], texts: Iterable[bytes]) -> None:
-        """Add rows behind those that there are."""
+        """Add lines behind those that there are."""
         self.numbers += numbers
         self.texts += texts
 
@@ -32,46 +60,15 @@ class PartRows(Sequence[tuple[int, Any]]):
         return len(self.texts)
 
     def __getitem__(self, place: Any) -> Any:
-        return self.numbers[place], json_value(self.texts[place])
+        return self.numbers[place], plain_of(self.texts[place])
 
 
 StoredRows: TypeAlias = Mapping[str, PartRows]
-"""The rows of each part of a sandbox."""
-
-SERVER = 0
-"""The world of what belongs to no sandbox: scenarios."""
-
-HEAD = "head"
-"""The part that every sandbox has."""
-
-_OTHERS = (
-    "batch_rows cards deliveries findings idempotency inbox journal marks past replays "
-    "rule_keys scenarios schedule"
-)
-_PARTS = frozenset((HEAD, *ROW_CLASSES, *_OTHERS.split(), "scripts", "setup", "stories"))
-_MEMORIES = "findings."
-
-
-def is_part(name: str) -> bool:
-    """Whether a part may have this name; those of the memories of judges follow from the types of
-    their fields."""
-    return name in _PARTS or name.startswith(_MEMORIES)
-
-
-WAIT = 5
-"""Seconds that a client is asked to wait when its request could not be stored."""
-
-SMALL = 64
-SMALL_BYTES = 256 * 1024
-"""Rows and bytes of a small commit, at most."""
+"""The lines of each part of a sandbox."""
 
 
 class Unreadable(MockserverError):
     """Something in the file that cannot be read. The text says what."""
-
-
-NONSENSE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
-"""What reading rows raises that make no sense."""
 
 
 class DamagedSandbox(NotKept):
@@ -89,71 +86,64 @@ class NotWritten(MockserverError):
 
 
 class StoredSandbox(NamedTuple):
-    """A sandbox as the index knows it. ``due`` is the machine's time at which something is to be
-    done in it, ``used`` and ``touched`` as the sandbox has them."""
+    """A sandbox as the index knows it, its fields in the order of its line. ``due`` is the
+    machine's time at which something is to be done in it, ``used`` and ``touched`` as the sandbox
+    has them."""
 
+    number: int
     key: str
-    world: int
     name: str | None
     used: int
     touched: int
     due: int | None
 
-    @property
-    def sum(self) -> int:
-        """The sum of its content."""
-        return crc32(repr(tuple(self)).encode("utf-8", "backslashreplace"))
-
-    @property
-    def row(self) -> tuple[object, ...]:
-        """Its row in the file."""
-        return *self, self.sum
+    @classmethod
+    def read(cls, number: int, line: bytes) -> "StoredSandbox":
+        """A sandbox of its line. Raises ``ValueError`` or ``TypeError`` for nonsense."""
+        sandbox = cls(number, *plain_of(line))
+        if type(sandbox.key) is not str:
+            raise ValueError("a sandbox without a key")
+        return sandbox
 
 
 @mutable
 class Commit:
-    """What is written together, or not at all: rows of worlds by (world, part, number), new pages,
-    the keys of sandboxes that were deleted, and the index of those that have changed."""
+    """What is written together, or not at all: lines that are new or have another content, by
+    sandbox, part and key, and lines that are gone, by sandbox and part from one key to another."""
 
-    puts: list[tuple[int, str, int, bytes]] = field(default_factory=list)
-    drops: list[tuple[int, str, int]] = field(default_factory=list)
-    cuts: list[tuple[int, str, int]] = field(default_factory=list)
-    pages: list[tuple[str, int]] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-    kept: list[StoredSandbox] = field(default_factory=list)
+    puts: list[tuple[int, str, int | str, bytes]] = field(default_factory=list)
+    drops: list[tuple[int, str, int, int]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """Bytes of its rows."""
-        return sum(len(row[3]) for row in self.puts)
+        """Bytes of its lines."""
+        return sum(len(line) for _, _, _, line in self.puts)
 
-    @property
-    def is_small(self) -> bool:
-        """Whether it is written in a few milliseconds, also on a slow machine."""
-        return (
-            len(self.puts) <= SMALL
-            and not (self.drops or self.cuts or self.gone)
-            and self.size <= SMALL_BYTES
-        )
+    def put_sandbox(self, sandbox: StoredSandbox) -> None:
+        """The index has this sandbox."""
+        number, *values = sandbox
+        self.puts.append((SERVER, INDEX, number, line_of(values)))
+
+    def drop_sandbox(self, number: int) -> None:
+        """The index has the sandbox of this number no longer. Its lines are cleared away later."""
+        self.drops.append((SERVER, INDEX, number, number))
 
 
 @record
 class Changes:
-    """What has changed in the sandbox of a world, as it goes into a commit: rows that are new or
-    have another content, rows that are gone, parts that begin after a number, and ids of new
-    objects that have a page."""
+    """What has changed in the sandbox of a number, as it goes into a commit."""
 
     commit: Commit
-    world: int
+    number: int
 
-    def put(self, part: str, number: int, value: object) -> None:
-        """A row with a value."""
-        self.commit.puts.append((self.world, part, number, json_text(value)))
+    def put(self, part: str, key: int, value: object) -> None:
+        """A line with a value."""
+        self.commit.puts.append((self.number, part, key, line_of(value)))
 
-    def drop(self, part: str, number: int) -> None:
-        """A row is gone."""
-        self.commit.drops.append((self.world, part, number))
+    def drop(self, part: str, key: int) -> None:
+        """A line is gone."""
+        self.commit.drops.append((self.number, part, key, key))
 
-    def cut(self, part: str, number: int) -> None:
-        """The rows of a part up to a number are gone."""
-        self.commit.cuts.append((self.world, part, number))
+    def cut(self, part: str, last: int) -> None:
+        """The lines of a part up to a key are gone."""
+        self.commit.drops.append((self.number, part, 0, last))

@@ -1,5 +1,5 @@
-"""The parts of a stored sandbox: each knows what has changed in it since it was last asked, as rows
-of a name, a number and bytes, and takes the same rows back.
+"""The parts of a stored sandbox: each knows what has changed in it since it was last asked, as
+lines by their keys, and takes the same lines back.
 
 What may be large reports its changes (tables, the schedule, counters of rules, deliveries, inboxes)
 or only grows at its end (the journal, the facts of cards). What is bounded is compared with what
@@ -22,13 +22,11 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import STEP_ROWS, LateRows, Table
 from mockserver.engine.journal import Change, Journal, JournalEntry
+from mockserver.engine.lines import RecordForm, plain_of, read_plain, value_of
 from mockserver.engine.observer import Observer
-from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.tally import Times
-from mockserver.store.row_codec import Record, RowForm, form_of, json_value
 from mockserver.store.schema import NONSENSE, Changes, DamagedSandbox, PartRows, StoredRows
 
 BLOCK = 50
@@ -41,6 +39,8 @@ _BLOCKS = 1 << 20
 """Blocks that a batch can have."""
 
 ALL = sys.maxsize
+
+_AS_IN_TABLE = "as it is in the table"
 
 
 class Part:
@@ -79,59 +79,85 @@ class CardsPart(Part):
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
         for facts in islice(self._facts.values(), self._known, None):
-            changes.put(self.name, self._known, Record.of(CardNumber).write(facts))
+            changes.put(self.name, self._known, RecordForm.of(CardNumber).named(facts))
             self._known += 1
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         for _, raw in stored.get(self.name, ()):
-            cards.remember(Record.of(CardNumber).read(raw, cards))
+            read_plain(CardNumber, raw, cards)
         self._known = len(self._facts)
 
 
-class TablePart(Part):
-    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have
-    changed since."""
+class NotedPart(Part):
+    """What is told of each change of its rows, by their numbers."""
 
-    def __init__(self, name: str, table: Table[Any], row: type, news: News) -> None:
+    def __init__(self, name: str, news: News) -> None:
         self.name = name
         self._news = news
-        news[self] = None
+        self._changed: dict[int, Any] = {}
+
+    def note(self, number: int, value: object) -> None:
+        """A row has this value from now on; it is gone when that is None."""
+        self._news[self] = None
+        self._changed[number] = value
+
+    def written(self, number: int, value: Any) -> object:
+        """What is stored of a row when it is gathered."""
+        return value
+
+    def __len__(self) -> int:
+        return len(self._changed)
+
+    def gather(self, changes: Changes, most: int = ALL) -> None:
+        for number in list(islice(self._changed, most)):
+            value = self._changed.pop(number)
+            if value is None:
+                changes.drop(self.name, number)
+            else:
+                changes.put(self.name, number, self.written(number, value))
+
+    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        self.take(stored.get(self.name, PartRows()), cards)
+        self._changed.clear()
+
+    def take(self, rows: PartRows, cards: CardRegistry) -> None:
+        """Go on with these rows, in the place of those that there are."""
+        raise NotImplementedError
+
+
+class TablePart(NotedPart):
+    """The rows of one table, by their places."""
+
+    def __init__(self, name: str, table: Table[Any], row: type, news: News) -> None:
+        super().__init__(name, news)
         self._table = table
-        self._read = Record.of(row).read
-        self._known = 0
-        self._changed: dict[int, None] = {}
+        self._row = row
+        # Nobody need have looked at the rows of a copy: each is made when it is gathered.
+        self._changed = dict.fromkeys(range(len(table.rows)), _AS_IN_TABLE)
+        news[self] = None
         table.listeners += (self._hear,)
 
     def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
-        self._news[self] = None
-        if row.seq < self._known:
-            self._changed[row.seq] = None
+        self.note(row.seq, _AS_IN_TABLE)
+
+    def written(self, number: int, value: object) -> object:
+        """The row as it is by now."""
+        return self._table.rows[number]
 
     def close(self) -> None:
         # Others listen on: a sandbox that is kept aside may come back.
         self._table.listeners = tuple(hear for hear in self._table.listeners if hear != self._hear)
         super().close()
 
-    def __len__(self) -> int:
-        return len(self._table.rows) - self._known + len(self._changed)
-
-    def gather(self, changes: Changes, most: int = ALL) -> None:
-        some = list(islice(self._changed, most))
-        end = min(self._known + most - len(some), len(self._table.rows))
-        for seq in (*some, *range(self._known, end)):
-            self._changed.pop(seq, None)
-            changes.put(self.name, seq, self._table.rows[seq])
-        self._known = end
-
-    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        rows = stored.get(self.name, PartRows())
+    def take(self, rows: PartRows, cards: CardRegistry) -> None:
+        """Have these rows, each made when it is first looked at."""
         missing = next((place for place, seq in enumerate(rows.numbers) if place != seq), None)
         if missing is not None:
             raise ValueError(f"row {missing} is missing")
 
-        def made(seq: int, text: bytes) -> Any:
+        def made(seq: int, line: bytes) -> Any:
             try:
-                row = self._read(json_value(text), cards)
+                row = value_of(self._row, line, cards)
             except NONSENSE as fault:
                 raise DamagedSandbox(self.name, fault) from fault
             row.seq = seq
@@ -140,27 +166,38 @@ class TablePart(Part):
         late = LateRows(rows.texts, made)
         # What is found out at once is refused at once.
         self._table.take_over(late if len(late) > STEP_ROWS else [*late], map(_id_in, rows.texts))
-        self._known = len(late)
 
 
-def _id_in(text: bytes) -> str:
-    """The id of a row, with which its text begins."""
-    found = text.split(b'"', 2)[1]
-    return str(json_value(text)[0]) if b"\\" in found else found.decode()
+def _id_in(line: bytes) -> str:
+    """The id of a row, the first field of its line."""
+    row_id = line.split(b'"', 4)[3]
+    return str(next(iter(plain_of(line).values()))) if b"\\" in row_id else row_id.decode()
+
+
+def _as_it_is(value: object) -> object:
+    return value
 
 
 class MemoryPart(Part):
-    """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the
-    order of the numbers, by the ``form`` of a pair of key and value. An entry that moves to the end
-    gets another number. ``known`` is what was stored of it."""
+    """A bounded dictionary whose values are replaced, never changed: each entry is a row, a
+    ``pair`` of key and value, in the order of the numbers. An entry that moves to the end gets
+    another number. ``known`` is what was stored of it; values that say themselves what they are
+    need a ``write``."""
 
-    __slots__ = ("_form", "_last", "known", "memory", "name")
+    __slots__ = ("_last", "_pair", "_write", "known", "memory", "name")
 
-    def __init__(self, name: str, memory: dict[Any, Any], form: RowForm) -> None:
+    def __init__(
+        self,
+        name: str,
+        memory: dict[Any, Any],
+        pair: Any,
+        write: Callable[[Any], object] = _as_it_is,
+    ) -> None:
         self.name = name
         self.memory = memory
         self.known: dict[Any, tuple[int, Any]] = {}
-        self._form = form
+        self._pair = pair
+        self._write = write
         self._last = 0
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
@@ -173,7 +210,7 @@ class MemoryPart(Part):
                 self._last = number = self._last + 1
             if is_moved or held is not value:
                 known[key] = number, value
-                changes.put(self.name, number, self._form.write((key, value)))
+                changes.put(self.name, number, (key, self._write(value)))
             before = number
         if len(known) > len(memory):
             for key in [key for key in known if key not in memory]:
@@ -181,7 +218,7 @@ class MemoryPart(Part):
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         for number, raw in stored.get(self.name, ()):
-            key, value = self._form.read(raw, cards)
+            key, value = read_plain(self._pair, raw, cards)
             self.memory[key] = value
             self.known[key] = number, value
             self._last = number
@@ -193,7 +230,7 @@ class LinesPart(Part):
 
     def __init__(self, name: str, line: type, observer: Observer) -> None:
         self.name = name
-        self._form = Record.of(line)
+        self._line = line
         self._observer = observer
         self._known: set[int] = set()
         self._mark: object = None
@@ -212,43 +249,8 @@ class LinesPart(Part):
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         rows = stored.get(self.name, ())
         self._known = {number for number, _ in rows}
-        self._observer.take(self._form.read(raw, cards) for _, raw in rows)
+        self._observer.take(read_plain(self._line, raw, cards) for _, raw in rows)
         self._mark = self._observer.lines(None).mark
-
-
-class ReportedPart(Part):
-    """What reports which of its rows have changed, by their numbers. ``take`` takes all of them
-    over."""
-
-    def __init__(self, name: str, news: News, take: Callable[..., None]) -> None:
-        self.name = name
-        self._news = news
-        self._take = take
-        self._changed: dict[int, Any] = {}
-
-    def note(self, number: int, value: object) -> None:
-        """A row has this value from now on; it is gone when that is None."""
-        self._news[self] = None
-        self._changed[number] = value
-
-    def written(self, value: Any) -> object:
-        """What is stored of a value."""
-        return value
-
-    def __len__(self) -> int:
-        return len(self._changed)
-
-    def gather(self, changes: Changes, most: int = ALL) -> None:
-        for _ in range(min(most, len(self._changed))):
-            number, value = self._changed.popitem()
-            if value is None:
-                changes.drop(self.name, number)
-            else:
-                changes.put(self.name, number, self.written(value))
-
-    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        self._take(stored.get(self.name, ()), cards)
-        self._changed.clear()
 
 
 class JournalPart(Part):
@@ -292,13 +294,13 @@ class JournalPart(Part):
         changes.cut(self._STORIES, min(stories.oldest - 1, gone) if stories.oldest else gone)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        journal, change, record = self._journal, Record.of(Change), Record.of(JournalEntry)
+        journal = self._journal
         for number, block in stored.get(self._STORIES, ()):
-            journal.stories.take(change.read(one, cards) for one in block)
+            journal.stories.take(read_plain(Change, raw, cards) for raw in block)
             self._cut = self._written = number
         for number, block in stored.get(self.name, ()):
             for raw in block:
-                entry: JournalEntry = record.read(raw, cards)
+                entry: JournalEntry = read_plain(JournalEntry, raw, cards)
                 journal.entries.append(entry)
                 if entry.number > self._cut:
                     journal.stories.note(entry)
@@ -344,11 +346,11 @@ class BatchPart(Part):
         for place, (seq, (plain, count)) in enumerate(stored.get(self.name, ())):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
-            self._table.add(Record.of(Batch).read(plain, cards))
+            self._table.add(read_plain(Batch, plain, cards))
             counts.append(count)
         for number, block in stored.get(self._ROWS, ()):
             rows = self._table.rows[number // _BLOCKS].rows
-            rows.extend(Record.of(BatchRow).read(raw, cards) for raw in block)
+            rows.extend(read_plain(BatchRow, raw, cards) for raw in block)
         for batch, count in zip(self._table.rows, counts, strict=True):
             if len(batch.rows) != count:
                 raise ValueError(
@@ -362,11 +364,11 @@ def _standing(batch: Batch) -> tuple[object, ...]:
     return batch.status, batch.success, batch.failure, batch.stalled
 
 
-class RuleKeysPart(ReportedPart):
+class RuleKeysPart(NotedPart):
     """How often the keys of rules were seen, and their rules fired for them."""
 
     def __init__(self, sandbox: Sandbox, news: News) -> None:
-        super().__init__("rule_keys", news, self._take_keys)
+        super().__init__("rule_keys", news)
         self._director = sandbox.director
         self._numbers: dict[tuple[str, str], int] = {}
         self._last = 0
@@ -400,12 +402,14 @@ class RuleKeysPart(ReportedPart):
             self._note_all()
         super().gather(changes, most)
 
-    def written(self, value: tuple[str, str]) -> list[object]:
+    def written(self, number: int, value: tuple[str, str]) -> list[object]:
         """A rule and a key with their counters of now."""
         rule, key = value
         return [rule, key, *self._tallies.rules[rule].keys[key]]
 
-    def _take_keys(self, rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
+    def take(self, rows: PartRows, cards: CardRegistry) -> None:
+        """Have these counters, of rules that are in force."""
+        self._tallies = self._director.tallies
         for number, (rule, key, *times) in rows:
             tally = self._tallies.rules.get(rule)
             if tally is not None:
@@ -413,102 +417,64 @@ class RuleKeysPart(ReportedPart):
                 tally.keys[key] = Times(*times)
 
 
-def schedule_part(sandbox: Sandbox, news: News) -> ReportedPart:
+class SchedulePart(NotedPart):
     """What is planned, by its order."""
-    read, entries = form_of(ScheduledWork).read, sandbox.schedule.entries
 
-    def take(rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
-        entries[:] = [read(raw, cards) for _, raw in rows]
-        heapify(entries)
+    def __init__(self, sandbox: Sandbox, news: News) -> None:
+        super().__init__("schedule", news)
+        self._entries = sandbox.schedule.entries
+        for entry in self._entries:
+            self.note(entry.order, entry)
+        sandbox.schedule.on_change = self.note
 
-    part = ReportedPart("schedule", news, take)
-    for entry in entries:
-        part.note(entry.order, entry)
-    sandbox.schedule.on_change = part.note
-    return part
+    def take(self, rows: PartRows, cards: CardRegistry) -> None:
+        """Have this planned."""
+        self._entries[:] = [read_plain(ScheduledWork, raw, cards) for _, raw in rows]
+        heapify(self._entries)
 
 
-def deliveries_part(sandbox: Sandbox, news: News) -> ReportedPart:
+class DeliveriesPart(NotedPart):
     """Deliveries, each by the number of its first change: no two have the same."""
-    read, log = Record.of(Delivery).read, sandbox.deliveries
-    # Those that are there keep their order: as many changes have been, so later ones get other
-    # numbers.
-    numbers = {delivery.delivery_id: number for number, delivery in enumerate(log, 1)}
 
-    def take(rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
-        stored = {number: read(raw, cards) for number, raw in rows}
-        log.take_over(stored.values())
-        numbers.update({delivery.delivery_id: number for number, delivery in stored.items()})
+    def __init__(self, sandbox: Sandbox, news: News) -> None:
+        super().__init__("deliveries", news)
+        self._log = sandbox.deliveries
+        # Those that are there keep their order: as many changes have been, so later ones get other
+        # numbers.
+        self._numbers = {
+            delivery.delivery_id: number for number, delivery in enumerate(self._log, 1)
+        }
+        for delivery in self._log:
+            self._hear(delivery.delivery_id)
+        self._log.on_change = self._hear
 
-    def note(delivery_id: str) -> None:
-        delivery = log.get(delivery_id)
+    def _hear(self, delivery_id: str) -> None:
+        delivery = self._log.get(delivery_id)
         if delivery is None:
-            part.note(numbers.pop(delivery_id), None)
+            self.note(self._numbers.pop(delivery_id), None)
         else:
-            part.note(numbers.setdefault(delivery_id, delivery.changed), delivery)
+            self.note(self._numbers.setdefault(delivery_id, delivery.changed), delivery)
 
-    part = ReportedPart("deliveries", news, take)
-    for delivery in log:
-        note(delivery.delivery_id)
-    log.on_change = note
-    return part
+    def take(self, rows: PartRows, cards: CardRegistry) -> None:
+        """Have these deliveries."""
+        by_number = {number: read_plain(Delivery, raw, cards) for number, raw in rows}
+        self._log.take_over(by_number.values())
+        self._numbers.update(
+            {delivery.delivery_id: number for number, delivery in by_number.items()}
+        )
 
 
-def inbox_part(sandbox: Sandbox, news: News) -> ReportedPart:
+class InboxPart(NotedPart):
     """What has arrived at inboxes, by its number."""
-    read, inboxes = form_of(tuple[str, InboxMessage]).read, sandbox.inboxes
 
-    def take(rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
+    def __init__(self, sandbox: Sandbox, news: News) -> None:
+        super().__init__("inbox", news)
+        self._inboxes = sandbox.inboxes
+        for name, message in self._inboxes:
+            self.note(message.number, (name, message))
+        self._inboxes.on_change = self.note
+
+    def take(self, rows: PartRows, cards: CardRegistry) -> None:
+        """Have these messages arrived."""
         for _, raw in rows:
-            inboxes.keep(*read(raw, cards))
-
-    part = ReportedPart("inbox", news, take)
-    for name, arrival in inboxes:
-        part.note(arrival.number, (name, arrival))
-    inboxes.on_change = part.note
-    return part
-
-
-class PastPart(Part):
-    """The changes that reads may have to take back, each with the value before; that after it
-    stands in the next change of the same row, or in its table."""
-
-    name = "past"
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self._past: Past | None = None
-        self._noted = self._begins = 0
-
-    def gather(self, changes: Changes, most: int = ALL) -> None:
-        past = self._sandbox.past
-        if past is None:
-            return
-        if past is not self._past:
-            self._past, self._noted = past, 0
-        new = list(past.newest(past.noted - self._noted))
-        for number, (at, _, after, before) in enumerate(new, past.noted - len(new) + 1):
-            changes.put(self.name, number, [at, TABLE_NAMES[type(after)], after.seq, before])
-        self._noted = past.noted
-        begins = past.noted - len(past)
-        if begins != self._begins:
-            self._begins = begins
-            changes.cut(self.name, begins)
-
-    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        sandbox, rows = self._sandbox, stored.get(self.name, ())
-        self._past = sandbox.past
-        if sandbox.past is None:
-            return
-        changes = [
-            (
-                form_of(int).read(at, cards),
-                getattr(sandbox, name),
-                seq,
-                Record.of(ROW_CLASSES[name]).read(plain, cards) if plain else None,
-            )
-            for _, (at, name, seq, plain) in reversed(rows)
-        ]
-        self._noted = rows[-1][0] if rows else 0
-        self._begins = self._noted - len(rows)
-        sandbox.past.take_over(changes, self._noted)
+            self._inboxes.keep(*read_plain(tuple[str, InboxMessage], raw, cards))

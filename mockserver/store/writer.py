@@ -1,10 +1,17 @@
 """The store of a server (``--store``): which sandboxes are in it, when they are read and dropped,
 and the commits that hold what was answered.
 
-A step is answered when the commit that holds it is in the file. Steps that end while one commit is
-written are held by the next: one writer, one commit for many answers, and a request alone waits for
-its own. When a commit fails, every request that waits for it is refused, and its sandboxes leave
-the memory: they are read again from the file, which has nothing of them by half.
+A step is answered when the commit that holds it is in the file. There is one way to get there, for
+one client and for sixteen: a step says that its sandbox has changed (``note``), and its answer
+waits (``kept``). Once all steps that are ready have had their turn, one commit is gathered of all
+sandboxes that have changed, written, and everybody who waited for it goes on. Steps that come
+meanwhile are for the next commit.
+
+The event loop itself writes: a commit costs less than two changes of threads. A thread writes where
+that would keep others waiting: a long commit, ``--store-sync full``, or while the file is in use.
+
+When a commit fails, every request that waits for it is refused, and its sandboxes leave the memory:
+they are read again from the file, which has nothing of them by half.
 """
 
 import asyncio
@@ -15,7 +22,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from heapq import heappop, heappush
 from itertools import chain
-from time import perf_counter
 from weakref import WeakSet
 
 from mockserver.domain.clock import SECOND, Micros, real_due
@@ -29,12 +35,12 @@ from mockserver.engine.storage import SandboxStorage
 from mockserver.store.file import StoreFile
 from mockserver.store.persister import (
     BEGINNING,
-    PersistenceContext,
     SandboxPersister,
     next_due,
     stored_beginning,
     stored_sandbox,
 )
+from mockserver.store.scenarios import StoredScenarios
 from mockserver.store.schema import (
     WAIT,
     Commit,
@@ -45,33 +51,22 @@ from mockserver.store.schema import (
 )
 
 SLICE = 1_000
-"""Rows of a large new sandbox that go into one commit, so that other requests wait for no more than
-these."""
+"""Lines of a large new sandbox that go into one commit, so that other requests wait for no more
+than these."""
 
 PAUSE = 200
-"""Rows that are gathered for a commit before other requests are served."""
+"""Lines that are gathered for a commit before other requests are served."""
 
 PENDING = 500
-"""Rows of one sandbox after which long work in it waits for a commit."""
+"""Lines of one sandbox after which long work in it waits for a commit."""
+
+LONG = 1 << 20
+"""Bytes of a commit that a thread writes."""
 
 LONGEST_NAP = 60 * SECOND
 """Longest time between two checks for what comes due in sandboxes that are only in the file."""
 
-COMPANY = 0.0005
-"""Seconds that a commit waits for the next request that may share it."""
-
-RECENT = 0.01
-"""Seconds after a commit in which the clients that it answered are expected to ask again."""
-
-MOST_COMPANY = 64
-"""Answers for which a commit waits at most."""
-
-QUICK = 0.03
-"""Seconds that a commit may take on the event loop. After two that took longer, a thread writes for
-a while: one may have waited for other programs instead of the disk."""
-
-THREADED = 50
-"""How many times as long as the second took."""
+_LOST_BEFORE = "what happened before it could not be written"
 
 _LOG = logging.getLogger("mockserver.store")
 
@@ -99,7 +94,7 @@ class Store(SandboxStorage):
         self,
         file: StoreFile,
         sandboxes: Sandboxes,
-        context: PersistenceContext,
+        scenarios: StoredScenarios,
         now: Callable[[], Micros],
         woken: Callable[[Sandbox], None],
     ) -> None:
@@ -108,10 +103,10 @@ class Store(SandboxStorage):
         self._fault: str | None = None
         self._file = file
         self._sandboxes = sandboxes
-        self._context = context
+        self._scenarios = scenarios
         self._now = now
         self._woken = woken
-        self._index = {kept.key: kept for kept in file.sandboxes}
+        self._index = {stored.key: stored for stored in file.sandboxes}
         self._persisters: dict[str, SandboxPersister] = {}
         # What is being written, and what comes after it.
         self._present, self._next = _Round(), _Round()
@@ -120,25 +115,21 @@ class Store(SandboxStorage):
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
         self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
         self._fetching: dict[str, asyncio.Future[SandboxPersister]] = {}
-        self._newest = 0, ""
-        self._expected, self._ended = 0, 0.0
-        self._is_writing = self._has_written = False
-        self._is_slow = False
-        self._threaded_until = 0.0
         self._task: asyncio.Task[None] | None = None
         self._due: list[tuple[Micros, str]] = []
         self._is_earlier = asyncio.Event()
         # Lists show sandboxes that were never used in the order of their opening.
-        for kept in sorted(file.sandboxes, key=lambda one: one.world):
-            sandboxes.know(kept.key, kept.name)
-            self._note_use(kept)
-            self._plan(kept)
+        for stored in sorted(file.sandboxes):
+            sandboxes.know(stored.key, stored.name)
+            self._plan(stored)
         sandboxes.storage = self
 
+    # Sandboxes that are not in memory.
+
     def take(self, key: str) -> Sandbox | None:
-        """The sandbox of a key from its rows; None when it has none. Raises ``NotKept`` (43)."""
-        kept = self._index.get(key)
-        return self._placed(self._made(kept)) if kept is not None else None
+        """The sandbox of a key from its lines; None when it has none. Raises ``NotKept`` (43)."""
+        stored = self._index.get(key)
+        return self._placed(self._restored(stored)) if stored is not None else None
 
     async def fetch(self, keys: Iterable[str]) -> None:
         """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises
@@ -151,9 +142,11 @@ class Store(SandboxStorage):
         """Read those in which an object of this id has a page: their keys. Raises ``NotKept``
         (43)."""
         with _readable():
-            keys = await asyncio.get_running_loop().run_in_executor(
-                self._reader, self._file.keys_with_page, page_id
+            numbers = await asyncio.get_running_loop().run_in_executor(
+                self._reader, self._file.with_page, page_id
             )
+        key_of = {stored.number: key for key, stored in self._index.items()} if numbers else {}
+        keys = [key_of[number] for number in numbers if number in key_of]
         await self.fetch(keys)
         return keys
 
@@ -169,37 +162,36 @@ class Store(SandboxStorage):
             self._reader, self._beginnings, away
         )
 
-    async def _fetched(self, kept: StoredSandbox) -> None:
-        reading = self._fetching.get(kept.key)
+    async def _fetched(self, stored: StoredSandbox) -> None:
+        reading = self._fetching.get(stored.key)
         if reading is None:
-            reading = asyncio.get_running_loop().run_in_executor(self._reader, self._made, kept)
-            self._fetching[kept.key] = reading
+            reading = asyncio.get_running_loop().run_in_executor(
+                self._reader, self._restored, stored
+            )
+            self._fetching[stored.key] = reading
         try:
             persister = await asyncio.shield(reading)
         finally:
             if reading.done():
-                self._fetching.pop(kept.key, None)
-        if kept.key not in self._sandboxes.in_memory and self._index[kept.key] == kept:
+                self._fetching.pop(stored.key, None)
+        if stored.key not in self._sandboxes.in_memory and self._index.get(stored.key) == stored:
             self._placed(persister)
 
-    def _made(self, kept: StoredSandbox) -> SandboxPersister:
-        """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that
-        cannot be read."""
+    def _restored(self, stored: StoredSandbox) -> SandboxPersister:
+        """The sandbox of its lines; a large one takes seconds. Raises ``NotKept`` (43) for lines
+        that cannot be read."""
         with _readable():
-            rows = self._file.rows(kept.world)
-            persister = stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
-            persister.sandbox.used = kept.used
-            return persister
+            lines = self._file.rows(stored.number)
+            return stored_sandbox(stored, lines, self._scenarios, self._now())
 
     def _beginnings(self, some: Iterable[StoredSandbox]) -> dict[str, Beginning]:
-        found = {}
-        for kept in some:
+        beginnings = {}
+        for stored in some:
             with _readable():
-                rows = dict(
-                    chain(*(self._file.rows(kept.world, part).items() for part in BEGINNING))
-                )
-                found[kept.key] = stored_beginning(rows, self._context)
-        return found
+                parts = [self._file.rows(stored.number, part) for part in BEGINNING]
+                lines = dict(chain.from_iterable(part.items() for part in parts))
+                beginnings[stored.key] = stored_beginning(lines, self._scenarios)
+        return beginnings
 
     def _placed(self, persister: SandboxPersister) -> Sandbox:
         sandbox = persister.sandbox
@@ -210,12 +202,23 @@ class Store(SandboxStorage):
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
-        kept = self._index.get(key)
-        return kept.used if kept is not None else 0
+        stored = self._index.get(key)
+        return stored.used if stored is not None else 0
 
     def last_used(self) -> int:
         """When any sandbox was last used."""
-        return max((kept.used for kept in self._index.values()), default=0)
+        return max((stored.used for stored in self._index.values()), default=0)
+
+    def put_away(self, sandbox: Sandbox) -> bool:
+        """Drop a sandbox from memory; False while a commit of it is still to come."""
+        is_changed = any(sandbox in one.sandboxes for one in (self._present, self._next))
+        if is_changed or sandbox.key not in self._index:
+            return False
+        self._forget(sandbox)
+        self._plan(self._index[sandbox.key])
+        return True
+
+    # What is still to be kept.
 
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox may have changed: the next commit holds what has."""
@@ -231,33 +234,27 @@ class Store(SandboxStorage):
         self._next.sandboxes.pop(sandbox, None)
         self._begin()
 
-    def _begin(self) -> None:
-        """Let a commit begin once all that is ready has had its turn."""
-        if not self._is_writing and (self._task is None or self._task.done()):
-            try:
-                self._task = asyncio.get_running_loop().create_task(self._commit_all())
-            except RuntimeError:
-                # The server does not run yet: a sandbox is opened ahead.
-                return
+    async def kept(self, sandbox: Sandbox) -> None:
+        """What has happened in a sandbox until now is in the file. Raises ``NotKept`` (43): then
+        nothing of it is there."""
+        await self._all_kept({sandbox}, await self._next_ended({sandbox}))
 
-    async def kept(self, sandbox: Sandbox | None) -> None:
-        """What has happened in a sandbox until now (None: in any) is in the file. Raises
-        ``NotKept`` (43): then nothing of it is there."""
-        if sandbox is None:
-            growing = set(self._growing)
-            # The changes may be in the commit that is being written, in the next, or in both.
-            failed = await self._all_ended()
-            # A large new sandbox takes several commits: only for those of this request it waits.
-            mine = self._growing - growing
-        else:
-            mine = {sandbox}
-            failed = await (
-                self._commit_alone() if self._is_alone(sandbox) else self._next_ended(mine)
-            )
-        while failed is None and not mine.isdisjoint(self._growing):
-            failed = await self._next_ended(mine)
-        if failed is None and self.failures and not mine.isdisjoint(self._lost):
-            failed = "what happened before it could not be written"
+    async def all_kept(self, since: int) -> None:
+        """What has happened in any sandbox is in the file, since so many commits had failed. Raises
+        ``NotKept`` (43)."""
+        # The changes may be in the commit that is being written, in the next, or in both.
+        failed = await self._all_ended()
+        if failed is None and self.failures != since:
+            failed = _LOST_BEFORE
+        await self._all_kept(set(self._growing), failed)
+
+    async def _all_kept(self, sandboxes: set[Sandbox], failed: str | None) -> None:
+        """A commit of some sandboxes has ``failed``, or not: then their next ones are written too,
+        as a large new sandbox takes several."""
+        while failed is None and not sandboxes.isdisjoint(self._growing):
+            failed = await self._next_ended(sandboxes)
+        if failed is None and self.failures and not sandboxes.isdisjoint(self._lost):
+            failed = _LOST_BEFORE
         if failed is not None:
             words = (
                 "nothing of the request was carried out, as the store could not be written: "
@@ -282,71 +279,6 @@ class Store(SandboxStorage):
         if persister is not None and persister.waiting() >= PENDING:
             await self._next_ended({sandbox})
 
-    def put_away(self, sandbox: Sandbox) -> bool:
-        """Drop a sandbox from memory; False while a commit of it is still to come."""
-        is_changed = any(sandbox in one.sandboxes for one in (self._present, self._next))
-        if is_changed or sandbox.key not in self._index:
-            return False
-        self._forget(sandbox)
-        self._plan(self._index[sandbox.key])
-        return True
-
-    async def run(self) -> None:
-        """Wake sandboxes in which something comes due, and delete rows without a sandbox, until
-        cancelled."""
-        loop = asyncio.get_running_loop()
-        if self._next.sandboxes:
-            self._begin()
-        while True:
-            self._is_earlier.clear()
-            while self._due and self._due[0][0] <= self._now():
-                due, key = heappop(self._due)
-                if (
-                    key in self._index
-                    and self._index[key].due == due
-                    and key not in self._sandboxes.in_memory
-                ):
-                    await self._wake(key)
-            with contextlib.suppress(NotWritten):
-                while await loop.run_in_executor(self._writer, self._file.clear_away):
-                    pass
-            nap = min(self._due[0][0] - self._now(), LONGEST_NAP) if self._due else LONGEST_NAP
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(nap, 0) / SECOND):
-                    await self._is_earlier.wait()
-
-    async def close(self) -> None:
-        """Write what is still to be written, and close the file."""
-        with contextlib.suppress(NotKept):
-            await self.kept(None)
-        if self._task is not None:
-            await self._task
-        self._reader.shutdown()
-        self._writer.shutdown()
-        self._file.close()
-
-    async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
-        """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when
-        it is in the file, or there is none."""
-        for one in (self._next, self._present):
-            if not sandboxes.isdisjoint(one.sandboxes):
-                return await self._end_of(one)
-        return None
-
-    async def _all_ended(self) -> str | None:
-        """Wait for the commit that is being written and for the next: why one failed."""
-        ends = [self._end_of(one) for one in (self._present, self._next) if one]
-        for end in ends:
-            await end
-        return next(filter(None, (end.result() for end in ends)), None)
-
-    def _end_of(self, one: _Round) -> asyncio.Future[str | None]:
-        """The end of a commit."""
-        end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        one.waiting.append(end)
-        self._begin()
-        return end
-
     async def fault(self) -> str | None:
         """Why nothing can be kept by now. After a commit that could not be written it tries anew:
         nobody may ask for anything that would be kept, as long as this says why."""
@@ -358,92 +290,110 @@ class Store(SandboxStorage):
                 self._fault = str(problem)
         return self._fault
 
+    async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
+        """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when
+        it is in the file, or there is none."""
+        for coming in (self._next, self._present):
+            if not sandboxes.isdisjoint(coming.sandboxes):
+                return await self._end_of(coming)
+        return None
+
+    async def _all_ended(self) -> str | None:
+        """Wait for the commit that is being written and for the next: why one failed."""
+        ends = [self._end_of(coming) for coming in (self._present, self._next) if coming]
+        for end in ends:
+            await end
+        return next(filter(None, (end.result() for end in ends)), None)
+
+    def _end_of(self, coming: _Round) -> asyncio.Future[str | None]:
+        """The end of a commit."""
+        end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        coming.waiting.append(end)
+        self._begin()
+        return end
+
+    # The life of the server.
+
+    async def run(self) -> None:
+        """Wake sandboxes in which something comes due, and delete lines without a sandbox, until
+        cancelled."""
+        loop = asyncio.get_running_loop()
+        if self._next.sandboxes:
+            self._begin()
+        while True:
+            self._is_earlier.clear()
+            while self._due and self._due[0][0] <= self._now():
+                due, key = heappop(self._due)
+                stored = self._index.get(key)
+                is_away = key not in self._sandboxes.in_memory
+                if stored is not None and stored.due == due and is_away:
+                    await self._wake(stored)
+            with contextlib.suppress(NotWritten):
+                while await loop.run_in_executor(self._writer, self._file.clear_away):
+                    pass
+            nap = min(self._due[0][0] - self._now(), LONGEST_NAP) if self._due else LONGEST_NAP
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(nap, 0) / SECOND):
+                    await self._is_earlier.wait()
+
+    async def close(self) -> None:
+        """Write what is still to be written, and close the file."""
+        with contextlib.suppress(NotKept):
+            await self.all_kept(self.failures)
+        if self._task is not None:
+            await self._task
+        self._reader.shutdown()
+        self._writer.shutdown()
+        self._file.close()
+
+    # Commits.
+
+    def _begin(self) -> None:
+        """Let a commit begin once all that is ready has had its turn."""
+        if self._task is None or self._task.done():
+            try:
+                self._task = asyncio.get_running_loop().create_task(self._commit_all())
+            except RuntimeError:
+                # The server does not run yet: a sandbox is opened ahead.
+                return
+
     async def _commit_all(self) -> None:
         """Write commits until nothing has changed since the last."""
-        self._has_written = False
-        if self._is_writing:
-            # A request writes its own, and looks for more afterwards.
-            return
-        self._is_writing = True
-        try:
-            while self._next:
-                await self._wait_for_company()
+        while self._next:
+            self._present, self._next = self._next, _Round()
+            failed: str | None = "the server stops"
+            try:
                 await self._commit()
-        finally:
-            self._is_writing, self._task = False, None
+                failed = None
+            except NotWritten as problem:
+                failed = self._fault = str(problem)
+                _LOG.error(
+                    "the store could not be written: %s; what was to be kept is refused", failed
+                )
+            except Exception as fault:
+                failed = type(fault).__name__
+                _LOG.exception("the store could not be written: what was to be kept is refused")
+            finally:
+                self._end(failed)
+        self._task = None
 
-    async def _wait_for_company(self) -> None:
-        """Wait a moment for the clients that the last commit answered together.
-
-        Most of them ask again at once, and a commit for half of them costs nearly as much as one
-        for all: of 8 or 16 clients each request would take a fifth more of the processor. Two
-        clients do not wait for each other (``_expected`` is 0), and none waits long for those that
-        stay away.
-        """
-        if not self._is_recent():
-            return
-        waiting = self._next.waiting
-        came, until = len(waiting), perf_counter() + COMPANY
-        while came < self._expected and perf_counter() < until:
-            await asyncio.sleep(0)
-            if len(waiting) > came:
-                # One more has come, and others may be close behind.
-                came, until = len(waiting), perf_counter() + COMPANY
-
-    def _is_recent(self) -> bool:
-        """Whether the last commit ended so lately that its clients may ask again at any moment."""
-        return perf_counter() < self._ended + RECENT
-
-    def _is_alone(self, sandbox: Sandbox) -> bool:
-        """Whether the change of a sandbox may be written in this very step: nothing else is to be
-        written, nor has been in this turn of the event loop, and no company is expected. It spares
-        a client that is alone the change of threads, a fifth of what its request takes."""
-        if self._is_writing or self._has_written:
-            return False
-        coming = self._next
-        if coming.sandboxes.keys() != {sandbox} or coming.waiting or coming.gone:
-            return False
-        return not self._expected or not self._is_recent()
-
-    async def _commit_alone(self) -> str | None:
-        """Write a commit without a task of its own: why it failed."""
-        self._is_writing = self._has_written = True
-        try:
-            return await self._commit(is_alone=True)
-        finally:
-            self._is_writing = False
-            if self._next:
-                self._begin()
-
-    async def _commit(self, *, is_alone: bool = False) -> str | None:
-        """Write what has changed, and say so to those who wait: why that failed."""
-        self._present, self._next = self._next, _Round()
-        failed: str | None = "the server stops"
-        try:
-            await self._write_changes(is_alone=is_alone)
-            failed = None
-        except NotWritten as problem:
-            failed = self._fault = str(problem)
-            _LOG.error("the store could not be written: %s; what was to be kept is refused", failed)
-        except Exception as fault:
-            failed = type(fault).__name__
-            _LOG.exception("the store could not be written: what was to be kept is refused")
-        finally:
-            self._end(failed)
-        return failed
-
-    async def _write_changes(self, *, is_alone: bool) -> None:
+    async def _commit(self) -> None:
         """Write what has changed, and know it as it is in the file. Raises ``NotWritten``."""
-        commit = await self._gathered()
-        if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
-            await self._write(commit, is_alone=is_alone)
-            self._fault = None
-            self.commits += 1
-            self._context.note_written(commit)
-            # A commit that was on its way has named them again.
-            for key in commit.gone:
-                self._index.pop(key, None)
-            self._index.update((kept.key, kept) for kept in commit.kept)
+        commit, sandboxes = await self._gathered()
+        if not commit.puts and not commit.drops:
+            return
+        if commit.size < LONG and self._file.claim():
+            try:
+                self._file.write(commit)
+            finally:
+                self._file.release()
+        else:
+            await asyncio.get_running_loop().run_in_executor(self._writer, self._file.write, commit)
+        if self._file.is_log_long:
+            self._writer.submit(self._file.shorten_log)
+        self._fault = None
+        self.commits += 1
+        self._index.update((stored.key, stored) for stored in sandboxes)
 
     def _end(self, failed: str | None) -> None:
         """A commit has ended: those who wait hear of it, and what it held of growing sandboxes is
@@ -457,53 +407,44 @@ class Store(SandboxStorage):
         for end in ended.waiting:
             if not end.done():
                 end.set_result(failed)
-        clients = len(ended.waiting) + len(self._next.waiting)
-        self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
-        self._ended = perf_counter()
 
     def _take_back(self, lost: _Round) -> None:
         """A commit has failed: what it was to delete is there as before, and its sandboxes are read
         again."""
         self.failures += 1
-        for kept in filter(None, lost.gone.values()):
-            self._index.setdefault(kept.key, kept)
-            self._sandboxes.know(kept.key, kept.name)
+        for stored in filter(None, lost.gone.values()):
+            self._index.setdefault(stored.key, stored)
+            self._sandboxes.know(stored.key, stored.name)
         for sandbox in lost.sandboxes:
-            self._lose(sandbox)
+            self._lost.add(sandbox)
+            if self._sandboxes.is_live(sandbox):
+                self._forget(sandbox)
 
-    async def _write(self, commit: Commit, *, is_alone: bool) -> None:
-        """Write a commit in a thread; a small one that no other answer shares on the event loop, as
-        long as the disk takes it at once: two changes of threads cost more than it does. Raises
-        ``NotWritten``."""
-        loop, began = asyncio.get_running_loop(), perf_counter()
-        if is_alone and commit.is_small and began >= self._threaded_until and self._file.claim():
-            try:
-                self._file.write(commit)
-            finally:
-                self._file.release()
-            was_slow, self._is_slow = self._is_slow, (taken := perf_counter() - began) > QUICK
-            if was_slow and self._is_slow:
-                self._threaded_until = began + THREADED * taken
-        else:
-            await loop.run_in_executor(self._writer, self._file.write, commit)
-        if self._file.is_log_long:
-            loop.run_in_executor(self._writer, self._file.shorten_log)
-
-    async def _gathered(self) -> Commit:
-        """What is to be written; sandboxes with more to write are ``growing`` afterwards. Other
-        requests are served meanwhile: a reset of all changes many sandboxes."""
-        commit, rested, growing = Commit(gone=list(self._present.gone)), 0, self._present.growing
+    async def _gathered(self) -> tuple[Commit, list[StoredSandbox]]:
+        """What is to be written, and what the index says of it afterwards; sandboxes with more to
+        write are ``growing`` then. Other requests are served meanwhile: a reset of all changes many
+        sandboxes."""
+        commit, sandboxes, rested = Commit(), list[StoredSandbox](), 0
+        growing = self._present.growing
+        gone = self._present.gone
+        for key in gone:
+            # A commit that was on its way has named it again.
+            gone[key] = self._index.pop(key, gone[key])
+        for deleted in filter(None, gone.values()):
+            commit.drop_sandbox(deleted.number)
         for sandbox in self._present.sandboxes:
             if len(commit.puts) - rested >= PAUSE:
                 rested = len(commit.puts)
                 await asyncio.sleep(0)
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
                 continue
-            if not self._gather(self._persister(sandbox), commit):
+            stored = self._gather(self._persister(sandbox), commit)
+            if stored is None:
                 growing.add(sandbox)
+            else:
+                sandboxes.append(stored)
         self._growing |= growing
-        commit.puts += self._context.unwritten
-        return commit
+        return commit, sandboxes
 
     def _persister(self, sandbox: Sandbox) -> SandboxPersister:
         key = sandbox.key
@@ -511,54 +452,29 @@ class Store(SandboxStorage):
         if persister is None or persister.sandbox is not sandbox:
             self._close(key)
             persister = self._persisters[key] = SandboxPersister(
-                sandbox, self._file.next_world, self._context
+                sandbox, self._file.next_number, self._scenarios
             )
-            self._file.next_world += 1
+            self._file.next_number += 1
         return persister
 
-    def _gather(self, persister: SandboxPersister, commit: Commit) -> bool:
-        """Put the changes of a sandbox into a commit; False when that is only a part of a large new
-        one."""
+    def _gather(self, persister: SandboxPersister, commit: Commit) -> StoredSandbox | None:
+        """Put the changes of a sandbox into a commit: what the index says of it afterwards, None
+        when that is only a part of a large new one."""
         sandbox, key = persister.sandbox, persister.sandbox.key
         known = self._index.get(key)
-        if (known is None or known.world != persister.world) and persister.gather_some(
-            commit, SLICE
-        ):
-            return False
+        is_new = known is None or known.number != persister.number
+        if is_new and persister.gather_some(commit, SLICE):
+            return None
         persister.gather(commit)
         at = next_due(sandbox)
         due = None if at is None else real_due(sandbox.clock, at)
-        name, world = self._sandboxes.names.get(key), persister.world
-        kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
-        if known is None or self._is_news(kept, known):
-            commit.kept.append(kept)
-            self._note_use(kept)
-        return True
-
-    def _note_use(self, kept: StoredSandbox) -> None:
-        """Note which sandbox was used after all others; none where two say the same, as a copy and
-        its original do."""
-        used, key = self._newest
-        if kept.used >= used:
-            self._newest = kept.used, kept.key if kept.used > used or kept.key == key else ""
-
-    def _is_news(self, kept: StoredSandbox, known: StoredSandbox) -> bool:
-        """Whether the index is to be written anew: not for the use alone of the sandbox that was
-        the last used of all, but once a second."""
-        if (kept.world, kept.name, kept.due) != (known.world, known.name, known.due):
-            return True
-        is_used_alone = (known.used, known.key) == self._newest and len(
-            self._present.sandboxes
-        ) == 1
-        return kept.used != known.used and not (
-            is_used_alone and 0 <= kept.touched - known.touched < SECOND
-        )
-
-    def _lose(self, sandbox: Sandbox) -> None:
-        """Drop a sandbox that differs from the file: the next use reads it again."""
-        self._lost.add(sandbox)
-        if self._sandboxes.is_live(sandbox):
-            self._forget(sandbox)
+        name = self._sandboxes.names.get(key)
+        stored = StoredSandbox(persister.number, key, name, sandbox.used, sandbox.touched, due)
+        if known is not None and is_new:
+            commit.drop_sandbox(known.number)
+        if stored != known:
+            commit.put_sandbox(stored)
+        return stored
 
     def _forget(self, sandbox: Sandbox) -> None:
         self._close(sandbox.key)
@@ -569,17 +485,16 @@ class Store(SandboxStorage):
         if (persister := self._persisters.pop(key, None)) is not None:
             persister.close()
 
-    async def _wake(self, key: str) -> None:
+    async def _wake(self, stored: StoredSandbox) -> None:
         try:
-            await self._fetched(self._index[key])
+            await self._fetched(stored)
         except NotKept as damage:
-            _LOG.error(
-                "sandbox %s: %s", masked_key(key), "; ".join((damage.details or {}).values())
-            )
+            told = "; ".join((damage.details or {}).values())
+            _LOG.error("sandbox %s: %s", masked_key(stored.key), told)
 
-    def _plan(self, kept: StoredSandbox) -> None:
-        if kept.due is not None:
-            heappush(self._due, (kept.due, kept.key))
+    def _plan(self, stored: StoredSandbox) -> None:
+        if stored.due is not None:
+            heappush(self._due, (stored.due, stored.key))
             self._is_earlier.set()
 
 

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
     from mockserver.adapters.webhook_sender import WebhookDispatcher
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.store.schema import StoredRows
     from mockserver.store.writer import Store
-    from mockserver.web.store_references import StoreReferences
 
 
 class Application(Starlette):
@@ -76,12 +74,13 @@ class Application(Starlette):
 
     def _opened(self, path: str, sync: str) -> Store:
         from mockserver.store.file import StoreFile
+        from mockserver.store.scenarios import StoredScenarios
         from mockserver.store.schema import SERVER
         from mockserver.store.writer import Store
 
         file, world = StoreFile(path, full=sync == "full"), self.world
-        context = self.store_references(file.rows(SERVER))
-        return Store(file, world.sandboxes, context, world.real_clock, world.runner.changed)
+        scenarios = StoredScenarios(file.rows(SERVER), world.directory)
+        return Store(file, world.sandboxes, scenarios, world.real_clock, world.runner.changed)
 
     def serve_also(self, method: str, path: str, op: str, application: ASGIApp) -> None:
         """Let another application serve a path, behind the guard; it is counted as ``op``. Other
@@ -111,13 +110,6 @@ class Application(Starlette):
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id.
         Raises ``Refused``."""
         return self.world.sandboxes.open(key, self.world.real_clock()).setup
-
-    def store_references(self, rows: StoredRows) -> StoreReferences:
-        """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``.
-        Raises ``Unreadable``."""
-        from mockserver.web.store_references import StoreReferences
-
-        return StoreReferences(rows, self.world.directory)
 
     @property
     def tls(self) -> TlsMap | None:

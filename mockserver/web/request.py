@@ -269,7 +269,8 @@ async def _disconnected() -> Message:
 @mutable
 class Request:
     """A request as it came, and what is known of it by now: the sandbox that it names (``known``),
-    that which counts it as under way (``in_use``), and the ``step`` that it took there. ``path``
+    that which counts it as under way (``in_use``), how many commits of the store had failed before
+    it did anything (``failures``), and the ``step`` that it took there. ``path``
     are the placeholders of ``resource``; ``receive`` says when the client leaves, ``decided`` what
     the rules said while its body was sent. ``parts`` are the body of one that is read in parts.
     ``fields`` are those of its body, ``asked`` those of its query, once an operation has read them;
@@ -285,6 +286,7 @@ class Request:
     raw: bytes = field(default=b"", repr=False)
     known: Sandbox | None = None
     in_use: Sandbox | None = None
+    failures: int = 0
     step: Step | None = None
     decided: Decision | None = None
     client: tuple[str, int] | None = None

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mockserver.store.row_codec import Record, json_text, json_value
 
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario import matching
 from mockserver.scenario.decisions import MOST_FAILED
-from mockserver.store.row_codec import Record, json_text, json_value
 from tests.driving import CARD, Api
 from tests.scenario.test_cookbook import story
 from tests.store.twins import Kept

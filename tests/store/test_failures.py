@@ -15,12 +15,13 @@ from click.testing import CliRunner
 from mockserver.cli import main
 from mockserver.domain.clock import DAY
 from mockserver.domain.errors import NotKept
-from mockserver.store.file import StoreFile, StoreRefused, row_sum
+from mockserver.store.file import StoreFile
+from mockserver.store.file_reading import StoreRefused, sum_of_line
 from mockserver.store.persister import DERIVED
-from mockserver.store.schema import Commit, NotWritten, is_part
+from mockserver.store.schema import Commit, NotWritten
 from mockserver.web.runner import Ticker
 from tests.driving import CARD, NOW, card_charge
-from tests.store.twins import Kept, Twins
+from tests.store.twins import Kept, Twins, number_of
 
 
 class FullDisk:
@@ -214,10 +215,10 @@ def test_a_damaged_sandbox_is_refused_and_the_others_go_on(tmp_path: Path) -> No
     api.kill()
     with sqlite3.connect(tmp_path / "s.db") as db:
         # Sound to the eye of the file, senseless as a charge.
-        [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
-        value = b'["7"]'
-        row = value, row_sum(world, "charges", 0, value), world
-        db.execute("UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = 'charges'", row)
+        number = number_of(db, "sk_tests")
+        value = b'{"charge_id":"7"}'
+        row = value, sum_of_line(number, "charges", 0, value), number
+        db.execute("UPDATE lines SET line = ?, sum = ? WHERE sandbox = ? AND part = 'charges'", row)
     db.close()
     api = Kept(tmp_path / "s.db")
     reply = api.get("/charge")
@@ -234,11 +235,10 @@ def test_a_senseless_row_of_a_large_table_is_refused_where_it_is_looked_at(
     ids = [api.charge(reference=f"o-{number}")["chargeId"] for number in range(3)]
     api.kill()
     with sqlite3.connect(path) as db:
-        value = json.dumps([ids[1], None, "4111111111111111"]).encode()
+        value = json.dumps({"charge_id": ids[1], "amount": "4111111111111111"}).encode()
         db.execute(
-            "UPDATE rows SET value = ?, sum = ? WHERE world = 1 AND part = 'charges' AND number = "
-            "1",
-            (value, row_sum(1, "charges", 1, value)),
+            "UPDATE lines SET line = ?, sum = ? WHERE sandbox = 1 AND part = 'charges' AND key = 1",
+            (value, sum_of_line(1, "charges", 1, value)),
         )
     db.close()
     monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", 2)
@@ -269,12 +269,11 @@ def test_a_senseless_row_that_comes_due_does_not_stop_the_time_of_others(
     ]
     api.kill()
     with sqlite3.connect(path) as db:
-        [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
-        value = json.dumps([first]).encode()
-        row = value, row_sum(world, "charges", 0, value), world
+        number = number_of(db, "sk_tests")
+        value = json.dumps({"charge_id": first}).encode()
+        row = value, sum_of_line(number, "charges", 0, value), number
         db.execute(
-            "UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = 'charges' AND number = "
-            "0",
+            "UPDATE lines SET line = ?, sum = ? WHERE sandbox = ? AND part = 'charges' AND key = 0",
             row,
         )
     db.close()
@@ -309,20 +308,22 @@ def test_damage_in_a_large_file_is_found_when_the_sandbox_is_read(
     api.try_charge(key="sk_other")
     api.kill()
     with sqlite3.connect(path) as db:
-        [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
-        db.execute("UPDATE rows SET value = x'5b5d' WHERE world = ? AND part = 'charges'", [world])
+        number = number_of(db, "sk_tests")
+        db.execute(
+            "UPDATE lines SET line = x'5b5d' WHERE sandbox = ? AND part = 'charges'", [number]
+        )
     db.close()
     monkeypatch.setattr("mockserver.store.file.CHECKED", 1)
     api = Kept(path)
     reply = api.get("/charge")
     assert (reply.status, reply["code"]) == (503, 43)
-    assert reply["details"]["Store"].endswith("cannot be read: row 0 of charges")
+    assert reply["details"]["Store"].endswith("cannot be read: line 0 of charges")
     assert api.call("GET", "/charge", key="sk_other")["count"] == 1
     listed = api.call("GET", "/__admin/sandboxes", key="sk_other")
     assert (listed.status, listed["count"], len(listed["sandboxes"])) == (200, 2, 1)
     api.kill()
     for whole in ({"whole": True}, {}):
-        with pytest.raises(StoreRefused, match="row 0 of charges; 1 of 2 sandboxes can be read"):
+        with pytest.raises(StoreRefused, match="line 0 of charges; 1 of 2 sandboxes can be read"):
             StoreFile(path, **whole)
         monkeypatch.undo()
 
@@ -406,8 +407,8 @@ def test_what_a_large_sandbox_comes_back_with_goes_into_the_file_bit_by_bit(
     disk = FullDisk(twins.kept, monkeypatch)
     assert twins.call("POST", "/__admin/undo").status == 200
     assert len(disk.sizes) > 12
-    # The last commit has the head, too.
-    assert max(disk.sizes) <= 5 + 1
+    # The last commit has the small things and the line of the index, too.
+    assert max(disk.sizes) <= 5 + 3
     twins.kept.restart()
     twins.look()
 
@@ -431,7 +432,7 @@ def test_a_large_copy_that_was_answered_is_in_the_file(
 def test_what_rests_on_two_commits_is_kept_when_both_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api = Kept(tmp_path / "s.db")
+    api = Kept(tmp_path / "s.db", store_sync="full")
     for key in ("sk_1", "sk_2"):
         api.try_charge(key=key)
     store: Any = api.app.world.store
@@ -454,7 +455,7 @@ def test_what_rests_on_two_commits_is_kept_when_both_are_written(
         while not commits:
             await asyncio.sleep(0)
         store.note(second)
-        waiting = asyncio.ensure_future(store.kept(None))
+        waiting = asyncio.ensure_future(store.all_kept(store.failures))
         await asyncio.sleep(0)
         may_end.set()
         await waiting
@@ -482,7 +483,7 @@ def test_many_changed_sandboxes_are_gathered_while_others_have_their_turn(
         for sandbox in world.sandboxes:
             sandbox.warned.add("changed")
             world.store.note(sandbox)
-        end, turns = asyncio.ensure_future(world.store.kept(None)), []
+        end, turns = asyncio.ensure_future(world.store.all_kept(0)), []
         while not end.done():
             turns.append(len(gathered))
             await asyncio.sleep(0)
@@ -517,11 +518,3 @@ def test_runner_waits_for_the_store_so_that_no_commit_holds_much_of_it(
     api.restart()
     assert api.get(f"/batch/{batch}").body == done
     assert done["success"] == 300
-
-
-def test_every_part_has_a_name_that_a_store_may_have(tmp_path: Path) -> None:
-    api = Kept(tmp_path / "s.db")
-    api.charge()
-    store: Any = api.app.world.store
-    parts = store._persisters[api.key].parts
-    assert [part.name for part in parts if not is_part(part.name)] == []

@@ -15,8 +15,9 @@ from time import process_time
 import pytest
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.store.file import FORMAT, PAGE, StoreFile, StoreRefused
-from mockserver.store.schema import Commit, StoredSandbox
+from mockserver.store.file import PAGE, StoreFile
+from mockserver.store.file_reading import FORMAT, StoreRefused
+from mockserver.store.schema import PAGES, Commit, StoredSandbox
 from tests.store.twins import Kept, listed
 
 NOBODY = 65534
@@ -102,12 +103,12 @@ def test_a_changed_row_is_damage_and_the_sound_sandboxes_are_named(tmp_path: Pat
     second.kill()
     with sqlite3.connect(path) as db:
         db.execute(
-            "UPDATE rows SET value = CAST(replace(value, '20', '21') AS BLOB) WHERE part = "
-            "'charges' AND number = 1"
+            "UPDATE lines SET line = CAST(replace(line, '20', '21') AS BLOB) WHERE part = "
+            "'charges' AND key = 1"
         )
     db.close()
     told = str(refused(path))
-    assert "row 1 of charges" in told
+    assert "line 1 of charges" in told
     assert "1 of 2 sandboxes can be read: sk_***" in told
 
 
@@ -145,50 +146,60 @@ def test_a_folder_that_cannot_be_written_to_is_refused() -> None:
             StoreFile(Path(name, "s.db"))
 
 
-def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Path) -> None:
+def stored(number: int, key: str) -> StoredSandbox:
+    return StoredSandbox(number, key, None, 0, 0, None)
+
+
+def test_a_sandbox_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Path) -> None:
     file = StoreFile(tmp_path / "s.db")
-    kept = StoredSandbox("sk_a", 1, None, 0, 0, None)
-    file.write(Commit(puts=[(1, "charges", number, b"{}") for number in range(7_000)], kept=[kept]))
-    file.write(
-        Commit(puts=[(2, "head", 0, b"{}")], kept=[StoredSandbox("sk_a", 2, None, 0, 0, None)])
-    )
+    commit = Commit([(1, "charges", number, b"{}") for number in range(7_000)])
+    commit.put_sandbox(stored(1, "sk_a"))
+    file.write(commit)
+    commit = Commit([(2, "settled", 0, b"{}")])
+    commit.drop_sandbox(1)
+    commit.put_sandbox(stored(2, "sk_a"))
+    file.write(commit)
     file.close()
     file = StoreFile(tmp_path / "s.db")
-    assert [one.world for one in file.sandboxes] == [2]
-    assert [len(listed(file.rows(world))) for world in (1, 2)] == [7_000, 1]
+    assert file.sandboxes == [stored(2, "sk_a")]
+    assert [len(listed(file.rows(number))) for number in (1, 2)] == [7_000, 1]
     while file.clear_away():
         pass
-    assert [len(listed(file.rows(world))) for world in (1, 2)] == [0, 1]
+    assert [len(listed(file.rows(number))) for number in (1, 2)] == [0, 1]
+    assert file.next_number == 3
     file.close()
 
 
-def test_clearing_a_world_away_does_not_look_through_the_pages_of_others(tmp_path: Path) -> None:
+def test_clearing_a_sandbox_away_does_not_look_through_the_pages_of_others(tmp_path: Path) -> None:
     file = StoreFile(tmp_path / "s.db")
-    pages = [
-        (f"page-{number}", world)
-        for world, count in ((1, 20_000), (2, 10))
-        for number in range(count)
-    ]
-    sandboxes = [StoredSandbox(f"sk_{world}", world, None, 0, 0, None) for world in (1, 2)]
-    file.write(Commit(pages=pages, kept=sandboxes))
-    file.write(Commit(kept=[StoredSandbox("sk_2", 3, None, 0, 0, None)]))
+    commit = Commit(
+        [
+            (sandbox, PAGES, f"page-{number}", b"")
+            for sandbox, count in ((1, 20_000), (2, 10))
+            for number in range(count)
+        ]
+    )
+    file.write(commit)
+    commit = Commit()
+    commit.drop_sandbox(2)
+    file.write(commit)
     work: list[int] = []
     file._db.set_progress_handler(lambda: work.append(100), 100)
     while file.clear_away():
         pass
     assert sum(work) < 5_000
-    assert [file.keys_with_page(f"page-{number}") for number in (0, 10)] == [["sk_1"], ["sk_1"]]
+    assert [file.with_page(f"page-{number}") for number in (0, 10)] == [[1], [1]]
     file.close()
 
 
 def test_a_long_row_does_not_slow_those_beside_it_down(tmp_path: Path) -> None:
     def cost(length: int) -> float:
         file = StoreFile(tmp_path / f"{length}.db")
-        file.write(Commit(puts=[(1, "journal", number, b"j" * length) for number in range(3)]))
+        file.write(Commit([(1, "journal", number, b"j" * length) for number in range(3)]))
         before = process_time()
         for start in range(0, 3_000, 100):
             file.write(
-                Commit(puts=[(1, "charges", start + number, b"c" * 500) for number in range(100)])
+                Commit([(1, "charges", start + number, b"c" * 500) for number in range(100)])
             )
         spent = process_time() - before
         file.close()

@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 
 from mockserver.cli import main
 from mockserver.engine.sandbox import masked_key, sandbox_id_of
-from mockserver.store.file import FORMAT, StoreFile
+from mockserver.store.file import StoreFile
+from mockserver.store.file_reading import FORMAT
 from tests.control.test_state import NUMBER, fill
 from tests.driving import Api
 from tests.store.twins import Kept
@@ -95,7 +96,7 @@ def test_check_names_every_sandbox_of_a_whole_file(store: Path) -> None:
     assert done.exit_code == 0
     assert done.output.splitlines()[-1] == f"{store} is whole"
     assert [line.split()[1:] for line in done.output.splitlines()[1:-1]] == [
-        [masked_key(key), "yes"] for key in sorted(KEYS)
+        [masked_key(key), "yes"] for key in KEYS
     ]
     assert sums(store) == before
 
@@ -244,22 +245,21 @@ def test_what_can_be_read_of_a_damaged_file_is_named_and_exported(
 ) -> None:
     damage(
         store,
-        "UPDATE rows SET value = CAST('{}' AS BLOB) WHERE part = 'charges' AND number = 1 AND "
-        "world ="
-        f" (SELECT world FROM sandboxes WHERE key = '{KEYS[0]}')",
+        "UPDATE lines SET line = CAST('{}' AS BLOB) WHERE part = 'charges' AND key = 1 AND "
+        f"sandbox = (SELECT key FROM lines WHERE part = 'sandboxes' AND instr(line, '{KEYS[0]}'))",
     )
     before = store.read_bytes()
     done = run("check", store, "--format", "json")
     assert done.exit_code == 4
     told = json.loads(done.stdout)
-    assert "row 1 of charges; 1 of 2 sandboxes can be read" in told["damage"][0]
+    assert "line 1 of charges; 1 of 2 sandboxes can be read" in told["damage"][0]
     assert {one["key"]: one["fault"] for one in told["sandboxes"]} == {
-        masked_key(KEYS[0]): "row 1 of charges",
+        masked_key(KEYS[0]): "line 1 of charges",
         masked_key(KEYS[1]): None,
     }
     done = run("export", store)
     assert (done.exit_code, done.stdout_bytes) == (4, written[KEYS[1]] + b"\n")
-    assert done.stderr == f"{store} is damaged: {masked_key(KEYS[0])}: row 1 of charges\n"
+    assert done.stderr == f"{store} is damaged: {masked_key(KEYS[0])}: line 1 of charges\n"
     assert run("export", store, "--key", KEYS[1]).exit_code == 0
     assert run("export", store, "--key", KEYS[0]).exit_code == 4
     assert run("info", store).exit_code == 0
@@ -268,7 +268,7 @@ def test_what_can_be_read_of_a_damaged_file_is_named_and_exported(
 
 
 def test_rows_that_do_not_fit_together_are_found(store: Path) -> None:
-    damage(store, "DELETE FROM rows WHERE part = 'charges' AND number = 0")
+    damage(store, "DELETE FROM lines WHERE part = 'charges' AND key = 0")
     done = run("check", store)
     assert done.exit_code == 4
     assert f"{store} is damaged: 2 of 2 sandboxes cannot be read; it was not changed" in done.output

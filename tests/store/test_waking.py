@@ -20,17 +20,17 @@ rules:
 
 
 class Reads:
-    """Which worlds were read whole, each with whether that was done in a thread."""
+    """Which sandboxes were read whole, each with whether that was done in a thread."""
 
     def __init__(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         store: Any = api.app.world.store
         self.aside: list[bool] = []
         rows = store._file.rows
 
-        def note(world: int, part: str | None = None) -> Any:
+        def note(number: int, part: str | None = None) -> Any:
             if part is None:
                 self.aside.append(threading.current_thread() is not threading.main_thread())
-            return rows(world, part)
+            return rows(number, part)
 
         monkeypatch.setattr(store._file, "rows", note)
 
@@ -97,7 +97,7 @@ def test_a_sandbox_whose_content_is_damaged_can_be_reset_with_all(tmp_path: Path
     api = closed(tmp_path / "s.db", 2)
     store: Any = api.app.world.store
     with store._file._transaction():
-        store._file._db.execute("UPDATE rows SET value = '{}' WHERE part = 'charges'")
+        store._file._db.execute("UPDATE lines SET line = '{}' WHERE part = 'charges'")
     assert api.get("/charge").status == 503
     assert api.call("POST", "/__admin/reset?all=true", key="sk_new").status == 200
     assert [api.call("GET", "/charge", key=key)["count"] for key in ("sk_0", "sk_1")] == [0, 0]

@@ -1,10 +1,12 @@
 """One story told to two servers: to one that keeps everything in memory, and to one with a store
 that ends again and again. Every answer must be the same."""
 
+import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
-from mockserver.store.schema import StoredRows
+from mockserver.store.schema import INDEX, StoredRows
 from tests.driving import Api, Reply
 
 VIEWS = (
@@ -32,6 +34,14 @@ def listed(rows: StoredRows) -> list[tuple[str, int, bytes]]:
         for part, some in rows.items()
         for row in zip(some.numbers, some.texts, strict=True)
     ]
+
+
+def number_of(db: sqlite3.Connection, key: str) -> int:
+    """The number of the sandbox of a key in a store."""
+    for number, line in db.execute("SELECT key, line FROM lines WHERE part = ?", (INDEX,)):
+        if json.loads(line)[0] == key:
+            return int(number)
+    raise LookupError(key)
 
 
 class Kept(Api):

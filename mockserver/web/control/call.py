@@ -205,7 +205,10 @@ class ControlEndpoint(Endpoint):
         """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it
         has seen."""
         if request.method == "GET":
-            await store.kept(request.known)
+            if request.known is not None:
+                await store.kept(request.known)
+            else:
+                await store.all_kept(store.failures)
             return
         sandbox = None
         if self.route.keyed:
@@ -213,12 +216,13 @@ class ControlEndpoint(Endpoint):
             sandbox = self.world.sandboxes.named(request.headers)
         if sandbox is not None:
             store.note(sandbox)
-        await store.kept(None)
+        await store.all_kept(request.failures)
         if request.known is not None:
             # A long call may have lost it on the way.
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
+        request.failures = self.world.sandboxes.storage.failures
         call = AnyCall(self.route, self.world, request)
         if self.route.keyed:
             # A misspelt parameter, or one in a body that is not read, must not widen what a call
