@@ -18,9 +18,6 @@ from tests.driving import Api, card_charge
 from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, nodes, parsed, statements
 from tools.weight import python_weight, table_weight
 
-MOST_PAUSING = 10
-"""Modules that may do work in steps between which others are served."""
-
 STATE_LEFT: Mapping[str, frozenset[str]] = {}
 """Names of modules of the domain that functions still change, by module."""
 
@@ -63,61 +60,6 @@ def functions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
     return (
         one for one in statements(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
     )
-
-
-def pauses(source: str) -> bool:
-    """Whether a module does work in steps, by whatever name: it has a generator that gives nothing,
-    drives such work, or lets the loop serve others."""
-    for node in nodes(source):
-        match node:
-            case ast.ImportFrom(module="mockserver.domain.cooperative"):
-                return True
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="asyncio"), attr="sleep"),
-                args=[ast.Constant(value=0)],
-            ):
-                return True
-            case _:
-                pass
-    return any(gives_nothing(function) for function in functions(parsed(source)))
-
-
-def gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function is a generator of nothing, and neither a context manager nor a part of a
-    test session."""
-    decorators = " ".join(ast.unparse(one) for one in function.decorator_list)
-    if re.search(r"contextmanager|hookimpl|fixture", decorators):
-        return False
-    said = ast.unparse(function.returns) if function.returns else ""
-    inner = {
-        id(node) for one in functions(function) if one is not function for node in ast.walk(one)
-    }
-    yields = [
-        node for node in ast.walk(function) if isinstance(node, ast.Yield) and id(node) not in inner
-    ]
-    nothing = any(one.value is None or ast.unparse(one.value) == "None" for one in yields)
-    return nothing or bool(re.match(r"(Cooperative\b|(Generator|Iterator)\[None\b)", said))
-
-
-def test_few_modules_work_in_steps() -> None:
-    found = [dotted(path) for path in MODULES if pauses(path.read_text("utf-8"))]
-    assert len(found) <= MOST_PAUSING, "\n".join(found)
-
-
-@pytest.mark.parametrize(
-    ("source", "does"),
-    [
-        ("from mockserver.domain.cooperative import Cooperative", True),
-        ("async def f():\n    await asyncio.sleep(0)", True),
-        ("def f(x) -> Generator[None, None, int]:\n    yield from x", True),
-        ("def f(x):\n    for one in x:\n        yield", True),
-        ("def f(x) -> Iterator[int | None]:\n    yield 1\n    yield None", True),
-        ("async def f():\n    await asyncio.sleep(1)", False),
-        ("def f(x) -> Iterator[int]:\n    yield 1", False),
-    ],
-)
-def test_work_in_steps_is_known_by_what_it_does(source: str, does: bool) -> None:
-    assert pauses(source) is does
 
 
 def state(module: ast.Module) -> set[str]:

@@ -12,7 +12,6 @@ from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from mockserver.domain.clock import LATEST, MILLISECOND, SECOND, ClockMode, Micros, real_due
-from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.domain.errors import NotKept
 from mockserver.domain.record import mutable
 from mockserver.engine import deliveries, due
@@ -110,16 +109,6 @@ R = TypeVar("R", bound=TableRow)
 
 TURN = 0.005
 """Seconds of work after which others are served."""
-
-
-async def in_steps(work: Cooperative[T]) -> T:
-    """What long work makes; others are served after every ``TURN`` of it, at its next pause."""
-    began, pauses = perf_counter(), Pauses(work)
-    for _ in pauses:
-        if perf_counter() - began >= TURN:
-            await asyncio.sleep(0)
-            began = perf_counter()
-    return pauses.made
 
 
 async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:

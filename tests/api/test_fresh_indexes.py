@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.engine.indexed_table import PostingLists
 from tests.driving import CARD, DUMMY, VISA, Api, Reply, card_charge
-from tests.pauses import look_at_few_rows
+from tests.few_rows import look_at_few_rows
 from tests.store.twins import Kept
 
 METHOD = {"providerId": DUMMY, "paymentInformation": CARD}

@@ -8,8 +8,8 @@ import pytest
 
 from mockserver.engine import past
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
+from tests.few_rows import look_at_few_rows
 from tests.findings.test_client_mistakes import finished, found
-from tests.pauses import look_at_few_rows
 from tests.scenario.telling import fault, one
 
 PAID = card_charge(reference="order-1")

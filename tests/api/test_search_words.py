@@ -3,7 +3,7 @@
 import pytest
 
 from tests.driving import DUMMY, Api, Reply, batch_of, card
-from tests.pauses import look_at_few_rows
+from tests.few_rows import look_at_few_rows
 
 WAYS = {
     "exact": {"Order-5"},

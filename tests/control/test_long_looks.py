@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.web import runner
 from tests.driving import Api, Reply
-from tests.pauses import look_at_few_rows
+from tests.few_rows import look_at_few_rows
 
 
 def looked(api: Api, target: str, between: Callable[[], object], method: str = "GET") -> Reply:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.driving import CARD, Api
-from tests.pauses import look_at_few_rows
+from tests.few_rows import look_at_few_rows
 
 POOR = "4000000000009995"
 

@@ -21,7 +21,7 @@ from mockserver.engine.indexed_table import (
     index_by,
 )
 from tests.depth import tries
-from tests.pauses import look_at_few_rows
+from tests.few_rows import look_at_few_rows
 
 
 @record

@@ -20,7 +20,7 @@ from mockserver.findings.watch import Watch
 from mockserver.web.control.objects import ObjectReader, object_tests
 from mockserver.wire.profile import profile_of
 from tests.depth import tries
-from tests.pauses import look_at_few_rows
+from tests.few_rows import look_at_few_rows
 
 KEYS = ["".join(signs) for signs in product("aB5 Σ\1", repeat=2)]
 FOUND = KEYS[::5]
