@@ -34,7 +34,7 @@ PACKAGES = {
     "books": "",
     "settings": "",
     "scenario": "pydantic pydantic_core re2",
-    "engine": "",
+    "engine": "orjson",
     "wire": "pydantic pydantic_core orjson",
     "web": "pydantic starlette jinja2 orjson prometheus_client opentelemetry",
     "store": "orjson",

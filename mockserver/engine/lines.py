@@ -12,7 +12,7 @@ Two kinds of readers want two views of it:
 
 - A store masks nothing, and trusts what it reads, which it has written itself: ``value_of``. It
   writes often, so every field is left out that has its default (no default of a stored record may
-  change: ``tests/engine/stored_defaults.txt``), and a card number is its fingerprint: its facts
+  change: ``tests/store/stored_fields.txt``), and a card number is its fingerprint: its facts
   have a line of their own (``STORE``).
 - A state document is read by anybody and comes from anybody. A field that is left out of the
   ``repr`` is a secret: it goes out only with secrets (``WITH_SECRETS``); without them every text
@@ -23,7 +23,8 @@ Two kinds of readers want two views of it:
 Why not a library's: 100,000 charges that the engine had made took so many seconds of one core of a
 busy machine to encode and to decode, as named fields but for the second row:
 
-    these lines, of a store                 0.8   1.1   (663 bytes a charge)
+    these lines, of a store                 0.8   1.1   (663 bytes a charge; 1.5 to encode when
+                                                        thousands of cards pay)
     values in the order of their fields     0.5   1.2   (531 bytes)
     msgspec                                 0.6   1.3   (0.8 with each field, 1,466 bytes)
     pydantic, TypeAdapter                   0.9   1.8
