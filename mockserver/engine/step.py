@@ -140,19 +140,13 @@ class Step:
     def attempt(self, op: str, **more: Any) -> Attempt:
         """What rules may test of an operation of this step, with ``more`` of its facts."""
         asked, sandbox = self.asked, self.sandbox
-        return Attempt(
-            op,
-            sandbox.now,
-            request=asked.request,
-            headers=asked.headers,
-            state=partial(state_of, sandbox, asked, self.result.about),
-            call=asked.call,
-            connection=asked.connection,
-            under_way=partial(under_way, sandbox, asked)
-            if sandbox.config.rules.overlaps
-            else tuple,
-            **more,
-        )
+        attempt = Attempt(op, sandbox.now, **more)
+        attempt.request, attempt.headers = asked.request, asked.headers
+        attempt.state = partial(state_of, sandbox, asked, self.result.about)
+        attempt.call, attempt.connection = asked.call, asked.connection
+        if sandbox.config.rules.overlaps:
+            attempt.under_way = partial(under_way, sandbox, asked)
+        return attempt
 
     def assume(self, key: str) -> Any:
         """The value of an assumption, remembered as one that shaped this step."""

@@ -117,12 +117,11 @@ def kept_decisions(
     decisions: Sequence[Decision], request: Mapping[str, object], most_failed: int = MOST_FAILED
 ) -> tuple[StageDecision, ...]:
     """The decisions of a step that asked for ``request``, as they are kept."""
-    # A rule that left the outcome to later ones is part of the decision that followed.
-    parts = [id(part) for decision in decisions if decision.passing for part in decision.passing]
     kept: list[StageDecision] = []
     for decision in decisions:
-        if parts and id(decision) in parts:
-            continue
+        if decision.passing:
+            # A rule left the outcome to later ones: the decision before is a part of this one.
+            most_failed += len(kept.pop().failed)
         if decision.attempt is None:
             kept.append(_NOT_ASKED[decision.stage])
             continue
