@@ -117,11 +117,9 @@ def export(
 ) -> None:
     """Write one sandbox or all as documents that PUT /__admin/state takes, one a line.
 
-    A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
+    One of over 10 MB is written as lines of its own (.ndjson in a folder). A damaged store is
+    exported as far as it can be read; exit code 4 when a part of it cannot.
     """
-    from mockserver.engine import state_document
-    from mockserver.wire.jsonio import dumps
-
     if key is not None and sandbox_id is not None:
         raise click.UsageError("--key and --id: one names a sandbox, got both")
     if secrets and key is None:
@@ -147,12 +145,23 @@ def export(
             if isinstance(made, str):
                 damage.append(f"{_named(kept)['key']}: {made}")
                 continue
-            text = dumps(state_document.document(made, secrets=secrets)) + b"\n"
+            suffix, text = _document(made, secrets=secrets)
             if out is None:
                 click.echo(text, nl=False)
             else:
-                _write(out / f"{_named(kept)['id']}.json" if what is None else out, text)
+                _write(out / f"{_named(kept)['id']}{suffix}" if what is None else out, text)
     _end_damaged(path, damage)
+
+
+def _document(sandbox: Sandbox, *, secrets: bool) -> tuple[str, bytes]:
+    """The document of a sandbox as one line, or as lines when that is too long, with the suffix of
+    its file."""
+    from mockserver.engine.state_document import TooLong, taken
+
+    try:
+        return ".json", taken(sandbox, secrets=secrets).whole() + b"\n"
+    except TooLong:
+        return ".ndjson", b"".join(taken(sandbox, secrets=secrets).lines())
 
 
 @store.command()

@@ -488,7 +488,8 @@ def read_lines(parts: deque[bytes], loads: Callable[[bytes, int], Any]) -> ReadS
     for number, line in enumerate(_lines_in(parts), 1):
         if not line.strip():
             continue
-        if len(line) > LONGEST_OBJECT:
+        # The first may be a document of an earlier version, whatever its size: those are one line.
+        if len(line) > LONGEST_OBJECT and reader.has_begun:
             words = f"got more than {LONGEST_OBJECT} bytes, which is the longest line"
             raise ForeignDocument(Code.VALIDATION_ERROR, {f"Line {number}": words})
         reader.take(number, loads(line, number))
@@ -496,12 +497,15 @@ def read_lines(parts: deque[bytes], loads: Callable[[bytes, int], Any]) -> ReadS
 
 
 def _lines_in(parts: deque[bytes]) -> Iterator[bytes]:
-    """The lines of a text that comes in parts. Of one that is too long the begin is enough."""
-    rest = b""
-    while parts and len(rest) <= LONGEST_OBJECT:
-        *lines, rest = (rest + parts.popleft()).split(b"\n")
-        yield from lines
-    yield rest
+    """The lines of a text that comes in parts."""
+    begun: list[bytes] = []
+    while parts:
+        rest, *lines = parts.popleft().split(b"\n")
+        begun.append(rest)
+        for line in lines:
+            yield b"".join(begun)
+            begun = [line]
+    yield b"".join(begun)
 
 
 class _LineReader:
@@ -515,6 +519,11 @@ class _LineReader:
         self._cards = CardRegistry("")
         self._batches: dict[str, Batch] = {}
         self._faults: dict[str, str] = {}
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has read the header."""
+        return self._state is not None
 
     def take(self, number: int, raw: object) -> None:
         """Read a line. Raises ``ForeignDocument`` when no more faults are to be named."""
@@ -665,7 +674,9 @@ def _places(faults: Iterable[Fault], numbers: Mapping[str, Sequence[int]] | None
         line, told = 1, f"{place}: {words}"
         row = _ROW.fullmatch(place)
         if row is not None and int(row["number"]) < len(numbers.get(row["list"], ())):
-            line, told = numbers[row["list"]][int(row["number"])], f"{row['within']}: {words}"
+            line = numbers[row["list"]][int(row["number"])]
+            # The header may have rows too, as a document that is one object.
+            told = f"{row['within']}: {words}" if line > 1 else told
         by_line.setdefault(f"Line {line}", []).append(told)
     return {line: "; ".join(told) for line, told in by_line.items()}
 

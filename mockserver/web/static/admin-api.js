@@ -32,6 +32,7 @@ export function fetched() { return received; }
 
 export async function api(method, path, body = null, options = {}) {
   const sent = { method, headers: headers(options), cache: "no-store" };
+  if (options.accept) sent.headers.accept = options.accept;
   if (method !== "GET") {
     sent.headers["content-type"] = options.type || "application/json";
     sent.body = typeof body === "string" ? body : JSON.stringify(body ?? {});
