@@ -3,8 +3,7 @@
     python -m benchmarks.stages [create] [get] [search]
 
 Each stage is a function. One at a time is timed, so that no other clock is part of what it takes;
-the median of its calls counts, less what an empty function takes, so that a busy machine disturbs
-little. ``in all`` is a stage with what it calls, ``itself`` what is left without the stages that
+the median of its calls counts, less what an empty function takes. ``in all`` is a stage with what it calls, ``itself`` what is left without the stages that
 stand below it, indented. Stages that a kind of request does not take are left out.
 """
 
@@ -24,7 +23,7 @@ from typing import Any
 
 from benchmarks.in_process import Asking
 
-BLOCKS = 10
+ROUNDS = 10
 """Blocks of requests during which each stage is timed."""
 
 STAGES = """
@@ -121,14 +120,16 @@ def _with_clock(function: Any, taken: list[int]) -> Callable[..., Any]:
     return waiting if inspect.iscoroutinefunction(function) else plain
 
 
-def nanoseconds(stage: Stage, block: Callable[[], None]) -> float | None:
-    """What a stage takes in each request of some blocks; None when these do not take it."""
-    taken: list[int] = []
-    with timed(stage, taken):
-        for _ in range(BLOCKS):
-            gc.collect()
-            block()
-    return median(taken) if taken else None
+def measured(block: Callable[[], None]) -> dict[Stage, float]:
+    """The nanoseconds that each stage takes in a request, of those that these requests take. All
+    take their turn in each round, so that a busy moment strikes all."""
+    taken: dict[Stage, list[int]] = {stage: [] for stage in stages()}
+    for _ in range(ROUNDS):
+        gc.collect()
+        for stage, calls in taken.items():
+            with timed(stage, calls):
+                block()
+    return {stage: median(calls) for stage, calls in taken.items() if calls}
 
 
 def nothing() -> None:
@@ -146,18 +147,14 @@ def cost_of_clock() -> float:
 def table(kind: str, block: Callable[[], None]) -> None:
     """Print the stages of a kind of request."""
     gc.disable()
-    for _ in range(BLOCKS):
+    for _ in range(ROUNDS):
         block()
     clock = cost_of_clock()
-    measured = [
-        (stage, taken - clock)
-        for stage in stages()
-        if (taken := nanoseconds(stage, block)) is not None
-    ]
+    way = [(stage, taken - clock) for stage, taken in measured(block).items()]
     print(f"| {kind} | in all, us | itself, us |\n|---|---|---|")
-    for place, (stage, taken) in enumerate(measured):
+    for place, (stage, taken) in enumerate(way):
         below = 0.0
-        for other, part in measured[place + 1 :]:
+        for other, part in way[place + 1 :]:
             if other.depth <= stage.depth:
                 break
             below += part if other.depth == stage.depth + 1 else 0
