@@ -3,7 +3,7 @@
     python -m tools.release --dry-run     build and check, keep nothing
     python -m tools.release               the same, and leave the packages in dist/
 
-Nothing is uploaded: docs/publishing.md says what the owner presses then. Needs npm, composer, php
+Nothing is uploaded: CONTRIBUTING.md says what the owner presses then. Needs npm, composer, php
 and phpunit, and the registries from which the packages' own dependencies come.
 """
 

@@ -16,7 +16,6 @@ from urllib.parse import urlencode
 import click
 import yaml
 
-from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.cli import COMMANDS, main
 from mockserver.domain.cards import TEST_CARDS
@@ -218,11 +217,6 @@ def assumptions() -> str:
             ]
         )
     return markdown(["key", "question", "documented", "sdk"], rows)
-
-
-def scenarios() -> str:
-    """The shipped library."""
-    return markdown(["name", "story"], ([code(name), words] for name, words, _ in shipped()))
 
 
 def pages() -> str:
@@ -543,7 +537,6 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "scenario-keys": scenario_keys,
     "request-fields": request_fields,
     "state-fields": state_fields,
-    "scenarios": scenarios,
     "pages": pages,
     "findings": findings,
     "finding-pages": finding_pages,

@@ -1,7 +1,7 @@
 """How to add what an extra of this package needs, in words that are right for how it was installed.
 
-The package itself is in no index (docs/publishing.md): its name there may lead to what a stranger
-has put there. So the words name what the extra needs, or the folder of the checkout.
+The package itself is in no index (CONTRIBUTING.md, Release): its name there may lead to what a
+stranger has put there. So the words name what the extra needs, or the folder of the checkout.
 """
 
 import re

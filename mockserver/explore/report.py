@@ -83,7 +83,7 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
 def legend(verdicts: Collection[str]) -> list[str]:
     """What the verdicts in a table mean, in one line with an empty one below; nothing for none."""
     words = [f"{word(one)} = {_IN_SHORT[one]}" for one in reversed(Verdict) if one in verdicts]
-    return [f"{'; '.join(words)}; . = not tried", ""] if words else []
+    return [f"verdicts: {'; '.join(words)}; . = not tried", ""] if words else []
 
 
 def _matrix(made: Exploration) -> list[str]:

@@ -177,7 +177,7 @@ def test_the_diagram_of_a_charge_is_as_large_as_other_text(
     assert min(heights) >= 13
     # What cannot come next is not drawn.
     expect(page.get_by_test_id("diagram").locator(".state")).to_have_text(
-        ["PENDING", "Authorised", "SUCCESS", "AUTHORISE_CANCELLED"]
+        ["Authorised", "PENDING", "SUCCESS", "AUTHORISE_CANCELLED"]
     )
 
 

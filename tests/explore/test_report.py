@@ -92,11 +92,12 @@ def test_the_tables_say_what_their_verdicts_mean_and_no_others(made: Exploration
     made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL)
     for told in (report.text(made), report.markdown(made)):
         [line] = [line for line in told.splitlines() if said in line]
-        assert line.startswith("UNSAFE = money moved wrongly")
+        assert line.startswith("verdicts: UNSAFE = money moved wrongly")
         assert line.endswith("; . = not tried")
-        assert {part.split(" = ")[0].lower() for part in line.split("; ")[:-1]} == {
-            cell.verdict for cell in made.cells
-        }
+        assert {
+            part.split(" = ")[0].lower()
+            for part in line.removeprefix("verdicts: ").split("; ")[:-1]
+        } == {cell.verdict for cell in made.cells}
 
 
 def test_every_verdict_has_words_for_a_table() -> None:
@@ -140,8 +141,8 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "charge.create#1  UNSAFE       .",
         "charge.get#1     survived     hung",
         "",
-        "UNSAFE = money moved wrongly, or an error was found; hung = not done in time; failed = "
-        "ended with an error: it noticed; survived = the money is right; . = not tried",
+        "verdicts: UNSAFE = money moved wrongly, or an error was found; hung = not done in time; "
+        "failed = ended with an error: it noticed; survived = the money is right; . = not tried",
         "",
         "UNSAFE  charge.create#1/lost_answer                            exit 0            "
         "double-charge",

@@ -3,13 +3,24 @@ import { api } from "./admin-api.js";
 import { h, act, table, say } from "./admin-dom.js";
 
 let pinned = null;
+let isAsked = false;
 
 /** Keep a request: the next that is opened is compared with it. */
 export function pin(id) { pinned = String(id); }
 
+/** Keep it, and ask for the other one until that is chosen. */
+export function ask(id) {
+  pin(id);
+  isAsked = true;
+  say(`Choose the request that #${id} is compared with.`, "info");
+}
+
 /** The request that one is compared with; nothing where none is kept, or it is the same, or gone. */
 export async function compared(id) {
-  return pinned && pinned !== String(id) ? api("GET", `/__admin/journal/${pinned}`).catch(() => null) : null;
+  if (!pinned || pinned === String(id)) return null;
+  if (isAsked) say("");
+  isAsked = false;
+  return api("GET", `/__admin/journal/${pinned}`).catch(() => null);
 }
 
 export function comparison(one, other, closed) {

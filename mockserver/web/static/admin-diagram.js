@@ -1,5 +1,5 @@
 // A state table as a drawing, as far as it matters here: the states that were, in the colour of the way that was taken, and
-// those that may come next; in columns by the longest way to them.
+// those that may come next.
 import { h } from "./admin-dom.js";
 
 const WIDTH = 154;
@@ -11,8 +11,7 @@ export function diagram({ subject, begins, moves }, state, history) {
   const near = new Set([state, ...Object.values(moves[state] || {}), ...history.flatMap((event) => [event.before, event.after])]);
   const among = (row) => Object.fromEntries(Object.entries(row).filter(([, after]) => near.has(after)));
   const law = { begins: among(begins), moves: Object.fromEntries(Object.entries(moves).filter(([name]) => near.has(name)).map(([name, row]) => [name, among(row)])) };
-  const depth = columns(law);
-  const places = place(law, depth);
+  const places = place(law, [...new Set([...history.flatMap((event) => [event.before, event.after]), state])].filter((name) => law.moves[name]));
   const taken = new Map();
   history.forEach((event, i) => {
     const way = `${event.before || ""}>${event.after || ""}`;
@@ -22,14 +21,14 @@ export function diagram({ subject, begins, moves }, state, history) {
   for (const [event, after] of Object.entries(law.begins)) edges.push(["", event, after]);
   for (const [before, row] of Object.entries(law.moves)) for (const [event, after] of Object.entries(row)) edges.push([before, event, after]);
   const right = Math.max(...[...places.values()].map((spot) => spot.x)) + WIDTH + 12;
-  const bottom = Math.max(...[...places.values()].map((spot) => spot.y)) + HEIGHT + 34;
+  const bottom = Math.max(...[...places.values()].map((spot) => spot.y)) + HEIGHT + 44;
   const words = `States of a ${subject}; it is ${state}`;
   const groups = new Map();
   for (const [before, event, after] of edges) {
     const way = `${before}>${after}`;
     groups.set(way, [...(groups.get(way) || []), event]);
   }
-  const drawn = [...groups].map(([way, events]) => edge(...way.split(">"), events, places, taken.get(way)));
+  const drawn = [...groups].filter(([way]) => taken.has(way) || way.startsWith(`${state}>`)).map(([way, events]) => edge(...way.split(">"), events, places, taken.get(way)));
   drawn.sort((a, b) => a.classList.contains("taken") - b.classList.contains("taken"));
   return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Diagram of states" }, h("svg:svg", { class: "diagram", viewBox: `0 0 ${right} ${bottom}`, width: right, height: bottom, role: "img", "aria-label": words, "data-testid": "diagram" },
     h("svg:defs", {}, arrow("arrow"), arrow("arrow-taken")),
@@ -41,31 +40,13 @@ function arrow(id) {
   return h("svg:marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, h("svg:path", { d: "M0 0L8 4L0 8z" }));
 }
 
-function columns(law) {
-  const depth = new Map(Object.keys(law.moves).map((name) => [name, 0]));
-  for (let round = 0; round < depth.size; round += 1) {
-    for (const [before, row] of Object.entries(law.moves)) {
-      for (const after of Object.values(row)) {
-        const back = law.moves[after] && Object.values(law.moves[after]).includes(before);
-        if (after !== before && !(back && depth.get(after) < depth.get(before))) depth.set(after, Math.min(depth.size, Math.max(depth.get(after), depth.get(before) + 1)));
-      }
-    }
-  }
-  return depth;
-}
-
-function place(law, depth) {
-  const rows = new Map();
-  const used = [...new Set(depth.values())].sort((a, b) => a - b);
+// Where each state stands: those that were one behind the other, then those that may come below each other.
+function place(law, past) {
   const places = new Map();
-  for (const name of Object.keys(law.moves)) {
-    const column = used.indexOf(depth.get(name));
-    const row = rows.get(column) || 0;
-    rows.set(column, row + 1);
-    places.set(name, { x: 46 + column * (WIDTH + GAP_X), y: 14 + row * (HEIGHT + GAP_Y) + (column % 2) * 22, column });
-  }
-  const tallest = Math.max(...[...places.values()].map((spot) => spot.y));
-  places.set("", { x: -WIDTH + 16, y: tallest / 2, column: -1 });
+  const put = (name, column, row) => places.set(name, { x: 46 + column * (WIDTH + GAP_X), y: 14 + row * (HEIGHT + GAP_Y) + (column % 2) * 22, column });
+  past.forEach((name, i) => put(name, i, 0));
+  Object.keys(law.moves).filter((name) => !past.includes(name)).forEach((name, i) => put(name, past.length, i));
+  places.set("", { x: -WIDTH + 16, y: 14, column: -1 });
   return places;
 }
 
@@ -97,7 +78,7 @@ function edge(before, after, events, places, taken) {
     path = to.column > from.column
       ? `M${x1} ${y1} C ${x1 + bend} ${y1}, ${x2 - bend} ${y2}, ${x2} ${y2}`
       : `M${from.x + WIDTH / 2} ${from.y + HEIGHT} C ${from.x + WIDTH / 2} ${from.y + HEIGHT + 40}, ${to.x + WIDTH / 2} ${to.y + HEIGHT + 40}, ${to.x + WIDTH / 2} ${to.y + HEIGHT + 2}`;
-    middle = to.column > from.column ? [x2 - 20, y2] : [(from.x + to.x + WIDTH) / 2, Math.max(from.y, to.y) + HEIGHT + 30];
+    middle = to.column > from.column ? [x2 - 20, y2] : [(from.x + to.x + WIDTH) / 2, (from.y + to.y) / 2 + HEIGHT + 30];
   }
   return h("svg:g", { class: `move${taken ? " taken" : ""}` },
     h("svg:title", {}, `${before || "begins"} → ${after}: ${summary}`),

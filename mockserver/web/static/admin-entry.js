@@ -3,7 +3,7 @@ import { api, keyOf } from "./admin-api.js";
 import { h, clear, say, act, block, table, time, stateClass, route, searched } from "./admin-dom.js";
 import { concerning } from "./admin-findings.js";
 import { webhookTable } from "./admin-webhooks.js";
-import { compared, comparison, pin } from "./admin-compare.js";
+import { ask, compared, comparison, pin } from "./admin-compare.js";
 import { copyMenu, code, LANGUAGES, NAMES } from "./admin-copy.js";
 
 const MOST_WEBHOOKS = 20;
@@ -34,7 +34,6 @@ export function entryView(detail, box) {
       const entry = await api("GET", `/__admin/journal/${id}`);
       const kept = await Promise.all(entry.webhooks.slice(0, MOST_WEBHOOKS).map((one) => api("GET", `/__admin/webhooks/${one}`).catch(() => ({ id: one }))));
       const other = await compared(id);
-      if (other) say("");
       if (shown === id) draw(entry, kept, other);
     } catch (problem) {
       if (shown !== id) return;
@@ -100,7 +99,7 @@ function actions(entry, box) {
     }, { "data-testid": "again" }) : null,
     asked && !asked.path.startsWith("/__admin") ? act("Edit and send", async () => { clear(fork).append(editForm(entry.id, await api("GET", `/__admin/journal/${entry.id}/request`))); fork.querySelector("textarea").focus(); }, { "data-testid": "edit" }) : null,
     asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", JSON.stringify({ text: rule(entry), summary: "This rule matches the request that you came from. Change what it does, then add it." })); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
-    act("Compare", () => { pin(entry.id); say(`Choose the request that #${entry.id} is compared with.`, "info"); }, { "data-testid": "compare-entry" }),
+    act("Compare", () => ask(entry.id), { "data-testid": "compare-entry" }),
     act("Fork to here", () => { clear(fork).append(forkForm(entry.id, box)); fork.querySelector("input").focus(); }, { "data-testid": "fork" }),
     copy.menu, copy.outcome), fork, copy.shown);
 }
