@@ -174,7 +174,12 @@ def test_a_correct_shop_is_not_accused(tmp_path: Path, url: str, name: str, book
 
 
 def test_each_shop_is_in_a_table() -> None:
-    listed = {"shop", "webhooks", *(Path(one).stem for name in BUGGY for one in (name, twin(name)))}
+    listed = {
+        "shop",
+        "webhooks",
+        "nightly",
+        *(Path(one).stem for name in BUGGY for one in (name, twin(name))),
+    }
     assert {path.stem for path in HERE.iterdir() if path.suffix in PROGRAMS} - {
         "test_corpus"
     } == listed
