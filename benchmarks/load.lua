@@ -7,7 +7,7 @@ local body = [[{"Amount": 12.5, "Currency": "AUD", "Reference": "r-%d",
  "PaymentInformation": {"CardNumber": "4111111111111111", "ExpiryDate": "12/40", "Ccv": "123", "Cardholder": "Ann Example"},
  "Email": "ann@example.test", "Phone": "0400000000", "FirstName": "Ann", "LastName": "Example",
  "Address": {"Line1": "1 Example Street", "City": "Sydney", "Country": "AU", "PostalCode": "2000", "State": "NSW"},
- "Order": {"OrderNumber": "o-1", "FreightAmount": 1.5}, "Metadata": {"shop": "benchmark", "tier": "gold"}}]]
+ "Order": {"OrderNumber": "o-1", "FreightAmount": 1.5}, "Ip": "203.0.113.7", "Metadata": {"shop": "benchmark", "tier": "gold"}}]]
 
 local mode, paths, at, number, keys, posted = nil, {}, 0, 0, nil, nil
 

@@ -55,8 +55,14 @@ class NewCharge(BaseModel):
     lastname: str | None = None
     address: Address | None = None
     order: Order | None = None
+    ip: str | None = None
     metadata: dict[str, str] | None = None
 
+
+IP_INFO = dict.fromkeys(
+    ("ip", "hostname", "city", "region", "country", "loc", "org", "postal", "timezone"), "known"
+)
+"""As many members as the sandbox answers."""
 
 CHARGES: dict[str, dict[str, Any]] = {}
 BY_REFERENCE: dict[str | None, list[dict[str, Any]]] = {}
@@ -124,8 +130,8 @@ async def create(request: Request) -> Response:
         "threeDsVerified": False,
         "authorisationAmount": charge.amount,
         "initiator": None,
-        "ip": None,
-        "ipInfo": None,
+        "ip": charge.ip,
+        "ipInfo": IP_INFO,
         "visaInstallments": None,
         "descriptor": None,
         "threeDsRedirectUrl": None,

@@ -53,6 +53,7 @@ BODY = {
         "State": "NSW",
     },
     "Order": {"OrderNumber": "o-1", "FreightAmount": 1.5},
+    "Ip": "203.0.113.7",
     "Metadata": {"shop": "benchmark", "tier": "gold"},
 }
 JSON = "application/json"

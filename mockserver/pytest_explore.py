@@ -32,7 +32,7 @@ from mockserver.domain.record import mutable
 from mockserver.explore.aftermath import settled_down
 from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.explore.fault_table import Trial, faults_of
-from mockserver.explore.report import OTHER_MONEY, tables, word
+from mockserver.explore.report import OTHER_MONEY, legend, tables, word
 from mockserver.explore.trial import differences, facts_of, points_of
 from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged
 from mockserver.findings.catalogue import lines_of
@@ -601,6 +601,7 @@ def _matrix(cells: Sequence[Mapping[str, Any]], known: Mapping[str, Learnt]) -> 
         f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])
     ]
     yield from tables(points, words)
+    yield from legend(set(verdicts.values()))
     for place, cell in found.items():
         if cell["money"]:
             yield from (

@@ -22,7 +22,7 @@ VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|
 
 
 ONE_SUBJECT = (
-    """batches books charges clock customers findings journal pages payment_links payment_methods"""
+    """batches books charges clock customers findings journal payment_links payment_methods"""
     """ payto providers routes sandboxes scenarios shrink sources subscriptions tokens transfers vault"""
     """ webhook_subscriptions webhooks"""
 )

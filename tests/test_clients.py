@@ -5,6 +5,8 @@ says which it lacks.
 """
 
 import csv
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,47 @@ def test_tests_beside_the_contract_are_told_from_its_situations() -> None:
 def test_no_lock_file_names_a_registry() -> None:
     for path in Path(check.FOLDER).glob("*/package-lock.json"):
         assert "resolved" not in path.read_text("utf-8")
+
+
+NODE = check.FOLDER / "node"
+
+
+def test_the_package_for_node_is_whole_without_a_tool() -> None:
+    package = json.loads((NODE / "package.json").read_text("utf-8"))
+    assert "prepack" not in package["scripts"]
+    ways = [path for way in package["exports"].values() for path in way.values()]
+    assert [path for path in ways if not (NODE / path).exists()] == []
+    sources = {file.stem for file in (NODE / "src").iterdir()}
+    assert {file.name for file in (NODE / "types").iterdir()} == {
+        f"{name}.d.mts" for name in sources
+    }
+
+
+def node_rows() -> list[tuple[str, bool]]:
+    """Each method of the table in the README of the client for Node, such as ``clock.now``, and
+    whether it says that its answer is a Promise."""
+    text = (NODE / "README.md").read_text("utf-8").partition("| on the sandbox |")[2]
+    rows = re.findall(r"^\| (`.*`) \| .* \| (.*) \|$", text.partition("\n\n")[0], re.MULTILINE)
+    return [
+        (method, "a Promise" in answers)
+        for names, answers in rows
+        for method in re.findall(r"`([\w.]+)\(", names)
+    ]
+
+
+@pytest.mark.parametrize(("method", "is_promise"), node_rows())
+def test_the_table_of_node_says_what_is_a_promise(method: str, is_promise: bool) -> None:
+    part, _, name = method.rpartition(".")
+    types = (NODE / "types" / "sandbox.d.mts").read_text("utf-8")
+    of_class = types.partition(f"class {part.capitalize() or 'Sandbox'} {{")[2].partition("\n}")[0]
+    found = re.search(rf"^    {name}\((?:.|\n)*?\): (\w+)(?:<.*>)?;$", of_class, re.MULTILINE)
+    assert found is not None
+    assert (found[1] == "Promise") == is_promise
+
+
+def test_every_method_of_the_sandbox_for_node_is_in_its_table_or_is_the_frame_of_a_test() -> None:
+    types = (NODE / "types" / "sandbox.d.mts").read_text("utf-8")
+    of_class = types.partition("class Sandbox {")[2].partition("\n}")[0]
+    methods = set(re.findall(r"^    (\w+)\(", of_class, re.MULTILINE)) - {"constructor"}
+    # A test is opened and ended by the frameworks; `call` is for what has no method.
+    assert methods - {method for method, _ in node_rows()} == {"call", "end"}

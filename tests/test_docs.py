@@ -124,20 +124,26 @@ def shown(language: str, text: str = EVERYTHING) -> list[str]:
 
 def test_recipes_set_only_variables_that_are_read() -> None:
     recipes = [yaml.safe_load(text) for text in shown("yaml")]
-    compose, workflow = recipes[0]["services"], recipes[1]["jobs"]["test"]["services"]
+    compose, stored = recipes[0]["services"], recipes[1]["services"]
+    workflow = recipes[2]["jobs"]["test"]["services"]
     pipeline = {
         name: text
-        for name, text in recipes[2]["test"]["variables"].items()
+        for name, text in recipes[3]["test"]["variables"].items()
         if name.startswith("MOCKSERVER_")
     }
-    given = {**compose["mockserver"]["environment"], **workflow["mockserver"]["env"], **pipeline}
+    given = {
+        **compose["mockserver"]["environment"],
+        **stored["mockserver"]["environment"],
+        **workflow["mockserver"]["env"],
+        **pipeline,
+    }
     assert len(given) >= 3
     assert unknown_variables(given) == []
     Settings.load({}, given)
 
 
 def test_recipes_agree_with_the_image() -> None:
-    compose, workflow, pipeline = (yaml.safe_load(text) for text in shown("yaml"))
+    compose, stored, workflow, pipeline = (yaml.safe_load(text) for text in shown("yaml"))
     assert (
         pipeline["test"]["variables"]["PAYMENTS_URL"]
         == f"http://{pipeline['test']['services'][0]['alias']}:4111"
@@ -148,6 +154,8 @@ def test_recipes_agree_with_the_image() -> None:
     assert workflow["jobs"]["test"]["services"]["mockserver"]["ports"] == ["4111:4111"]
     assert compose["services"]["mockserver"]["volumes"][0].split(":")[1] == "/scenarios"
     assert "MOCKSERVER_SCENARIO=/scenarios" in image
+    assert stored["services"]["mockserver"]["volumes"][0].split(":")[1] == "/data"
+    assert re.search(r"^VOLUME /data$", image, re.MULTILINE)
     assert "HEALTHCHECK" in image
     assert compose["services"]["shop"]["depends_on"]["mockserver"]["condition"] == "service_healthy"
 

@@ -31,6 +31,8 @@ VERSIONS: Mapping[str, str] = {
     "clients/node/package-lock.json": r'"version": "([^"]+)"',
     "clients/java/pom.xml": r"<artifactId>payfurl-mockserver</artifactId>\s*<version>([^<]+)<",
     "clients/dotnet/Payfurl.Mockserver.csproj": r"<Version>([^<]+)<",
+    "deploy/compose.yaml": r"image: payfurl-mockserver:(\S+)",
+    "deploy/kubernetes.yaml": r"image: payfurl-mockserver:(\S+)",
 }
 """Where else the version stands, and how it is read there."""
 
@@ -111,7 +113,6 @@ def check_python(wheel: Path, apart: Path) -> Path:
 
 def build_node(dist: Path) -> Path:
     """The package for npm."""
-    run(NODE, "npm", "ci", "--no-audit", "--no-fund", "--silent")
     run(NODE, "npm", "pack", "--silent", "--pack-destination", dist)
     (package,) = dist.glob("*.tgz")
     return package

@@ -235,6 +235,16 @@ def pages() -> str:
     return markdown(["address", "shows"], shown)
 
 
+def action() -> str:
+    """The inputs of the action for GitHub Actions, by what each of its modes takes."""
+    document = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    rows = (
+        [code(name), code(row["default"]) if row["default"] else "-", row["description"]]
+        for name, row in document["inputs"].items()
+    )
+    return markdown(["input", "default", "means"], rows)
+
+
 def findings() -> str:
     """What clients do wrong."""
     rows = [
@@ -514,6 +524,7 @@ def state_fields() -> str:
 
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
+    "action": action,
     "routes": routes,
     "control": control,
     "control-calls": control_calls,

@@ -119,22 +119,26 @@ def name_of(order: Mapping[str, Any]) -> str:
     return str(order[kind]) if kind == "reference" else f"{kind} {order[kind]}"
 
 
-def _show(found: Mapping[str, Any]) -> None:
+def table_of(found: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The money of a sandbox as rows of a table: order by order, then the totals."""
     rows = [(name_of(order), order["currency"], order) for order in found["orders"]]
     rows += [("total", currency, sums) for currency, sums in found["totals"].items()]
+    return [
+        {
+            "order": printable(name),
+            **{one: _plain(figures[one], currency) for one in _SHOWN},
+            "currency": currency,
+        }
+        for name, currency, figures in rows
+    ]
+
+
+def _show(found: Mapping[str, Any]) -> None:
+    rows = table_of(found)
     if not rows:
         click.echo("no orders")
         return
-    show(
-        [
-            {
-                "order": printable(name),
-                **{one: _plain(figures[one], currency) for one in _SHOWN},
-                "currency": currency,
-            }
-            for name, currency, figures in rows
-        ]
-    )
+    show(rows)
     for doubt in found["in_doubt"]:
         click.echo(f"in doubt: journal {doubt['entry']}  {doubt['line']}")
 

@@ -10,6 +10,7 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.ending import stop
+from mockserver.commands.job_summary import add_to_summary
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
@@ -40,6 +41,8 @@ def findings(
     with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
         page: dict[str, Any] = sandbox.call(method, path, params=params)
+        if form == "github":
+            add_to_summary(REPORTS["text"](page["findings"]), sandbox.money(since))
     rows = page["findings"]
     click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
     for sentence in page["idle"]:
@@ -68,6 +71,9 @@ def coverage(
         rows = [{"operation": op, **_parted(found, op, names)} for op, names in found.rows.items()]
         if rows:
             show(rows)
+            click.echo(
+                "met = struck in some run; unsafe = money moved wrongly, or an error was found"
+            )
         click.echo(found.words)
     if found.percent < fail_under:
         click.echo(f"below --fail-under {fail_under}", err=True)

@@ -18,6 +18,7 @@ from httpx import HTTPError
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment
 from mockserver.commands.ending import heeded, stop
+from mockserver.commands.job_summary import add_to_summary
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
 from mockserver.commands.servers import is_reached, started, used_keys, words_of
@@ -34,8 +35,6 @@ KEY = "sk_mockserver_run"
 
 SHOP_SECONDS = 60.0
 """How long the command that prints the shop's books may take."""
-
-_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 @click.command(
@@ -80,6 +79,7 @@ def run(
         try:
             findings, words = _judge(sandbox, aftermath, given, folder)
             story = sandbox.report("timeline")
+            money = sandbox.money()
         except (HTTPError, ControlRefused) as problem:
             log = (folder / "log").read_text("utf-8", "replace").strip()
             stop(
@@ -87,12 +87,16 @@ def run(
                 f"mockserver: the server is gone or refuses: {problem}\n{log}",
             )
     is_wrong = bool(words) or any(reaches(row, fail_on) for row in findings)
-    told = [
+    parts = [
         *words,
         *([text(findings)] if findings else []),
         *([f"timeline\n{story}"] if code or is_wrong else []),
     ]
-    _report("\n\n".join(told), form)
+    told = "\n\n".join(parts)
+    if told:
+        click.echo(f"mockserver: {told}", err=True)
+    if form == "github":
+        add_to_summary(told, money)
     made = REPORTS[form](findings)
     if out is not None:
         out.write_text(made + "\n", "utf-8")
@@ -157,11 +161,3 @@ def _judge(
     except VerificationFailed as unmet:
         words.append(str(unmet))
     return after.findings, words
-
-
-def _report(told: str, form: str) -> None:
-    if told:
-        click.echo(f"mockserver: {told}", err=True)
-        if form == "github" and (summary := environment().get(_SUMMARY)):
-            with Path(summary).open("a", encoding="utf-8") as file:
-                file.write(f"### mockserver\n\n```text\n{told}\n```\n")

@@ -72,9 +72,18 @@ def scenarios(name: str | None, as_json: bool) -> None:
 
 
 @click.command()
-def schema() -> None:
+@options("schema")
+def schema(out: Path | None) -> None:
     """Print the JSON Schema of a scenario file, for editors."""
-    click.echo(json.dumps(json.loads(schema_text()), indent=2))
+    text = json.dumps(json.loads(schema_text()), indent=2)
+    if out is None:
+        click.echo(text)
+        return
+    try:
+        out.write_text(text + "\n", "utf-8")
+    except OSError as problem:
+        raise click.UsageError(f"--out: {out}: {problem.strerror}") from None
+    click.echo(f"wrote {out}")
 
 
 @click.command()

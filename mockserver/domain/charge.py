@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
@@ -25,9 +25,8 @@ from mockserver.domain.constraints import (
     Within,
 )
 from mockserver.domain.errors import Invalid
-from mockserver.domain.ids import Ids
-from mockserver.domain.money import CURRENCIES, Money, number_text, positive
-from mockserver.domain.provider import Provider, ProviderSummary
+from mockserver.domain.money import CURRENCIES, number_text, positive
+from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace
 from mockserver.domain.sources import CheckoutTransfer, Instrument
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
@@ -149,40 +148,6 @@ class Charge:
     captures: tuple[PartCaptured, ...] = ()
     kept: Amount | None = None
     seq: int = -1
-
-    @classmethod
-    def begun(
-        cls,
-        ids: Ids,
-        event: ChargeEvent,
-        *,
-        provider: Provider,
-        instrument: Instrument,
-        money: Money,
-        now: Micros,
-        **known: Any,
-    ) -> Charge:
-        """The charge that begins by an event: ``money`` is what its provider took or declined,
-        ``known`` are other fields. Raises ``WrongState`` for an event by which no charge begins."""
-        charge_id, declined = ids.hex32("charge"), event is ChargeEvent.DECLINED
-        is_hold_asked = event is ChargeEvent.PENDING and not known["capture"]
-        card, amount, currency = instrument.card, money.amount, money.currency
-        return cls(
-            charge_id,
-            None if declined else "ch_" + charge_id[:-25:-1],
-            amount,
-            currency.code,
-            CHARGE.begin(event),
-            provider.summary,
-            instrument=instrument,
-            added=now,
-            authorised=None if declined or is_hold_asked else amount,
-            succeeded=now if event is ChargeEvent.PAID else None,
-            estimated_cost=provider.cost_of(amount, currency, card.number if card else None),
-            three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
-            challenged=event is ChargeEvent.CHALLENGED,
-            **known,
-        )
 
     def waits_for_hold(self) -> bool:
         """Whether its provider still has to say whether it holds the amount for a capture."""

@@ -4,14 +4,12 @@ Sources: docs/spec/service.md, Charges, and States and transitions; assumptions 
 ``failover``.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
-from functools import partial
-from operator import attrgetter
 from typing import TypeAlias
 
 from mockserver.domain.batch import RowFailure
-from mockserver.domain.charge import Charge, FailedAttempt
+from mockserver.domain.charge import Charge, FailedAttempt, Payer
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
@@ -26,7 +24,7 @@ from mockserver.domain.sources import (
     PaymentType,
     TokenSource,
 )
-from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
+from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, SubscriptionEvent
 from mockserver.domain.subscription import Subscription
 from mockserver.engine import intake, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.sandbox import Sandbox
@@ -294,35 +292,16 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
 def _store(
     step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money
 ) -> Charge:
-    route, outcome, failed = verdict
+    route, outcome, _ = verdict
     said = outcome.provider
     event = _event_of(step, command, plan, route, outcome)
     if said is not None and (approved := said.approved(money.amount)) is not money.amount:
         money = cut(approved, money.currency)
     if plan.token is not None:
         tokens.use(step, plan.token)
-    given, stored = command.payer, plan.payer
-    # The stored customer, under the names that the request gives.
-    payer = updated(stored, given) if given and stored else given or stored
-    begin = partial(
-        Charge.begun,
-        step.sandbox.ids,
-        event,
-        provider=route.provider,
-        instrument=route.instrument,
-        money=money,
-        now=step.sandbox.now,
-        email=command.email or (payer.email if payer else None),
-        customer_id=plan.instrument.customer_id,
-        payer=payer,
-        failed_attempts=failed,
-        three_ds_verified=plan.verified,
-        transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
-        **dict(zip(_AS_ASKED, _as_asked(command), strict=True)),
-    )
     made: list[Charge] = []
     for _ in range(said.copies if isinstance(said, Approve) else 1):
-        made.append(step.add(begin(), event))
+        made.append(step.add(_begun(step, command, plan, verdict, money, event), event))
         follow_up(step, made[-1], event, outcome)
         _follow(step, made[-1], None, is_copy=len(made) > 1)
     # The answer names the first one only.
@@ -330,12 +309,62 @@ def _store(
     return made[0]
 
 
-_WORKED_OUT = {"amount", "currency", "payer", "email"}
-_AS_ASKED = sorted(
-    {one.name for one in fields(NewCharge)} & {one.name for one in fields(Charge)} - _WORKED_OUT
-)
-_as_asked = attrgetter(*_AS_ASKED)
-"""What a charge has as its command says it: the fields of the same names."""
+def _begun(
+    step: Step,
+    command: NewCharge,
+    plan: ChargePlan,
+    verdict: _Verdict,
+    money: Money,
+    event: ChargeEvent,
+) -> Charge:
+    """The charge that begins by an event: ``money`` is what its provider took or declined. Raises
+    ``WrongState`` for an event by which no charge begins."""
+    route, _, failed = verdict
+    now, provider, instrument = step.sandbox.now, route.provider, route.instrument
+    amount, card = money.amount, instrument.card
+    charge_id = step.sandbox.ids.hex32("charge")
+    payer = _payer(command, plan)
+    is_declined = event is ChargeEvent.DECLINED
+    is_hold_asked = event is ChargeEvent.PENDING and not command.capture
+    return Charge(
+        charge_id,
+        None if is_declined else "ch_" + charge_id[:-25:-1],
+        amount,
+        money.currency.code,
+        CHARGE.begin(event),
+        provider.summary,
+        instrument,
+        now,
+        reference=command.reference,
+        email=command.email or (payer.email if payer else None),
+        customer_id=plan.instrument.customer_id,
+        payer=payer,
+        authorised=None if is_declined or is_hold_asked else amount,
+        capture=command.capture,
+        failed_attempts=failed,
+        succeeded=now if event is ChargeEvent.PAID else None,
+        estimated_cost=provider.cost_of(amount, money.currency, card.number if card else None),
+        three_ds_verified=plan.verified,
+        three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
+        challenged=event is ChargeEvent.CHALLENGED,
+        three_ds_notification_url=command.three_ds_notification_url,
+        initiator=command.initiator,
+        ip=command.ip,
+        descriptor=command.descriptor,
+        subscription_id=command.subscription_id,
+        batch_id=command.batch_id,
+        payment_link_id=command.payment_link_id,
+        metadata=command.metadata,
+        webhook=command.webhook,
+        transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
+    )
+
+
+def _payer(command: NewCharge, plan: ChargePlan) -> Payer | None:
+    """Who pays: the stored customer, under the names that the request gives."""
+    if command.payer is None or plan.payer is None:
+        return command.payer or plan.payer
+    return updated(plan.payer, command.payer)
 
 
 def _event_of(

@@ -8,7 +8,7 @@ page, so a keyboard is enough.
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,13 +70,20 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
     worst of it alone, under the same ``options``. A single fault under which the command failed
     itself stands in the tables only: it noticed."""
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
-    lines = [*_matrix(made), *_listed(worst), *_repeated(made)]
-    if lines and lines[-1]:
+    told = [*_listed(worst), *_repeated(made)]
+    lines = [*_matrix(made), *legend({cell.verdict for cell in made.cells}), *told]
+    if told:
         lines.append("")
     if worst:
         words = mask_text(shlex.join([*options, "--", *made.command]))
         lines += [f"To see one alone: mockserver explore --replay {worst[0].name} {words}", ""]
     return "\n".join([*lines, *_untried(made), *summary(made)])
+
+
+def legend(verdicts: Collection[str]) -> list[str]:
+    """What the verdicts in a table mean, in one line with an empty one below; nothing for none."""
+    words = [f"{word(one)} = {_IN_SHORT[one]}" for one in reversed(Verdict) if one in verdicts]
+    return [f"{'; '.join(words)}; . = not tried", ""] if words else []
 
 
 def _matrix(made: Exploration) -> list[str]:
@@ -203,7 +210,7 @@ def markdown(made: Exploration) -> str:
     for table in _tables(list(map(str, made.baseline.points)), words):
         head, *others = (f"| {' | '.join(row)} |" for row in table)
         lines += [head, "| --- " * len(table[0]) + "|", *others, ""]
-    return "\n".join([*lines, "</details>"])
+    return "\n".join([*lines, "</details>", "", *legend({cell.verdict for cell in made.cells})])
 
 
 def _escaped(words: Sequence[str]) -> str:
@@ -242,11 +249,6 @@ def summary(made: Exploration) -> list[str]:
     ]
     lines = [
         f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"
-    ]
-    lines += [
-        f"{verdict}: {_SHOWN[verdict][1]}"
-        for verdict in (Verdict.FAILED, Verdict.DOUBTFUL)
-        if counts[verdict]
     ]
     lines += _unforeseen(made)
     lines += [coverage(made).words] if runs else []
@@ -387,6 +389,17 @@ _SHOWN = {
     ),
 }
 """The sign of each verdict on the page, and what it means."""
+
+_IN_SHORT: Mapping[str, str] = {
+    Verdict.UNSAFE: "money moved wrongly, or an error was found",
+    Verdict.HUNG: "not done in time",
+    Verdict.DOUBTFUL: "exit code 0, and less money or elsewhere: only the books can say (--books)",
+    Verdict.FAILED: "ended with an error: it noticed",
+    Verdict.NOT_REACHED: "the fault never struck",
+    Verdict.HEALED: "wrong at first, right in the end",
+    Verdict.SURVIVED: "the money is right",
+}
+"""What each verdict means, in a line with all others."""
 
 
 def page(made: Exploration) -> str:

@@ -14,8 +14,8 @@ from mockserver.adapters.scenario_files import schema_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
-from mockserver.mcp.pages import page_text, pages, title_of
 from mockserver.mcp.tools import Tool, ToolRefused
+from mockserver.web.documentation import page_text, pages, title_of
 
 SCHEMA = "mockserver://scenario.schema.json"
 MOST_CHARACTERS = 100_000

@@ -16,7 +16,6 @@ from mockserver.adapters.scenario_files import load, read_text, shipped, shipped
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
-from mockserver.mcp.pages import page_text
 from mockserver.mcp.tools import (
     Arguments,
     Row,
@@ -34,6 +33,7 @@ from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.web.control.description import control
 from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.documentation import page_text
 from mockserver.web.routes import operation_of
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_json

@@ -1,6 +1,6 @@
 """The pages that the server shows, each with the function that serves it."""
 
-from mockserver.web import control_page, demo, hosted, page
+from mockserver.web import control_page, demo, documentation, hosted, page
 from mockserver.web.page import PageRoute
 
 PAGE_ROUTES = (
@@ -71,6 +71,11 @@ PAGE_ROUTES = (
         "/__admin/events-stream",
         control_page.stream,
         "Server-sent events of the control page",
+    ),
+    PageRoute("GET", "/llms.txt", documentation.listed, "List of what a program may read here"),
+    PageRoute("GET", "/docs/{page}", documentation.served, "Page of the documentation, as text"),
+    PageRoute(
+        "GET", "/docs/{folder}/{page}", documentation.served, "The same of a folder of pages"
     ),
     PageRoute("GET", "/__static/{name}", page.static_file, "Style sheets and scripts of the pages"),
     PageRoute(

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
-from itertools import islice
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -133,11 +132,17 @@ def text_map(longest: int) -> Reads:
             raise ValueError("wanted an object of texts")
         if len(value) > MOST_ENTRIES:
             raise ValueError(f"got {len(value)}, wanted at most {MOST_ENTRIES} entries")
-        texts = {key: _scalar(item) for key, item in value.items() if item is not None}
-        faults = list(islice(_faults_of_map(texts, longest), _MOST_FAULTS_OF_MAP))
+        texts: dict[str, str] = {}
+        faults: list[str] = []
+        for key, item in value.items():
+            text = item if isinstance(item, str) else _scalar(item)
+            if text is not None and len(text) <= longest and len(key) <= MOST_OF_KEY:
+                texts[key] = text
+            elif item is not None:
+                faults += _faults_of_entry(key, text, longest)
         if faults:
-            raise ValueError("; ".join(faults))
-        return {key: text for key, text in texts.items() if text is not None}
+            raise ValueError("; ".join(faults[:_MOST_FAULTS_OF_MAP]))
+        return texts
 
     key = {"maxLength": MOST_OF_KEY}
     text = {"type": "string", "maxLength": longest}
@@ -146,23 +151,20 @@ def text_map(longest: int) -> Reads:
 
 
 def _scalar(value: object) -> str | None:
-    """The text of a value; None for an object or a list, which has none."""
-    if isinstance(value, str):
-        return value
+    """The text of a number or a flag; None for an object or a list, which has none."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | Decimal) else None
 
 
-def _faults_of_map(texts: Mapping[str, str | None], longest: int) -> Iterator[str]:
-    for key, text in texts.items():
-        shown = mask_start(key, _LONGEST_KEY_SHOWN)
-        if len(key) > MOST_OF_KEY:
-            yield f"got a key '{shown}...' of {len(key)}, wanted at most {MOST_OF_KEY} characters"
-        if text is None:
-            yield f"wanted a text under '{shown}', not an object or a list"
-        elif len(text) > longest:
-            yield f"got {len(text)} under '{shown}', wanted at most {longest} characters"
+def _faults_of_entry(key: str, text: str | None, longest: int) -> Iterator[str]:
+    shown = mask_start(key, _LONGEST_KEY_SHOWN)
+    if len(key) > MOST_OF_KEY:
+        yield f"got a key '{shown}...' of {len(key)}, wanted at most {MOST_OF_KEY} characters"
+    if text is None:
+        yield f"wanted a text under '{shown}', not an object or a list"
+    elif len(text) > longest:
+        yield f"got {len(text)} under '{shown}', wanted at most {longest} characters"
 
 
 Metadata = Annotated[dict[str, str], text_map(MOST_OF_METADATA)]

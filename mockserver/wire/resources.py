@@ -7,7 +7,6 @@ zones those of the IANA database that belong to a country, and UTC.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from functools import cache
 from types import SimpleNamespace
 
@@ -113,7 +112,7 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
         "authorisationAmount": charge.authorised,
         "initiator": charge.initiator,
         "ip": charge.ip,
-        "ipInfo": asdict(ip_info(charge.ip, seed)) if charge.ip else None,
+        "ipInfo": reply_of("IpInfoReply", ip_info(charge.ip, seed)) if charge.ip else None,
         "visaInstallments": None,
         "descriptor": charge.descriptor,
         "threeDsRedirectUrl": redirect_url,

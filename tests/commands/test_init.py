@@ -49,3 +49,14 @@ def test_a_name_that_is_no_name_is_refused(name: str) -> None:
 def test_a_misspelt_name_is_told_the_nearest() -> None:
     assert "did you mean 'three-ds-passed'?" in run("init", "three-ds-pased").output
     assert "did you mean" not in run("init", "shop").output + run("init", "three-ds-passed").output
+
+
+def test_the_schema_is_printed_or_written_to_a_file() -> None:
+    written = run("schema", "--out", "schema.json")
+    assert (written.exit_code, written.output) == (0, "wrote schema.json\n")
+    assert Path("schema.json").read_text("utf-8") == run("schema").output
+
+
+def test_a_schema_that_cannot_be_written_is_refused() -> None:
+    refused = run("schema", "--out", "nowhere/schema.json")
+    assert (refused.exit_code, "--out: nowhere/schema.json" in refused.output) == (2, True)

@@ -86,15 +86,23 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
     assert words in report.text(made)
 
 
-def test_where_money_is_less_the_report_names_the_books(made: Exploration) -> None:
-    words = (
-        "doubtful: exit code 0, and money is less, elsewhere or held: only the books can say "
-        "so (--books)"
-    )
-    assert words not in report.text(made)
+def test_the_tables_say_what_their_verdicts_mean_and_no_others(made: Exploration) -> None:
+    said = "doubtful = exit code 0, and less money or elsewhere: only the books can say (--books)"
+    assert said not in report.text(made)
     made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL)
-    assert words in report.text(made).splitlines()
-    assert f"- {words}" in report.markdown(made).splitlines()
+    for told in (report.text(made), report.markdown(made)):
+        [line] = [line for line in told.splitlines() if said in line]
+        assert line.startswith("UNSAFE = money moved wrongly")
+        assert line.endswith("; . = not tried")
+        assert {part.split(" = ")[0].lower() for part in line.split("; ")[:-1]} == {
+            cell.verdict for cell in made.cells
+        }
+
+
+def test_every_verdict_has_words_for_a_table() -> None:
+    [line, _] = report.legend(set(Verdict))
+    assert line.count(" = ") == len(Verdict) + 1
+    assert report.legend([]) == []
 
 
 def test_the_report_of_a_swarm_says_how_many_calls_were_struck_that_only_a_recovery_makes(
@@ -132,6 +140,9 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "charge.create#1  UNSAFE       .",
         "charge.get#1     survived     hung",
         "",
+        "UNSAFE = money moved wrongly, or an error was found; hung = not done in time; failed = "
+        "ended with an error: it noticed; survived = the money is right; . = not tried",
+        "",
         "UNSAFE  charge.create#1/lost_answer                            exit 0            "
         "double-charge",
         "hung    charge.get#1/too_slow                                  not done in time",
@@ -141,7 +152,6 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
-        "failed: the command ended with an error: it noticed; no money was seen to move wrongly",
         "failures covered: 5 of 44, 11 %",
         "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
