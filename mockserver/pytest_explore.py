@@ -34,7 +34,16 @@ from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, legend, tables, word
 from mockserver.explore.trial import differences, facts_of, points_of
-from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged
+from mockserver.explore.verdicts import (
+    Judged,
+    Reference,
+    RunEnd,
+    RunMoney,
+    Verdict,
+    beside_usual,
+    judged,
+    operations_of,
+)
 from mockserver.findings.catalogue import lines_of
 from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_key, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
@@ -517,10 +526,16 @@ class Explorer:
         ended = sandbox.end_of_test("error", allowed, rules=False)
         rows = [row for row in ended["findings"] if row["finding"] not in allowed]
         came.has_struck = is_hit = has_fired(tried, sandbox)
-        after = RunEnd(came.money or RunMoney(()), rows, broken=ended["rules"])
+        operations = operations_of(calls_of(sandbox))
+        after = RunEnd(
+            came.money or RunMoney(()), rows, broken=ended["rules"], operations=operations
+        )
         code, has_books = None if came.hung else int(failed), sandbox.has_books
         # What a finding has cost is allowed with it.
         reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
+        if not tried.is_ours:
+            after = beside_usual(after, reference)
+            rows = [*after.findings]
         made = judged(
             code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours
         )
@@ -541,7 +556,10 @@ class Explorer:
     def _reference(self, item: pytest.Item) -> Reference:
         learnt = self.known[test_itself(item.nodeid)]
         is_known = learnt["money"] is not None and _of(item).money is not None
-        return Reference(RunMoney(*learnt["money"]), learnt["shared"]) if is_known else Reference()
+        operations = operations_of(learnt["calls"])
+        if not is_known:
+            return Reference(operations=operations)
+        return Reference(RunMoney(*learnt["money"]), learnt["shared"], operations=operations)
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
         return tried.fault in survivors_of(item, asked_of(item).survives)

@@ -21,7 +21,7 @@ from mockserver.explore.fault_table import Trial, compensated, drawn, followed, 
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
-from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
+from mockserver.explore.verdicts import Judged, Verdict, beside_usual, invariants_of, judged
 
 
 @record
@@ -132,6 +132,9 @@ class Lab:
         seen = runner.try_out(
             trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
         )
+        if not trial.is_ours:
+            # Where the fault itself moved money, the run without it is no measure.
+            seen = replace(seen, after=beside_usual(seen.after, reference))
         how = {
             "has_books": has_books,
             "has_fired": _has_struck(trial, seen),

@@ -25,7 +25,7 @@ from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.failures import InjectionPoint
-from mockserver.explore.verdicts import RunEnd
+from mockserver.explore.verdicts import RunEnd, operations_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS, READS
 
@@ -372,7 +372,7 @@ class TrialRunner:
             return Observed(
                 ended,
                 entries=entries,
-                after=after,
+                after=replace(after, operations=operations_of(entries)),
                 fired=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
                 timeline=sandbox.report("timeline"),
                 output=output,

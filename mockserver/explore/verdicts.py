@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
@@ -24,6 +25,7 @@ from mockserver.domain.figures import NAMES, Figures, money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
+from mockserver.scenario.operations import MONEY, OPERATIONS
 
 Place: TypeAlias = tuple[str, str]
 """An order, or nothing for the total of all others, and a currency."""
@@ -294,7 +296,8 @@ class Verdict(StrEnum):
 class RunEnd:
     """What came of it. ``differed`` are the differences of the books when the command ended,
     ``rows`` the shop's rows at the end and ``states`` what its own states mean; ``failed`` says why
-    they could not be read; ``broken`` which invariants do not hold."""
+    they could not be read; ``broken`` which invariants do not hold; ``operations`` how often each
+    operation that moves money was asked for."""
 
     money: RunMoney
     findings: Sequence[Mapping[str, Any]]
@@ -303,6 +306,7 @@ class RunEnd:
     states: Mapping[str, str] | None = None
     failed: str = ""
     broken: Sequence[str] = ()
+    operations: Mapping[str, int] = field(default_factory=dict)
 
     def concluded(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
         """The orders that the shop's rows call paid, refunded or held, and no more, with what they
@@ -331,11 +335,13 @@ class Reference:
     """What runs are compared with: the money of the run without a fault, None where two of them
     moved different money; ``shared`` are the orders that come again in each run. ``of_two``: the
     command was run twice, so that only orders of the same reference are compared, and findings,
-    which judge one client, say nothing."""
+    which judge one client, say nothing. ``operations`` is how often it asked for each operation
+    that moves money."""
 
     money: RunMoney | None = None
     shared: Collection[str] = ()
     of_two: bool = False
+    operations: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, first: RunMoney, second: RunMoney) -> Reference:
@@ -350,6 +356,66 @@ class Reference:
             for run in (first, second)
         )
         return cls(first, shared) if one == other else cls()
+
+
+def operations_of(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
+    """How often a journal's calls asked for each operation that moves money."""
+    return Counter(
+        entry["op"] for entry in entries if entry["call"] is not None and entry["op"] in MONEY
+    )
+
+
+_PAID_AGAIN = ("double-charge", "batch-sent-twice")
+
+
+def beside_usual(end: RunEnd, reference: Reference) -> RunEnd:
+    """The end of a run with its findings as the run without a fault has them: what that shows to be
+    right is left out, and what it shows to be wrong is an error.
+
+    The sandbox alone cannot know whether a second payment of an order was meant, or a second
+    capture. The run without a fault says what was meant: a client that knew of its first payment,
+    and ends with no more money than that run, has paid a deposit and a balance; one that hears of
+    an event twice and does no more than that run has remembered the first.
+    """
+    rows: list[Mapping[str, Any]] = []
+    for row in end.findings:
+        is_wrong: bool | None = None
+        if row["finding"] in _PAID_AGAIN and row.get("informed") and reference.money is not None:
+            is_wrong = _has_more_money(row["about"], reference.money, end.money, reference.shared)
+        if row["finding"] == "webhook-not-deduplicated":
+            is_wrong = bool(end.differing) or _has_more_operations(row, end, reference)
+        if is_wrong is None:
+            rows.append(row)
+        elif is_wrong:
+            rows.append({**row, "severity": "error"})
+    return replace(end, findings=rows)
+
+
+def _has_more_money(
+    about: Mapping[str, str], base: RunMoney, run: RunMoney, shared: Collection[str]
+) -> bool:
+    """Whether the order of a charge or a subscription, or any where that is not known, has more
+    money, or had more at once, than in the run without a fault."""
+    subject = {value for kind, value in about.items() if kind in ("charge", "subscription")}
+    places = {
+        (order["reference"] if order["reference"] in shared else "", order["currency"])
+        for order in run.orders
+        if not subject or subject & {value for _, value in _keys_of(order)}
+    }
+    before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
+    for place in places:
+        was, most = before.get(place, (Figures(), ZERO))
+        now, peak = after[place]
+        if now.net - now.refunding > was.net - was.refunding or peak > most:
+            return True
+    return False
+
+
+def _has_more_operations(row: Mapping[str, Any], end: RunEnd, reference: Reference) -> bool:
+    """Whether an operation of which a finding tells was asked for more often than without a
+    fault."""
+    told = {line["line"].partition(" ")[0] for line in row["evidence"]} & OPERATIONS.keys()
+    return any(end.operations.get(op, 0) > reference.operations.get(op, 0) for op in told)
 
 
 @record

@@ -12,7 +12,7 @@ from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, DeliveryState
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
-from mockserver.findings.ledger import Evidence, Ledger
+from mockserver.findings.ledger import Circumstances, Evidence, Ledger
 
 _MOST = 256
 _REPEAT: Micros = MINUTE
@@ -166,17 +166,26 @@ class Webhooks:
         self._repeated.put(event_id, copies)
         for move in self._moves.values():
             if move.entry > began:
-                self._judge_repeat({event_id: copies}, move, at)
+                self._judge_repeat({event_id: copies}, move, at, is_held=True)
 
-    def _judge_repeat(self, repeated: Mapping[str, _Copies], again: _Move, at: Micros) -> None:
-        """Whether a move repeats one that came between the two copies of an event."""
+    def _judge_repeat(
+        self, repeated: Mapping[str, _Copies], again: _Move, at: Micros, *, is_held: bool = False
+    ) -> None:
+        """Whether a move repeats one that came between the two copies of an event. ``is_held``: it
+        came while the receiver held the second; a later one may have a reason of its own."""
         for first in self._moves.values() if repeated else ():
             if not first.has_gone_well or not first.intent.is_same(again.intent):
                 continue
             for event_id, copies in repeated.items():
                 if copies.first_at < first.entry <= copies.repeated_at < again.entry:
                     lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
-                    self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
+                    self._ledger.add(
+                        "webhook-not-deduplicated",
+                        at,
+                        lines,
+                        Circumstances(is_mild=not is_held),
+                        event=event_id,
+                    )
                     self._explained(again.entry)
 
     def _explained(self, entry: int) -> None:

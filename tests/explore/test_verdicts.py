@@ -6,8 +6,10 @@ import pytest
 
 from mockserver.explore.verdicts import (
     Reference,
+    RunEnd,
     RunMoney,
     Verdict,
+    beside_usual,
     invariants_of,
     judged,
     key_of,
@@ -438,3 +440,42 @@ def test_what_books_agree_on_and_no_fault_takes_is_noted(
         0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, is_ours=True
     )
     assert not ours.words
+
+
+def told_row(finding: str, *, informed: bool = True, severity: str = "error") -> dict[str, Any]:
+    lines = [{"line": "charge.refund 5 AUD ch_1: answered", "entry": 1, "webhook": None}]
+    about = {"charge": "ch_1"} if finding == "double-charge" else {"event": "evt_1"}
+    return {
+        "finding": finding,
+        "severity": severity,
+        "informed": informed,
+        "about": about,
+        "evidence": lines,
+    }
+
+
+@pytest.mark.parametrize(
+    ("informed", "run", "severities"),
+    [
+        (True, order(captured=40, peak=40), []),
+        (True, order(captured=60, peak=60), ["error"]),
+        (True, order(captured=60, refunded=20, peak=60), ["error"]),
+        (False, order(captured=40, peak=40), ["warning"]),
+    ],
+    ids=["as much", "more", "more for a time", "it did not know"],
+)
+def test_who_knew_and_has_taken_no_more_paid_twice_on_purpose(
+    informed: bool, run: dict[str, Any], severities: list[str]
+) -> None:
+    usual = Reference(money(order(captured=40, peak=40)), {"order-1"})
+    row = told_row("double-charge", informed=informed, severity="warning")
+    found = beside_usual(RunEnd(money(run), [row]), usual).findings
+    assert [one["severity"] for one in found] == severities
+
+
+@pytest.mark.parametrize(("count", "severities"), [(2, []), (3, ["error"])])
+def test_a_repeat_that_the_usual_run_has_too_is_none(count: int, severities: list[str]) -> None:
+    usual = Reference(PAID, {"order-1"}, operations={"charge.refund": 2})
+    row = told_row("webhook-not-deduplicated", severity="warning")
+    end = RunEnd(PAID, [row], operations={"charge.refund": count})
+    assert [one["severity"] for one in beside_usual(end, usual).findings] == severities

@@ -96,6 +96,17 @@ def test_a_webhook_that_comes_twice_is_acted_on_twice(story: Story, name: str) -
     assert story.found() == (["webhook-not-deduplicated"] if is_mistake else [])
 
 
+@pytest.mark.parametrize("is_held", [True, False])
+def test_what_is_done_while_a_copy_is_held_is_done_for_it(story: Story, is_held: bool) -> None:
+    story.webhook()
+    story.call()
+    acts = [webhook(call(), **COPY)] if is_held else [webhook(**COPY), call()]
+    for act in acts:
+        act(story)
+    (finding,) = story.watch.ledger
+    assert finding.severity.word == ("error" if is_held else "warning")
+
+
 READ, CAPTURE = call("charge.get"), call(code=54)
 BELIEVED: dict[str, tuple[Sequence[Act], bool]] = {
     "it captures": ([webhook(), CAPTURE], True),
