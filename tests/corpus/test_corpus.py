@@ -28,6 +28,7 @@ BUGGY = yaml.safe_load((HERE / "corpus.yaml").read_text("utf-8"))
 RECONCILING = {"ships_pending_careful.mjs", "ships_bounced_careful.py", "ships_returned_careful.py"}
 """Shops with a nightly job."""
 CORRECT = yaml.safe_load((HERE / "correct" / "correct.yaml").read_text("utf-8"))
+RECONCILING |= {f"correct/{name}" for name, row in CORRECT.items() if row.get("nightly")}
 HOW = {"bare": False, "books": True}
 """Whether the books of a shop are read."""
 HOW_QUICKLY = tries({"books": True}, HOW)
