@@ -72,13 +72,14 @@ def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
 class AfterRun:
     """The shop after a run in a sandbox, and all that follows then. What its other commands print
     goes to files of the ``folder``; ``ignored`` are orders of its books that no run ever asks
-    for."""
+    for. ``before_reconcile`` is called before the nightly job begins."""
 
     sandbox: RemoteSandbox
     asked: Aftermath
     run: Run
     folder: Path
     ignored: Collection[tuple[str, str]] = ()
+    before_reconcile: Callable[[], None] = lambda: None
 
     def end(self, *, is_loud: bool = False) -> RunEnd:
         """Everything between the end of the command and the verdict. A command that ``is_loud`` has
@@ -94,6 +95,7 @@ class AfterRun:
                 sandbox.clock.advance(duration_text(asked.settle))
                 books = settled_down(sandbox)
             if asked.reconcile:
+                self.before_reconcile()
                 self._printed("reconcile", asked.reconcile)
                 books = settled_down(sandbox)
         except ShopFailed as problem:

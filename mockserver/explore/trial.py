@@ -383,14 +383,20 @@ class TrialRunner:
             # What the shop does afterwards is not the command's: no fault is aimed at it.
             entries = sandbox.journal()
             ignored = {*ignored, *invented_orders(scenario)}
-            after = AfterRun(sandbox, self.aftermath, done, folder, ignored).end(
+            fired = set[str]()
+
+            def spare_nightly_job() -> None:
+                fired.update(_fired(sandbox))
+                _tell(sandbox, {**scenario, "rules": []})
+
+            after = AfterRun(sandbox, self.aftermath, done, folder, ignored, spare_nightly_job).end(
                 is_loud=ended.exit not in (0, None)
             )
             return Observed(
                 ended,
                 entries=entries,
                 after=replace(after, operations=operations_of(entries)),
-                fired=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
+                fired=frozenset(fired | _fired(sandbox)),
                 timeline=sandbox.report("timeline"),
                 output=output,
                 # How the clock runs is asked of the runs without a fault.
@@ -408,15 +414,25 @@ class TrialRunner:
             if self.is_shared:
                 # Another exploration may have used the server before.
                 sandbox.call("DELETE", "/__admin/sandbox")
-            try:
-                sandbox.call("POST", "/__admin/scenarios", json=scenario)
-            except TypeError:
-                # Numbers and dates of a file that JSON does not know.
-                sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+            _tell(sandbox, scenario)
             try:
                 yield sandbox
             finally:
                 sandbox.call("DELETE", "/__admin/sandbox")
+
+
+def _tell(sandbox: RemoteSandbox, scenario: Mapping[str, Any]) -> None:
+    """Put a scenario in force, in the place of one with its name."""
+    try:
+        sandbox.call("POST", "/__admin/scenarios", json=scenario)
+    except TypeError:
+        # Numbers and dates of a file that JSON does not know.
+        sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+
+
+def _fired(sandbox: RemoteSandbox) -> set[str]:
+    """The rules that have fired."""
+    return {rule["id"] for rule in sandbox.rules() if rule["hits"]}
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """What careful shops in Python do at night: ask the service about each order until it answers, give
 back what is too much, and book what is left."""
 
+from contextlib import suppress
+
 from shop import Lost, ask
 
 TAKEN, UNDONE = {"SUCCESS", "PARTIAL_REFUND", "REFUND"}, {"FAILED", "AUTHORISE_CANCELLED", "VOIDED"}
@@ -8,12 +10,12 @@ TRIES = 8
 
 
 def ask_until_answered(method, path, **query):
-    """As ``ask``, again and again. Raises ``Lost`` when nothing comes."""
+    """What the service says in the end. Raises ``Lost`` when nothing comes."""
     for _ in range(TRIES):
-        try:
-            return ask(method, path, **query)
-        except Lost:
-            continue
+        with suppress(Lost):
+            status, said = ask(method, path, **query)
+            if status == 200:
+                return said
     raise Lost
 
 
@@ -47,7 +49,7 @@ def square(reference, *amounts):
     given back. What the books are to say of it. Raises ``Lost``."""
     tried = set()
     for _ in range(TRIES):
-        charges = ask_until_answered("GET", "/charge", Reference=reference)[1]["charges"][::-1]
+        charges = ask_until_answered("GET", "/charge", Reference=reference)["charges"][::-1]
         left = [one for one in spare(charges, amounts) if one["chargeId"] not in tried]
         if not left:
             return figures(charges, sum(amounts))
@@ -65,7 +67,7 @@ def figures(charges, wanted):
     refunded = sum(refunds_of(charge) for charge in charges if charge["status"] in TAKEN)
     row = {"paid": paid, "refunded": refunded}
     if any(charge["status"] not in TAKEN | UNDONE for charge in charges):
-        return {"state": "pending"}
+        return {"state": "unknown" if paid else "pending"}
     if not paid:
         return {"state": "unpaid"}
     if paid - refunded == wanted:

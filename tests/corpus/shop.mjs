@@ -83,7 +83,7 @@ const UNDONE = ["FAILED", "AUTHORISE_CANCELLED", "VOIDED"];
 async function askUntilAnswered(method, path) {
   for (let tries = 0; tries < 8; tries++) {
     const answer = await ask(method, path).catch(() => undefined);
-    if (answer) return answer;
+    if (answer?.ok) return answer;
   }
   throw new Lost();
 }
@@ -96,8 +96,9 @@ function refundsOf({ refunds }) {
 // What some charges of an order say together, of which so much is wanted.
 export function figures(charges, wanted) {
   const taken = charges.filter(({ status }) => TAKEN.includes(status));
-  if (charges.some(({ status }) => !TAKEN.includes(status) && !UNDONE.includes(status))) return { state: "pending" };
   const paid = taken.reduce((sum, { amount }) => sum + amount, 0);
+  const isOpen = charges.some(({ status }) => !TAKEN.includes(status) && !UNDONE.includes(status));
+  if (isOpen) return { state: paid ? "unknown" : "pending" };
   const refunded = taken.reduce((sum, charge) => sum + refundsOf(charge), 0);
   if (!paid) return { state: "unpaid" };
   if (paid - refunded === wanted) return { paid, refunded, state: "paid" };

@@ -81,7 +81,10 @@ function askUntilAnswered(string $method, string $path): array
 {
     for ($tries = 0; $tries < 8; $tries++) {
         try {
-            return ask($method, $path);
+            $answer = ask($method, $path);
+            if ($answer[0] === 200) {
+                return $answer;
+            }
         } catch (Lost) {
         }
     }
@@ -102,13 +105,14 @@ function bookFigures(string $reference, array $charges, float $wanted): void
     $paid = array_sum(array_column($taken, 'amount'));
     $refunded = array_sum(array_map('refundsOf', $taken));
     $state = match (true) {
-        count($taken) + count($undone) < count($charges) => 'pending',
+        count($taken) + count($undone) < count($charges) => $paid ? 'unknown' : 'pending',
         $paid == 0 => 'unpaid',
         $paid - $refunded == $wanted => 'paid',
         $paid == $refunded => 'refunded',
         default => '',
     };
-    $state === 'pending' ? book($reference, '', '', state: $state) : book($reference, "$paid", "$refunded", state: $state);
+    $isOpen = in_array($state, ['unknown', 'pending']);
+    $isOpen ? book($reference, '', '', state: $state) : book($reference, "$paid", "$refunded", state: $state);
 }
 
 /** What a careful shop does at night: an order is paid by one charge of each amount, and whatever else is taken or held

@@ -35,7 +35,7 @@ async function trade() {
 async function reconcile() {
   for (let tries = 0; tries < 8; tries++) {
     const answer = await ask("GET", "/charge?Limit=100").catch(() => undefined);
-    if (!answer) continue;
+    if (!answer?.ok) continue;
     for (const charge of answer.said.charges) {
       if (charge.status === "SUCCESS") take(charge);
       else book(charge.chargeId, { charge: charge.chargeId, state: charge.status === "FAILED" ? "failed" : "pending" });
