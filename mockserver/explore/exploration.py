@@ -134,7 +134,7 @@ class Lab:
         made = judged(seen.ended.exit, seen.after, reference, **how)
         if seen.why_not and made.verdict is Verdict.NOT_REACHED:
             made = replace(made, words=[seen.why_not])
-        return Tried(trial, seen, made, scenario)
+        return Tried(trial, seen, made, scenario, has_books)
 
 
 def _has_struck(trial: Trial, seen: Observed) -> bool:
@@ -149,12 +149,13 @@ def _has_struck(trial: Trial, seen: Observed) -> bool:
 @record
 class Tried:
     """What came of a trial: what was seen, the verdict on it, and the plain data of the scenario it
-    was run under."""
+    was run under; ``has_books``: the shop's books have judged it."""
 
     trial: Trial
     seen: Observed
     judged: Judged
     scenario: Mapping[str, Any]
+    has_books: bool = False
 
     @property
     def told(self) -> str:
@@ -171,6 +172,8 @@ class Tried:
     def cell(self) -> Cell:
         """The same as it is kept."""
         has_survived, seen = self.judged.verdict is Verdict.SURVIVED, self.seen
+        is_unjudged = self.judged.verdict is Verdict.FAILED and not self.has_books
+        taken = seen.after.money.taken() if is_unjudged else {}
         return Cell(
             self.trial.file,
             self.trial.point,
@@ -184,6 +187,7 @@ class Tried:
             scenario="" if has_survived else self.told,
             output="" if has_survived else seen.printed(),
             money=tuple(self.judged.words),
+            taken={currency: str(amount) for currency, amount in taken.items()},
         )
 
 

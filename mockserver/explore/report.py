@@ -9,9 +9,11 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mockserver.domain.figures import money_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Exploration
 from mockserver.explore.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
@@ -240,6 +242,7 @@ def summary(made: Exploration) -> list[str]:
     lines = [
         f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"
     ]
+    lines += _taken_unjudged(made)
     lines += [f"doubtful: {_SHOWN[Verdict.DOUBTFUL][1]}"] if counts[Verdict.DOUBTFUL] else []
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
@@ -255,6 +258,16 @@ def summary(made: Exploration) -> list[str]:
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
     return lines
+
+
+def _taken_unjudged(made: Exploration) -> Iterator[str]:
+    """What runs that failed have taken, where no books say whether the shop knows."""
+    failed = sum(cell.verdict is Verdict.FAILED for cell in made.cells)
+    currencies = dict.fromkeys(currency for cell in made.cells for currency in cell.taken)
+    for currency in currencies:
+        sums = [Decimal(cell.taken[currency]) for cell in made.cells if currency in cell.taken]
+        amount = money_text(sum(sums, Decimal()), currency)
+        yield f"{failed} failed, {amount} taken in {len(sums)}: --books would judge them"
 
 
 _STATES = {
@@ -334,11 +347,11 @@ _SHOWN = {
     Verdict.HUNG: ("…", "not done in time"),
     Verdict.DOUBTFUL: (
         "?",
-        "exit code 0, and money is less, elsewhere or held: only the books can say so (--books)",
+        "money is less, elsewhere, held or not in the books: only the shop can say (--books)",
     ),
     Verdict.FAILED: (
         "✗",
-        "another exit code: the command noticed; no money was seen to move wrongly",
+        "the command ended with an error, and no money was seen to move wrongly",
     ),
     Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
     Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),

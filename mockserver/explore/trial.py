@@ -24,6 +24,7 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, Running
+from mockserver.explore.ending import ending_of
 from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.verdicts import RunEnd, operations_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -363,14 +364,15 @@ class TrialRunner:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
             # What the shop does afterwards is not the command's: no fault is aimed at it.
             entries = sandbox.journal()
-            after = AfterRun(sandbox, self.aftermath, done, folder, ignored).end(
-                is_loud=ended.exit not in (0, None)
-            )
+            # After a crash it is the restart that tells, or not.
+            said = restart if restart.exists() else output
+            ending = ending_of(ended.exit, said.read_bytes(), self.argv, self.aftermath.told)
+            after = AfterRun(sandbox, self.aftermath, done, folder, ignored).end(ending)
             return Observed(
                 ended,
                 entries=entries,
                 after=replace(after, operations=operations_of(entries)),
-                fired=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
+                fired=after.fired,
                 timeline=sandbox.report("timeline"),
                 output=output,
                 # How the clock runs is asked of the runs without a fault.

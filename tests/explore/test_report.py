@@ -86,10 +86,18 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
     assert words in report.text(made)
 
 
+def test_money_of_runs_that_failed_is_added_up(made: Exploration) -> None:
+    failed = [cell for cell in made.cells if cell.verdict is Verdict.FAILED]
+    assert "--books would judge them" not in report.text(made)
+    made.cells[made.cells.index(failed[0])] = replace(failed[0], taken={"AUD": "129"})
+    words = f"{len(failed)} failed, 129.00 AUD taken in 1: --books would judge them"
+    assert words in report.text(made).splitlines()
+
+
 def test_where_money_is_less_the_report_names_the_books(made: Exploration) -> None:
     words = (
-        "doubtful: exit code 0, and money is less, elsewhere or held: only the books can say "
-        "so (--books)"
+        "doubtful: money is less, elsewhere, held or not in the books: only the shop can say "
+        "(--books)"
     )
     assert words not in report.text(made)
     made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL)
