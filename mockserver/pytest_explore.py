@@ -42,10 +42,18 @@ from mockserver.explore.verdicts import (
     Verdict,
     beside_usual,
     judged,
+    money_of,
     operations_of,
 )
 from mockserver.findings.catalogue import lines_of
-from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_key, sandbox_of
+from mockserver.pytest_findings import (
+    ATTRIBUTE,
+    asked_of,
+    names_in,
+    sandbox_key,
+    sandbox_of,
+    shop_rows_of,
+)
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
 
@@ -267,6 +275,25 @@ class _Came:
     hung: str = ""
 
 
+_ASSERTIONS = (AssertionError, pytest.fail.Exception)
+"""What a test raises that has noticed something; anything else has escaped the shop."""
+
+
+def unbooked_by(item: pytest.Item) -> list[str]:
+    """The orders of a test that have money and of which the shop's books, as its marker names them,
+    know nothing."""
+    sandbox = item.stash[sandbox_key]
+    if asked_of(item).books is None:
+        return []
+    try:
+        rows = shop_rows_of(item) or []
+    except Exception:
+        # Books that an exception has kept from being made know nothing.
+        rows = []
+    money = money_in(sandbox)
+    return [f"{money_of(order)}, its books do not know" for order in money.unbooked(rows)]
+
+
 _came_key: pytest.StashKey[_Came] = pytest.StashKey()
 
 
@@ -454,7 +481,8 @@ class Explorer:
                 raise
             except BaseException as raised:
                 problem = raised
-        found, words = self._judge(item, tried, failed=problem is not None)
+        has_crashed = problem is not None and not isinstance(problem, _ASSERTIONS)
+        found, words = self._judge(item, tried, failed=problem is not None, has_crashed=has_crashed)
         if found is Verdict.NOT_REACHED:
             pytest.skip(words)
         must_pass = found is Verdict.FAILED and self._shall_survive(item, tried)
@@ -521,7 +549,9 @@ class Explorer:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
             setattr(report, _ATTRIBUTE, {**cell, "verdict": came.verdict, "money": [*came.words]})
 
-    def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
+    def _judge(
+        self, item: pytest.Item, tried: Trial, *, failed: bool, has_crashed: bool = False
+    ) -> tuple[Verdict, str]:
         sandbox, came, allowed = item.stash[sandbox_key], _of(item), asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False)
         rows = [row for row in ended["findings"] if row["finding"] not in allowed]
@@ -541,6 +571,8 @@ class Explorer:
         )
         if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
+        elif has_crashed and made.verdict is Verdict.FAILED and (lost := unbooked_by(item)):
+            made = Judged(Verdict.UNSAFE if sandbox.has_raised else Verdict.DOUBTFUL, lost)
         found, bad = (
             made.verdict,
             ["\n".join(lines_of(row)) for row in rows if row["severity"] == "error"],

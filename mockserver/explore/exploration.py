@@ -147,7 +147,7 @@ class Lab:
             # What was drawn for calls that have not come says nothing.
             trial = trial.struck_by(seen.fired)
             scenario |= {"rules": trial.rules}
-        return Tried(trial, seen, made, scenario)
+        return Tried(trial, seen, made, scenario, has_books)
 
 
 def _has_struck(trial: Trial, seen: Observed) -> bool:
@@ -180,12 +180,13 @@ def _advised(findings: Sequence[Mapping[str, Any]], trial: Trial) -> Sequence[Ma
 @record
 class Tried:
     """What came of a trial: what was seen, the verdict on it, and the plain data of the scenario it
-    was run under."""
+    was run under; ``has_books``: the shop's books have judged it."""
 
     trial: Trial
     seen: Observed
     judged: Judged
     scenario: Mapping[str, Any]
+    has_books: bool = False
 
     @property
     def told(self) -> str:
@@ -202,6 +203,8 @@ class Tried:
     def cell(self) -> Cell:
         """The same as it is kept."""
         has_survived, seen = self.judged.verdict is Verdict.SURVIVED, self.seen
+        is_unjudged = self.judged.verdict is Verdict.FAILED and not self.has_books
+        taken = seen.after.money.taken() if is_unjudged else {}
         return Cell(
             self.trial.file,
             self.trial.point,
@@ -215,6 +218,7 @@ class Tried:
             scenario="" if has_survived else self.told,
             output="" if has_survived else seen.printed(),
             money=tuple(self.judged.words),
+            taken={currency: str(amount) for currency, amount in taken.items()},
         )
 
 

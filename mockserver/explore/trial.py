@@ -24,6 +24,7 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, Running
+from mockserver.explore.ending import ending_of
 from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.verdicts import RunEnd, operations_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -383,6 +384,9 @@ class TrialRunner:
             # What the shop does afterwards is not the command's: no fault is aimed at it.
             entries = sandbox.journal()
             ignored = {*ignored, *invented_orders(scenario)}
+            # After a crash it is the restart that tells, or not.
+            said = restart if restart.exists() else output
+            ending = ending_of(ended.exit, said.read_bytes(), self.argv, self.aftermath.told)
             fired = set[str]()
 
             def spare_nightly_job() -> None:
@@ -390,13 +394,13 @@ class TrialRunner:
                 _tell(sandbox, {**scenario, "rules": []})
 
             after = AfterRun(sandbox, self.aftermath, done, folder, ignored, spare_nightly_job).end(
-                is_loud=ended.exit not in (0, None)
+                ending
             )
             return Observed(
                 ended,
                 entries=entries,
                 after=replace(after, operations=operations_of(entries)),
-                fired=frozenset(fired | _fired(sandbox)),
+                fired=after.fired | fired,
                 timeline=sandbox.report("timeline"),
                 output=output,
                 # How the clock runs is asked of the runs without a fault.

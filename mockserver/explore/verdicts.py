@@ -25,6 +25,7 @@ from mockserver.domain.figures import NAMES, Figures, money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
+from mockserver.explore.ending import Ending, Telling
 from mockserver.scenario.operations import MONEY, OPERATIONS
 
 Place: TypeAlias = tuple[str, str]
@@ -92,6 +93,24 @@ class RunMoney:
             )
         ]
 
+    def unbooked(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The orders that have money, or a hold, and of which a shop's books have no row."""
+        known = {key_of(row) for row in rows}
+        return [
+            order
+            for order in self.orders
+            if known.isdisjoint(_keys_of(order)) and Figures.of(order).exposure > 0
+        ]
+
+    def taken(self) -> dict[str, Decimal]:
+        """What was taken from customers and not given back, by currency."""
+        sums: dict[str, Decimal] = {}
+        for order in self.orders:
+            net = Figures.of(order).net
+            if net:
+                sums[order["currency"]] = sums.get(order["currency"], ZERO) + net
+        return sums
+
     def by_place(
         self, shared: Collection[str], length: Micros
     ) -> dict[Place, tuple[Figures, Decimal]]:
@@ -113,6 +132,21 @@ class RunMoney:
                 figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
                 found[name, row["currency"]] = figures + money, peak + Decimal(str(row["peak"]))
         return found
+
+
+def unknown_row(order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row of a shop's books that says of an order that the shop does not know."""
+    kind = next(kind for kind in KEYS if order[kind] is not None)
+    return {kind: order[kind], "currency": order["currency"], "state": "unknown"}
+
+
+def money_of(order: Mapping[str, Any]) -> str:
+    """What of an order's money was taken, else what is held or pending, in words."""
+    figures, currency = Figures.of(order), order["currency"]
+    name = next(order[kind] for kind in ("reference", *KEYS) if order[kind] is not None)
+    amounts = {"taken": figures.net, "held": figures.held, "pending": figures.pending}
+    words = [f"{money_text(amount, currency)} {how}" for how, amount in amounts.items() if amount]
+    return f"{' and '.join(words)} for {name}"
 
 
 def _keys_of(order: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -297,7 +331,11 @@ class RunEnd:
     """What came of it. ``differed`` are the differences of the books when the command ended,
     ``rows`` the shop's rows at the end and ``states`` what its own states mean; ``failed`` says why
     they could not be read; ``broken`` which invariants do not hold; ``operations`` how often each
-    operation that moves money was asked for."""
+    operation that moves money was asked for.
+
+    ``ending`` is what the end of the command told; ``unread`` why the books could not be had then,
+    ``untold`` the orders of which they know nothing, and that somebody may have been told of;
+    ``fired`` the rules of the scenario that have."""
 
     money: RunMoney
     findings: Sequence[Mapping[str, Any]]
@@ -307,6 +345,10 @@ class RunEnd:
     failed: str = ""
     broken: Sequence[str] = ()
     operations: Mapping[str, int] = field(default_factory=dict)
+    unread: str = ""
+    ending: Ending = Ending()
+    untold: Sequence[str] = ()
+    fired: frozenset[str] = frozenset()
 
     def concluded(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
         """The orders that the shop's rows call paid, refunded or held, and no more, with what they
@@ -481,7 +523,10 @@ def _did_wrong(case: _Case) -> Judged | None:
     has_error = any(row["severity"] == "error" for row in findings)
     if not after.broken and not has_error:
         return None
-    return Judged(case.harm, [*after.broken, *_lines(after.differing)])
+    words = [*after.broken, *_lines(after.differing)]
+    if after.ending.telling is Telling.CRASHED and after.differing:
+        words.append(f"the command crashed: {after.ending.words}")
+    return Judged(case.harm, words)
 
 
 def _was_not_reached(case: _Case) -> Judged | None:
@@ -496,10 +541,22 @@ def _hung(case: _Case) -> Judged | None:
 
 def _failed(case: _Case) -> Judged | None:
     """A command that says itself that it failed has done no harm, as the rules before this one
-    know."""
-    if case.after.failed:
-        return Judged(Verdict.FAILED, [case.after.failed])
-    return None if case.code == 0 else Judged(Verdict.FAILED)
+    know. Its books may lack an order that has money: a crash has told nobody, and words of its own
+    may be read, or not."""
+    after = case.after
+    if after.failed:
+        return Judged(Verdict.FAILED, [after.failed])
+    if case.code == 0:
+        # It was content, and that its books could not be read is its failure.
+        return Judged(Verdict.FAILED, [after.unread]) if after.unread else None
+    has_money = [order for order in after.money.orders if Figures.of(order).exposure > 0]
+    if after.untold:
+        return Judged(Verdict.DOUBTFUL, after.untold)
+    if after.unread:
+        # Books that do not exist lack nothing where nothing was taken.
+        words = [after.unread, *map(money_of, has_money)]
+        return Judged(Verdict.DOUBTFUL if has_money else Verdict.FAILED, words)
+    return Judged(Verdict.FAILED, [] if case.has_books else [*map(money_of, has_money)])
 
 
 def _by_books(case: _Case) -> Judged:

@@ -86,6 +86,14 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
     assert words in report.text(made)
 
 
+def test_money_of_runs_that_failed_is_added_up(made: Exploration) -> None:
+    failed = [cell for cell in made.cells if cell.verdict is Verdict.FAILED]
+    assert "--books would judge them" not in report.text(made)
+    made.cells[made.cells.index(failed[0])] = replace(failed[0], taken={"AUD": "129"})
+    words = f"{len(failed)} failed, 129.00 AUD taken in 1: --books would judge them"
+    assert words in report.text(made).splitlines()
+
+
 def test_the_tables_say_what_their_verdicts_mean_and_no_others(made: Exploration) -> None:
     said = "doubtful = exit code 0, and less money or elsewhere: only the books can say (--books)"
     assert said not in report.text(made)
