@@ -128,6 +128,15 @@ class Fault:
         then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
         return replace(self, then=then, waits=0 if is_manual else late / SECOND)
 
+    @property
+    def unforged(self) -> Fault | None:
+        """The same without the forged webhook that it sends; None where it sends none."""
+        webhook = self.then.get("webhook") or {}
+        if not webhook.get("bad_signature") and "signature" not in webhook:
+            return None
+        then = {name: what for name, what in self.then.items() if name != "webhook"}
+        return replace(self, name=f"{self.name}-not", then=then) if then else None
+
     def rule(self, point: InjectionPoint) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
         return {
@@ -289,8 +298,10 @@ _FAULTS = {name: fault for name, fault in FAULTS.items() if fault.at not in OWN_
 
 @cache
 def _known(name: str) -> frozenset[str]:
-    """What a fault does to a client."""
-    return frozenset(_traits(_outcome_of(name)))
+    """What a fault does to a client. A forgery counts without the decline that it denies."""
+    traits = frozenset(_traits(_outcome_of(name)))
+    is_forgery = not traits.isdisjoint({"webhook forged", "webhook unsigned"})
+    return traits - {"refused, retry"} if is_forgery else traits
 
 
 def met(op: str, outcome: Outcome) -> Iterator[str]:

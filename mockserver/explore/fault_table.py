@@ -5,6 +5,8 @@ How the command is run under one follows from its rule: crashes and second runs 
 other. A seed draws the same faults for the same command each time: so it alone repeats its run.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
@@ -60,6 +62,14 @@ class Trial:
     def is_ours(self) -> bool:
         """Whether one of the faults takes or withholds money itself."""
         return any(fault.is_ours for _, fault in self.injections)
+
+    @property
+    def unforged(self) -> Trial | None:
+        """The same without the forged webhooks that its faults send; None where none does."""
+        pairs = [(point, fault.unforged or fault) for point, fault in self.injections]
+        if all(fault.unforged is None for _, fault in self.injections):
+            return None
+        return Trial(tuple(pairs), self.seed)
 
     @property
     def is_of(self) -> str:

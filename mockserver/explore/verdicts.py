@@ -407,6 +407,39 @@ def operations_of(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
     )
 
 
+FORGED = "forged-webhook-accepted"
+
+
+def moves_of(charges: Collection[str], entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """The operations that moved the money of some charges, each with how often it came: by what
+    their requests name. Their order and time do not count, nor do reads."""
+    moves = Counter[str]()
+    for entry in entries:
+        if entry["call"] is not None and entry["op"] in MONEY:
+            asked = str(entry.get("request"))
+            moves[entry["op"]] += any(charge in asked for charge in charges)
+    return +moves
+
+
+def beside_unforged(end: RunEnd, control: RunEnd, *, has_moved: bool, has_books: bool) -> RunEnd:
+    """The end of a run in which a forged webhook was answered 2xx, beside the same run without the
+    forgery. It was believed where more money of its object moves (``has_moved``), or the books or
+    an invariant differ that do not without it. An answer alone is no belief: shops that store a
+    webhook and verify it later, or take it as a hint to read the charge, answer 2xx too."""
+    usual = {row["finding"] for row in control.differing}
+    differs = any(row["finding"] not in usual for row in end.differing)
+    is_believed = has_moved or differs or bool({*end.broken} - {*control.broken})
+    rows: list[Mapping[str, Any]] = []
+    for row in end.findings:
+        if row["finding"] != FORGED:
+            rows.append(row)
+        elif is_believed:
+            rows.append({**row, "severity": "error"})
+        elif not has_books:
+            rows.append({**row, "severity": "warning"})
+    return replace(end, findings=rows)
+
+
 _PAID_AGAIN = ("double-charge", "batch-sent-twice")
 
 

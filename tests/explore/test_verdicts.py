@@ -9,11 +9,13 @@ from mockserver.explore.verdicts import (
     RunEnd,
     RunMoney,
     Verdict,
+    beside_unforged,
     beside_usual,
     invariants_of,
     judged,
     key_of,
     money_differences,
+    moves_of,
 )
 from tests.explore.after import after
 
@@ -479,3 +481,42 @@ def test_a_repeat_that_the_usual_run_has_too_is_none(count: int, severities: lis
     row = told_row("webhook-not-deduplicated", severity="warning")
     end = RunEnd(PAID, [row], operations={"charge.refund": count})
     assert [one["severity"] for one in beside_usual(end, usual).findings] == severities
+
+
+@pytest.mark.parametrize(
+    ("has_moved", "has_books", "differs", "severities"),
+    [
+        (True, True, False, ["error"]),
+        (True, False, False, ["error"]),
+        (False, True, True, ["error", "error"]),
+        (False, True, False, []),
+        (False, False, False, ["warning"]),
+    ],
+)
+def test_a_forgery_is_judged_by_what_follows(
+    has_moved: bool, has_books: bool, differs: bool, severities: list[str]
+) -> None:
+    rows = [told_row("forged-webhook-accepted")]
+    rows += [told_row("paid-without-money")] if differs else []
+    end, control = RunEnd(PAID, rows), RunEnd(PAID, [])
+    found = beside_unforged(end, control, has_moved=has_moved, has_books=has_books).findings
+    assert [row["severity"] for row in found] == severities
+
+
+def test_what_differs_without_the_forgery_too_is_not_its_doing() -> None:
+    rows = [told_row("forged-webhook-accepted"), told_row("paid-without-money")]
+    control = RunEnd(PAID, [told_row("paid-without-money")])
+    found = beside_unforged(RunEnd(PAID, rows), control, has_moved=False, has_books=True).findings
+    assert [row["finding"] for row in found] == ["paid-without-money"]
+
+
+def test_the_moves_of_a_charge_are_those_that_name_it() -> None:
+    entries = [
+        {"op": op, "call": 1, "request": {"path": f"/charge/{charge}"}}
+        for op, charge in [
+            ("charge.capture", "ch_1"),
+            ("charge.get", "ch_1"),
+            ("charge.refund", "ch_2"),
+        ]
+    ]
+    assert moves_of(["ch_1"], entries) == {"charge.capture": 1}
