@@ -232,6 +232,7 @@ class Tried:
             scenario="" if has_survived else self.told,
             output="" if has_survived else seen.printed(),
             money=tuple(self.judged.words),
+            is_due=seen.after.is_due and not seen.after.is_settled,
             taken={currency: str(amount) for currency, amount in taken.items()},
         )
 
