@@ -374,13 +374,13 @@ class RunEnd:
 
     def left_pending(self) -> list[Mapping[str, Any]]:
         """The orders whose money has come, that the shop's books call pending, and for which
-        nothing is left that could settle them."""
+        nothing is left that could settle them. One that still holds an authorisation waits for its
+        dispatch."""
         if self.is_due:
             return []
+        claimed = [order for order, claims in self._claimed() if claims == {Claim.PENDING}]
         return [
-            order
-            for order, claims in self._claimed()
-            if claims == {Claim.PENDING} and Figures.of(order).net > 0
+            order for order in claimed if Figures.of(order).net > 0 and not Figures.of(order).held
         ]
 
     @property
