@@ -31,6 +31,24 @@ UNDER_WAY = 5.0
 _ANSWER_SECONDS = 30.0
 _LOOK_AGAIN = 0.05
 _LONGEST_WORDS = 400
+_MOST_DUE = 100
+
+SETTLING = frozenset(
+    {
+        "settlement",
+        "return",
+        "refund_settlement",
+        "refund_return",
+        "later",
+        "webhook",
+        "webhook_held",
+        "batch_prepared",
+        "batch_started",
+        "batch_rows",
+    }
+)
+"""What may come due that a shop waits for: its payment settles, or it is told. What merely expires
+settles nothing."""
 
 Run = Callable[..., Ended]
 """Runs another command of the shop as the command itself was run: its ``output`` goes to a file,
@@ -129,6 +147,7 @@ class AfterRun:
             failed = str(problem)
         # What was in doubt is forgotten when the story ends.
         money, findings = RunMoney.of(books), sandbox.findings(finish=True)
+        coming = sandbox.call("GET", "/__admin/clock/due", params={"limit": _MOST_DUE})["due"]
         fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
         try:
             if asked.books and not failed:
@@ -155,6 +174,8 @@ class AfterRun:
             ending=ending,
             untold=untold,
             fired=fired,
+            is_due=any(one["what"] in SETTLING for one in coming),
+            is_settled=asked.settle is not None,
         )
 
     def _rows_after(self, ending: Ending) -> list[Any]:

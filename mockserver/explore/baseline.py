@@ -73,6 +73,7 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
         reference=replace(
             Reference.of(first.after.money, second.after.money),
             operations=first.after.operations,
+            leaves_pending=bool(first.after.left_pending()),
         ),
         ignored=frozenset(ignored),
     )

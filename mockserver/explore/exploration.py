@@ -21,7 +21,16 @@ from mockserver.explore.fault_table import Trial, compensated, drawn, followed, 
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
-from mockserver.explore.verdicts import Judged, Verdict, beside_usual, invariants_of, judged
+from mockserver.explore.verdicts import (
+    FORGED,
+    Judged,
+    Verdict,
+    beside_unforged,
+    beside_usual,
+    invariants_of,
+    judged,
+    moves_of,
+)
 
 
 @record
@@ -132,6 +141,7 @@ class Lab:
         seen = runner.try_out(
             trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
         )
+        seen = self._beside_unforged(trial, seen, runner, timeout + trial.waits)
         if not trial.is_ours:
             # Where the fault itself moved money, the run without it is no measure.
             seen = replace(seen, after=beside_usual(seen.after, reference))
@@ -148,6 +158,41 @@ class Lab:
             trial = trial.struck_by(seen.fired)
             scenario |= {"rules": trial.rules}
         return Tried(trial, seen, made, scenario, has_books)
+
+    def _beside_unforged(
+        self, trial: Trial, seen: Observed, runner: TrialRunner, timeout: float
+    ) -> Observed:
+        """A run in which a forged webhook was answered 2xx, judged beside one that has the same
+        decline and no forgery: only what the forgery has changed was believed."""
+        control = trial.unforged
+        forged = [row for row in seen.after.findings if row["finding"] == FORGED]
+        if control is None or not forged:
+            return seen
+        name = f"{trial.file}-unforged"
+        usual = runner.try_out(
+            name, scenario_of(name, runner.seed, control), timeout, ignored=self.base.ignored
+        )
+        usual.output.unlink()
+        moves = [
+            moves_of(_struck_charges(trial, one.entries), one.entries) for one in (seen, usual)
+        ]
+        has_books = bool(runner.aftermath.books)
+        after = beside_unforged(
+            seen.after, usual.after, has_moved=moves[0] != moves[1], has_books=has_books
+        )
+        return replace(seen, after=after)
+
+
+def _struck_charges(trial: Trial, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The charges that the calls of a trial have made or moved."""
+    struck = {(point.op, point.nth) for point, _ in trial.injections}
+    return [
+        event["id"]
+        for entry in entries
+        if (entry["op"], entry["call"]) in struck
+        for event in entry["events"]
+        if event["subject"] == "charge"
+    ]
 
 
 def _has_struck(trial: Trial, seen: Observed) -> bool:
@@ -218,6 +263,7 @@ class Tried:
             scenario="" if has_survived else self.told,
             output="" if has_survived else seen.printed(),
             money=tuple(self.judged.words),
+            is_due=seen.after.is_due and not seen.after.is_settled,
             taken={currency: str(amount) for currency, amount in taken.items()},
         )
 

@@ -24,7 +24,7 @@ class Cell:
     ``calls`` are the points of the run, ``scenario`` is the text of the file that reproduces it,
     ``output`` the end of what the command printed, both empty when it survived. ``money`` says in
     money what happened; ``taken`` is what a run that failed has taken, by currency, where no books
-    have judged it."""
+    have judged it. ``is_due``: something was still to settle when it was judged."""
 
     file: str
     point: str
@@ -39,6 +39,7 @@ class Cell:
     output: str = ""
     money: Sequence[str] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
+    is_due: bool = False
 
     @property
     def name(self) -> str:

@@ -136,7 +136,8 @@ def _untried(made: Exploration) -> list[str]:
     axes = [
         f"--{at}" for at in OWN_AXES if at in {one.at for one in able} - {one.at for one in tried}
     ]
-    words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes]
+    later = ["--settle"] if any(cell.is_due for cell in made.cells) else []
+    words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes, *later]
     return [f"Not tried: {', '.join(words)}", ""] if words else []
 
 

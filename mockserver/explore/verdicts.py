@@ -335,7 +335,8 @@ class RunEnd:
 
     ``ending`` is what the end of the command told; ``unread`` why the books could not be had then,
     ``untold`` the orders of which they know nothing, and that somebody may have been told of;
-    ``fired`` the rules of the scenario that have."""
+    ``fired`` the rules of the scenario that have. ``is_due``: a settlement, or a webhook, is still
+    to come; ``is_settled``: time was moved on for that (``--settle``)."""
 
     money: RunMoney
     findings: Sequence[Mapping[str, Any]]
@@ -349,19 +350,38 @@ class RunEnd:
     ending: Ending = Ending()
     untold: Sequence[str] = ()
     fired: frozenset[str] = frozenset()
+    is_due: bool = False
+    is_settled: bool = False
 
     def concluded(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
         """The orders that the shop's rows call paid, refunded or held, and no more, with what they
         claim. A row that gives ``held``, or calls its order pending, unknown or by a state of the
         shop's own, says enough."""
+        for order, claims in self._claimed():
+            if claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+                yield order, claims
+
+    def _claimed(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
+        """The orders of which the shop's rows claim something, with that."""
         said = defaultdict[tuple[str, str], set[Claim | None]](set)
         for row in (shop_rows.read_row(one, self.states) for one in self.rows):
             claim = Claim.TAKEN if row.paid and not row.state else row.claim
             said[row.key].add(claim if row.held is None else None)
         for order in self.money.orders:
             claims = {claim for key in _keys_of(order) for claim in said.get(key, ())}
-            if claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+            if claims:
                 yield order, claims
+
+    def left_pending(self) -> list[Mapping[str, Any]]:
+        """The orders whose money has come, that the shop's books call pending, and for which
+        nothing is left that could settle them. One that still holds an authorisation waits for its
+        dispatch."""
+        if self.is_due:
+            return []
+        claimed = [order for order, claims in self._claimed() if claims == {Claim.PENDING}]
+        return [
+            order for order in claimed if Figures.of(order).net > 0 and not Figures.of(order).held
+        ]
 
     @property
     def differing(self) -> list[Mapping[str, Any]]:
@@ -384,6 +404,7 @@ class Reference:
     shared: Collection[str] = ()
     of_two: bool = False
     operations: Mapping[str, int] = field(default_factory=dict)
+    leaves_pending: bool = False
 
     @classmethod
     def of(cls, first: RunMoney, second: RunMoney) -> Reference:
@@ -405,6 +426,39 @@ def operations_of(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
     return Counter(
         entry["op"] for entry in entries if entry["call"] is not None and entry["op"] in MONEY
     )
+
+
+FORGED = "forged-webhook-accepted"
+
+
+def moves_of(charges: Collection[str], entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """The operations that moved the money of some charges, each with how often it came: by what
+    their requests name. Their order and time do not count, nor do reads."""
+    moves = Counter[str]()
+    for entry in entries:
+        if entry["call"] is not None and entry["op"] in MONEY:
+            asked = str(entry.get("request"))
+            moves[entry["op"]] += any(charge in asked for charge in charges)
+    return +moves
+
+
+def beside_unforged(end: RunEnd, control: RunEnd, *, has_moved: bool, has_books: bool) -> RunEnd:
+    """The end of a run in which a forged webhook was answered 2xx, beside the same run without the
+    forgery. It was believed where more money of its object moves (``has_moved``), or the books or
+    an invariant differ that do not without it. An answer alone is no belief: shops that store a
+    webhook and verify it later, or take it as a hint to read the charge, answer 2xx too."""
+    usual = {row["finding"] for row in control.differing}
+    differs = any(row["finding"] not in usual for row in end.differing)
+    is_believed = has_moved or differs or bool({*end.broken} - {*control.broken})
+    rows: list[Mapping[str, Any]] = []
+    for row in end.findings:
+        if row["finding"] != FORGED:
+            rows.append(row)
+        elif is_believed:
+            rows.append({**row, "severity": "error"})
+        elif not has_books:
+            rows.append({**row, "severity": "warning"})
+    return replace(end, findings=rows)
 
 
 _PAID_AGAIN = ("double-charge", "batch-sent-twice")
@@ -515,6 +569,13 @@ class _Case:
         return Verdict.UNSAFE
 
 
+_ENDS_PENDING = (
+    "--reconcile COMMAND books what has settled (a queue that a person works off is unknown: "
+    "--books-state review=unknown)"
+)
+"""What is said first of an order that stays pending though its money has come."""
+
+
 def _did_wrong(case: _Case) -> Judged | None:
     """An invariant does not hold, or a finding is an error."""
     after = case.after
@@ -524,6 +585,8 @@ def _did_wrong(case: _Case) -> Judged | None:
     if not after.broken and not has_error:
         return None
     words = [*after.broken, *_lines(after.differing)]
+    if after.is_settled and after.left_pending():
+        words.insert(0, _ENDS_PENDING)
     if after.ending.telling is Telling.CRASHED and after.differing:
         words.append(f"the command crashed: {after.ending.words}")
     return Judged(case.harm, words)
@@ -569,6 +632,11 @@ def _by_books(case: _Case) -> Judged:
     differing = [*_lines(after.differing), *(one.words for one in beside)]
     if any(one.is_harm for one in beside):
         return Judged(Verdict.UNSAFE, differing)
+    if not reference.leaves_pending:
+        pending = [f"{money_of(order)}, called pending" for order in after.left_pending()]
+        if pending:
+            words = [f"{said}, and nothing is due that could settle it" for said in pending]
+            differing += [*words, _ENDS_PENDING]
     if differing:
         return Judged(Verdict.DOUBTFUL, differing)
     healed = _lines(after.differed)

@@ -126,6 +126,16 @@ class Ledger:
             self._count(finding, at)
             finding.show(evidence)
 
+    def worsen(
+        self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str
+    ) -> None:
+        """What makes a finding an error has been seen: it is no longer mild."""
+        finding = self._by_subject.get((name, tuple(about.items())))
+        if finding is not None and finding.is_mild:
+            self.raised += 1
+            finding.is_mild, finding.last, finding.newest = False, at, self.raised
+            finding.show(evidence)
+
     def _opened(self, name: str, about: Mapping[str, str], at: Micros) -> Finding | None:
         """A new finding; None when no more are kept."""
         if len(self._by_subject) >= MOST:
