@@ -7,7 +7,7 @@ const INSTALMENT = 10;
 
 function shown(): int
 {
-    $charges = ask('GET', '/charge?Reference=plan-1')[1]['charges'];
+    $charges = ask('GET', '/charge?Reference=plan-1')[1]['charges'] ?? throw new Lost();
     return count(array_filter($charges, fn ($one) => $one['status'] === 'SUCCESS' && $one['amount'] == INSTALMENT));
 }
 
