@@ -179,7 +179,8 @@ def test_neither_a_crash_nor_a_second_worker_harms_the_careful_shop(
     assert done.returncode == 0, done.stdout
     axes = [row.name for row in FAULTS.values() if row.at in OWN_AXES]
     assert len(axes) == 6
-    assert cells(tmp_path, "survived") == {
+    single = {cell for cell in cells(tmp_path, "survived") if "+" not in cell[0]}
+    assert single == {
         (call, fault)
         for call in CALLS
         for fault in ("lost_request", *axes)
