@@ -34,9 +34,26 @@ from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, legend, tables, word
 from mockserver.explore.trial import differences, facts_of, points_of
-from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged
+from mockserver.explore.verdicts import (
+    Judged,
+    Reference,
+    RunEnd,
+    RunMoney,
+    Verdict,
+    beside_usual,
+    judged,
+    money_of,
+    operations_of,
+)
 from mockserver.findings.catalogue import lines_of
-from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_key, sandbox_of
+from mockserver.pytest_findings import (
+    ATTRIBUTE,
+    asked_of,
+    names_in,
+    sandbox_key,
+    sandbox_of,
+    shop_rows_of,
+)
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
 
@@ -258,6 +275,25 @@ class _Came:
     hung: str = ""
 
 
+_ASSERTIONS = (AssertionError, pytest.fail.Exception)
+"""What a test raises that has noticed something; anything else has escaped the shop."""
+
+
+def unbooked_by(item: pytest.Item) -> list[str]:
+    """The orders of a test that have money and of which the shop's books, as its marker names them,
+    know nothing."""
+    sandbox = item.stash[sandbox_key]
+    if asked_of(item).books is None:
+        return []
+    try:
+        rows = shop_rows_of(item) or []
+    except Exception:
+        # Books that an exception has kept from being made know nothing.
+        rows = []
+    money = money_in(sandbox)
+    return [f"{money_of(order)}, its books do not know" for order in money.unbooked(rows)]
+
+
 _came_key: pytest.StashKey[_Came] = pytest.StashKey()
 
 
@@ -445,7 +481,8 @@ class Explorer:
                 raise
             except BaseException as raised:
                 problem = raised
-        found, words = self._judge(item, tried, failed=problem is not None)
+        has_crashed = problem is not None and not isinstance(problem, _ASSERTIONS)
+        found, words = self._judge(item, tried, failed=problem is not None, has_crashed=has_crashed)
         if found is Verdict.NOT_REACHED:
             pytest.skip(words)
         must_pass = found is Verdict.FAILED and self._shall_survive(item, tried)
@@ -512,20 +549,30 @@ class Explorer:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
             setattr(report, _ATTRIBUTE, {**cell, "verdict": came.verdict, "money": [*came.words]})
 
-    def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
+    def _judge(
+        self, item: pytest.Item, tried: Trial, *, failed: bool, has_crashed: bool = False
+    ) -> tuple[Verdict, str]:
         sandbox, came, allowed = item.stash[sandbox_key], _of(item), asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False)
         rows = [row for row in ended["findings"] if row["finding"] not in allowed]
         came.has_struck = is_hit = has_fired(tried, sandbox)
-        after = RunEnd(came.money or RunMoney(()), rows, broken=ended["rules"])
+        operations = operations_of(calls_of(sandbox))
+        after = RunEnd(
+            came.money or RunMoney(()), rows, broken=ended["rules"], operations=operations
+        )
         code, has_books = None if came.hung else int(failed), sandbox.has_books
         # What a finding has cost is allowed with it.
         reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
+        if not tried.is_ours:
+            after = beside_usual(after, reference)
+            rows = [*after.findings]
         made = judged(
             code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours
         )
         if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
+        elif has_crashed and made.verdict is Verdict.FAILED and (lost := unbooked_by(item)):
+            made = Judged(Verdict.UNSAFE if sandbox.has_raised else Verdict.DOUBTFUL, lost)
         found, bad = (
             made.verdict,
             ["\n".join(lines_of(row)) for row in rows if row["severity"] == "error"],
@@ -541,7 +588,10 @@ class Explorer:
     def _reference(self, item: pytest.Item) -> Reference:
         learnt = self.known[test_itself(item.nodeid)]
         is_known = learnt["money"] is not None and _of(item).money is not None
-        return Reference(RunMoney(*learnt["money"]), learnt["shared"]) if is_known else Reference()
+        operations = operations_of(learnt["calls"])
+        if not is_known:
+            return Reference(operations=operations)
+        return Reference(RunMoney(*learnt["money"]), learnt["shared"], operations=operations)
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
         return tried.fault in survivors_of(item, asked_of(item).survives)

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -78,6 +79,19 @@ def asked_of(item: pytest.Item) -> MarkerArguments:
     if chosen.get("profile") is not None:
         _known("profile", chosen["profile"], _PROFILES, item)
     return MarkerArguments(**chosen)
+
+
+def shop_rows_of(item: pytest.Item) -> list[Any] | None:
+    """The shop's books, where the marker names a function that gives them."""
+    named = asked_of(item).books
+    if named is None:
+        return None
+    try:
+        return list(resolve_name(named)())
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise pytest.UsageError(
+            f"{item.nodeid}: marker mockserver: books: {named}: {problem}"
+        ) from None
 
 
 def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:

@@ -15,14 +15,13 @@ from collections.abc import Generator, Iterator, Sequence
 from copy import copy
 from dataclasses import field
 from hashlib import sha256
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mockserver import pytest_findings
 from mockserver.domain.record import mutable
-from mockserver.pytest_findings import MARKER, asked_of, sandbox_key, sandbox_of
+from mockserver.pytest_findings import MARKER, asked_of, sandbox_key, sandbox_of, shop_rows_of
 
 if TYPE_CHECKING:
     from mockserver.remote import ControlLine, RemoteSandbox
@@ -199,7 +198,8 @@ def mockserver_app(
 ) -> Iterator[RemoteSandbox]:
     """The session's sandbox for one test: what it did is judged and reported from here on."""
     mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
-    mockserver_session.judged = mockserver_session.is_unsafe = mockserver_session.has_books = False
+    mockserver_session.judged = mockserver_session.has_books = False
+    mockserver_session.is_unsafe = mockserver_session.has_raised = False
     mockserver_session.invariants.clear()
     request.node.stash[sandbox_key] = mockserver_session
     yield mockserver_session
@@ -253,7 +253,9 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     unmet = ""
     allowed = pytest_findings.allowed_by(item, asked_of(item).allow)
     try:
-        _compare_books(item, sandbox)
+        rows = shop_rows_of(item)
+        if rows is not None:
+            sandbox.books(rows)
         unmet = pytest_findings.judge(item, sandbox, allowed)
     except (VerificationFailed, ControlRefused) as failed:
         unmet = str(failed)
@@ -261,21 +263,6 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
         pass
     if unmet:
         pytest.fail(unmet, pytrace=False)
-
-
-def _compare_books(item: pytest.Item, sandbox: RemoteSandbox) -> None:
-    """Compare the shop's books with the sandbox's, where the marker names a function that gives
-    them."""
-    named = asked_of(item).books
-    if named is None:
-        return
-    try:
-        rows = resolve_name(named)()
-    except (ImportError, AttributeError, ValueError) as problem:
-        raise pytest.UsageError(
-            f"{item.nodeid}: marker mockserver: books: {named}: {problem}"
-        ) from None
-    sandbox.books(list(rows))
 
 
 def _timeline(sandbox: RemoteSandbox) -> str:

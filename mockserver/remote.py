@@ -64,7 +64,8 @@ class RemoteSandbox:
     done: it holds connections. ``judged`` says that a verification has failed and its caller was
     informed, ``idle`` what scenarios waited for of which no rule had fired when findings were last
     asked for; ``invariants`` are to hold when a test ends, ``is_unsafe`` says that an assertion
-    about money has failed, ``has_books`` that the shop's books were compared. ``since`` is the last
+    about money has failed, ``has_raised`` that another exception has left such a block,
+    ``has_books`` that the shop's books were compared. ``since`` is the last
     mark, and ``after`` the journal entry behind which it stands.
     """
 
@@ -84,7 +85,7 @@ class RemoteSandbox:
         self.since: str | None = None
         self.invariants: list[Invariant] = []
         self.after = 0
-        self.is_unsafe = self.has_books = False
+        self.is_unsafe = self.has_raised = self.has_books = False
         self._pinned: str | None = None
         self._folders = tuple(folders)
         self._own_line = line is None
@@ -333,11 +334,15 @@ class RemoteSandbox:
     @contextmanager
     def money_safe(self) -> Iterator[None]:
         """Assertions in this block are about money: one that fails under a fault of an exploration
-        makes the failure unsafe, where others only say that the test has noticed."""
+        makes the failure unsafe, where others only say that the test has noticed. So does any other
+        exception, where the shop's books then lack an order that was paid."""
         try:
             yield
         except AssertionError:
             self.is_unsafe = True
+            raise
+        except Exception:
+            self.has_raised = True
             raise
 
     def money(self, since: str | None = None) -> dict[str, Any]:

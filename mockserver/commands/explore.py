@@ -56,7 +56,7 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
 
 
 _SAME = {"url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"}
-_SAME |= {"books", "books_state", "settle", "reconcile", "invariant"}
+_SAME |= {"books", "books_state", "settle", "reconcile", "told", "invariant"}
 """Parameters on which it depends what a run does and how it is judged."""
 
 _WARNING = "warning"
@@ -90,6 +90,7 @@ def explore(
     books_state: Mapping[str, str],
     settle: Micros | None,
     reconcile: list[str] | None,
+    told: list[int],
     invariant: list[Invariant],
     restart: list[str] | None,
     **asked: Any,
@@ -101,7 +102,7 @@ def explore(
     its environment; {url}, {secret_key} and {public_key} in its words are filled in. It runs twice
     without a fault, then once for each fault at each call, every time in a fresh sandbox.
     """
-    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
+    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariant, told)
     _refuse_beside(
         "--replay", replay, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline}
     )

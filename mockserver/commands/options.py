@@ -145,6 +145,15 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _exit_codes(text: str) -> list[int]:
+    """Exit codes, parted by commas. Raises ``ValueError``."""
+    codes = [word.strip() for word in text.split(",")]
+    bad = next((word for word in codes if not word.isdecimal() or not 0 < int(word) < 256), None)
+    if bad is not None:
+        raise ValueError(f"got '{bad[:40]}', wanted exit codes from 1 to 255, parted by commas")
+    return [int(word) for word in codes]
+
+
 _READ: Mapping[str, Mapping[str, Any]] = {
     "text": {},
     "texts": {"multiple": True},
@@ -162,6 +171,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "faults": {"callback": _by(_faults)},
     "words": {"callback": _by(_words)},
     "books": {"callback": _by(_books)},
+    "exit codes": {"callback": _by(_exit_codes)},
     "invariants": {
         "multiple": True,
         "callback": _by(lambda texts: [Invariant(text) for text in texts]),

@@ -29,7 +29,7 @@ from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, Step
 from mockserver.scenario.transport import edited, unfound
-from mockserver.scenario.webhook_plan import Signature, WebhookPlan
+from mockserver.scenario.webhook_plan import NO_CHARGE, NO_ORDER, Signature, WebhookPlan
 
 TYPES: Mapping[Subject, WebhookType] = {
     Subject.CHARGE: WebhookType.TRANSACTION,
@@ -107,10 +107,6 @@ def content_of(
     return Content(body, signature, kind, plan.pad, is_ordinary=not may_refuse)
 
 
-_NO_CHARGE, _NO_ORDER = "e" * 32, "another-order"
-"""What a foreign webhook is about where there is no other charge."""
-
-
 def _foreign(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notice:
     """The notice of the last charge of another order that was taken, with the amount of this one:
     what an attacker reports who has paid for an order of his own. All of it is true but the
@@ -123,7 +119,7 @@ def _foreign(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notic
         if charge.status is ChargeState.SUCCESS and charge.reference != own.get("reference")
     ]
     if not others:
-        return replace(notice, data={**own, "chargeId": _NO_CHARGE, "reference": _NO_ORDER})
+        return replace(notice, data={**own, "chargeId": NO_CHARGE, "reference": NO_ORDER})
     other = Notice(notice.at, others[-1], Subject.CHARGE)
     theirs: Any = sandbox.config.render("", message, other, sandbox.assumed)["data"]
     priced = {name: own[name] for name in ("amount", "currency") if name in own}

@@ -70,7 +70,11 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
         due=tuple(one for one in points if one.is_counted),
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
-        reference=Reference.of(first.after.money, second.after.money),
+        reference=replace(
+            Reference.of(first.after.money, second.after.money),
+            operations=first.after.operations,
+            leaves_pending=bool(first.after.left_pending()),
+        ),
         ignored=frozenset(ignored),
     )
 
@@ -99,7 +103,9 @@ def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -
                 [f"a restart after the command had ended takes money again: {advice}", *again]
             )
         )
-    return replace(base, crash=Reference(seen.after.money, shared))
+    return replace(
+        base, crash=Reference(seen.after.money, shared, operations=seen.after.operations)
+    )
 
 
 def _seen(runner: TrialRunner, name: str, timeout: float | None, **way: Any) -> Observed:

@@ -23,6 +23,9 @@ GRACE_SECONDS = 1.0
 MARK = "MOCKSERVER_EXPLORE_RUN"
 """The variable that marks the processes of one command: it names the file of the output."""
 
+_AS_IT_COMES = {"PYTHONUNBUFFERED": "1"}
+"""So that what a command printed stands before the exception that ended it."""
+
 _PROC = Path("/proc")
 
 
@@ -152,7 +155,7 @@ class Commands:
             before, mark = self._before, str(output)
             process = subprocess.Popen(
                 [filled(word, given) for word in argv],
-                env={**self._environ, **variables_of(given), MARK: mark},
+                env={**_AS_IT_COMES, **self._environ, **variables_of(given), MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=files.enter_context(output.open("wb")),
                 stderr=files.enter_context(errors.open("wb"))

@@ -21,7 +21,16 @@ from mockserver.explore.fault_table import Trial, compensated, drawn, followed, 
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
-from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
+from mockserver.explore.verdicts import (
+    FORGED,
+    Judged,
+    Verdict,
+    beside_unforged,
+    beside_usual,
+    invariants_of,
+    judged,
+    moves_of,
+)
 
 
 @record
@@ -132,6 +141,10 @@ class Lab:
         seen = runner.try_out(
             trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
         )
+        seen = self._beside_unforged(trial, seen, runner, timeout + trial.waits)
+        if not trial.is_ours:
+            # Where the fault itself moved money, the run without it is no measure.
+            seen = replace(seen, after=beside_usual(seen.after, reference))
         how = {
             "has_books": has_books,
             "has_fired": _has_struck(trial, seen),
@@ -144,7 +157,42 @@ class Lab:
             # What was drawn for calls that have not come says nothing.
             trial = trial.struck_by(seen.fired)
             scenario |= {"rules": trial.rules}
-        return Tried(trial, seen, made, scenario)
+        return Tried(trial, seen, made, scenario, has_books)
+
+    def _beside_unforged(
+        self, trial: Trial, seen: Observed, runner: TrialRunner, timeout: float
+    ) -> Observed:
+        """A run in which a forged webhook was answered 2xx, judged beside one that has the same
+        decline and no forgery: only what the forgery has changed was believed."""
+        control = trial.unforged
+        forged = [row for row in seen.after.findings if row["finding"] == FORGED]
+        if control is None or not forged:
+            return seen
+        name = f"{trial.file}-unforged"
+        usual = runner.try_out(
+            name, scenario_of(name, runner.seed, control), timeout, ignored=self.base.ignored
+        )
+        usual.output.unlink()
+        moves = [
+            moves_of(_struck_charges(trial, one.entries), one.entries) for one in (seen, usual)
+        ]
+        has_books = bool(runner.aftermath.books)
+        after = beside_unforged(
+            seen.after, usual.after, has_moved=moves[0] != moves[1], has_books=has_books
+        )
+        return replace(seen, after=after)
+
+
+def _struck_charges(trial: Trial, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The charges that the calls of a trial have made or moved."""
+    struck = {(point.op, point.nth) for point, _ in trial.injections}
+    return [
+        event["id"]
+        for entry in entries
+        if (entry["op"], entry["call"]) in struck
+        for event in entry["events"]
+        if event["subject"] == "charge"
+    ]
 
 
 def _has_struck(trial: Trial, seen: Observed) -> bool:
@@ -177,12 +225,13 @@ def _advised(findings: Sequence[Mapping[str, Any]], trial: Trial) -> Sequence[Ma
 @record
 class Tried:
     """What came of a trial: what was seen, the verdict on it, and the plain data of the scenario it
-    was run under."""
+    was run under; ``has_books``: the shop's books have judged it."""
 
     trial: Trial
     seen: Observed
     judged: Judged
     scenario: Mapping[str, Any]
+    has_books: bool = False
 
     @property
     def told(self) -> str:
@@ -199,6 +248,8 @@ class Tried:
     def cell(self) -> Cell:
         """The same as it is kept."""
         has_survived, seen = self.judged.verdict is Verdict.SURVIVED, self.seen
+        is_unjudged = self.judged.verdict is Verdict.FAILED and not self.has_books
+        taken = seen.after.money.taken() if is_unjudged else {}
         return Cell(
             self.trial.file,
             self.trial.point,
@@ -212,6 +263,8 @@ class Tried:
             scenario="" if has_survived else self.told,
             output="" if has_survived else seen.printed(),
             money=tuple(self.judged.words),
+            is_due=seen.after.is_due and not seen.after.is_settled,
+            taken={currency: str(amount) for currency, amount in taken.items()},
         )
 
 

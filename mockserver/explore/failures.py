@@ -138,6 +138,15 @@ class Fault:
         then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
         return replace(self, then=then, waits=0 if is_manual else late / SECOND)
 
+    @property
+    def unforged(self) -> Fault | None:
+        """The same without the forged webhook that it sends; None where it sends none."""
+        webhook = self.then.get("webhook") or {}
+        if not webhook.get("bad_signature") and "signature" not in webhook:
+            return None
+        then = {name: what for name, what in self.then.items() if name != "webhook"}
+        return replace(self, name=f"{self.name}-not", then=then) if then else None
+
     def rule(self, point: InjectionPoint) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
         when = {"op": point.op, **self._when(point)}
@@ -305,10 +314,15 @@ _WEBHOOK: Mapping[str, Callable[[WebhookPlan], object]] = {
 _FAULTS = {name: fault for name, fault in FAULTS.items() if fault.at not in OWN_AXES}
 
 
+_DENYING = {f"webhook {what}" for what in ("forged", "unsigned", "foreign", "edited")}
+"""What is wrong with webhooks that say of a payment that was declined that it was made."""
+
+
 @cache
 def _known(name: str) -> frozenset[str]:
-    """What a fault does to a client."""
-    return frozenset(_traits(_outcome_of(name)))
+    """What a fault does to a client. A webhook counts without the decline that it denies."""
+    traits = frozenset(_traits(_outcome_of(name)))
+    return traits if traits.isdisjoint(_DENYING) else traits - {"refused, retry"}
 
 
 def met(op: str, outcome: Outcome) -> Iterator[str]:

@@ -69,6 +69,14 @@ class Trial:
         return any(fault.is_ours for _, fault in self.injections)
 
     @property
+    def unforged(self) -> Trial | None:
+        """The same without the forged webhooks that its faults send; None where none does."""
+        pairs = [(point, fault.unforged or fault) for point, fault in self.injections]
+        if all(fault.unforged is None for _, fault in self.injections):
+            return None
+        return Trial(tuple(pairs), self.seed)
+
+    @property
     def is_of(self) -> str:
         """The option that adds it; empty for faults of the usual kind."""
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")

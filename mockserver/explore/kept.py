@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ class Cell:
     """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files,
     ``calls`` are the points of the run, ``scenario`` is the text of the file that reproduces it,
     ``output`` the end of what the command printed, both empty when it survived. ``money`` says in
-    money what happened."""
+    money what happened; ``taken`` is what a run that failed has taken, by currency, where no books
+    have judged it. ``is_due``: something was still to settle when it was judged."""
 
     file: str
     point: str
@@ -37,6 +38,8 @@ class Cell:
     scenario: str = ""
     output: str = ""
     money: Sequence[str] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)
+    is_due: bool = False
 
     @property
     def name(self) -> str:

@@ -9,9 +9,11 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mockserver.domain.figures import money_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Exploration
 from mockserver.explore.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
@@ -134,7 +136,8 @@ def _untried(made: Exploration) -> list[str]:
     axes = [
         f"--{at}" for at in OWN_AXES if at in {one.at for one in able} - {one.at for one in tried}
     ]
-    words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes]
+    later = ["--settle"] if any(cell.is_due for cell in made.cells) else []
+    words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes, *later]
     return [f"Not tried: {', '.join(words)}", ""] if words else []
 
 
@@ -251,6 +254,7 @@ def summary(made: Exploration) -> list[str]:
         f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"
     ]
     lines += _unforeseen(made)
+    lines += _taken_unjudged(made)
     lines += [coverage(made).words] if runs else []
     lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:
@@ -294,6 +298,16 @@ def _unforeseen(made: Exploration) -> list[str]:
     count = sum(point not in known for cell in drawn for point, _ in cell.injections)
     said = f"struck beyond the calls of the run without a fault: {count}"
     return [said] if drawn else []
+
+
+def _taken_unjudged(made: Exploration) -> Iterator[str]:
+    """What runs that failed have taken, where no books say whether the shop knows."""
+    failed = sum(cell.verdict is Verdict.FAILED for cell in made.cells)
+    currencies = dict.fromkeys(currency for cell in made.cells for currency in cell.taken)
+    for currency in currencies:
+        sums = [Decimal(cell.taken[currency]) for cell in made.cells if currency in cell.taken]
+        amount = money_text(sum(sums, Decimal()), currency)
+        yield f"{failed} failed, {amount} taken in {len(sums)}: --books would judge them"
 
 
 _STATES = {
@@ -375,11 +389,11 @@ _SHOWN = {
     Verdict.HUNG: ("…", "not done in time"),
     Verdict.DOUBTFUL: (
         "?",
-        "exit code 0, and money is less, elsewhere or held: only the books can say so (--books)",
+        "money is less, elsewhere, held or not in the books: only the shop can say (--books)",
     ),
     Verdict.FAILED: (
         "✗",
-        "the command ended with an error: it noticed; no money was seen to move wrongly",
+        "the command ended with an error, and no money was seen to move wrongly",
     ),
     Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
     Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),

@@ -24,10 +24,12 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, Running
+from mockserver.explore.ending import ending_of
 from mockserver.explore.failures import InjectionPoint
-from mockserver.explore.verdicts import RunEnd
+from mockserver.explore.verdicts import RunEnd, operations_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS, READS
+from mockserver.scenario.webhook_plan import NO_CHARGE, NO_ORDER
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
@@ -216,6 +218,21 @@ def held_until(scenario: Mapping[str, Any]) -> str | None:
     return None
 
 
+def invented_orders(scenario: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """The orders of which webhooks of a scenario tell and that nobody has, as books may name them:
+    a shop that books what the service has signed is not to blame for them."""
+    orders = set[tuple[str, str]]()
+    for rule in scenario.get("rules", ()):
+        webhook = (rule.get("then") or {}).get("webhook") or {}
+        if webhook.get("foreign"):
+            orders |= {("reference", NO_ORDER), ("charge", NO_CHARGE)}
+        edit = webhook.get("edit") or {}
+        for kind, path in (("reference", "data.reference"), ("charge", "data.chargeId")):
+            if path in edit:
+                orders.add((kind, str(edit[path])))
+    return orders
+
+
 @mutable
 class HeldRun:
     """What goes on beside a command whose call is held in ``sandbox`` ``until`` then: it is killed,
@@ -366,14 +383,24 @@ class TrialRunner:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
             # What the shop does afterwards is not the command's: no fault is aimed at it.
             entries = sandbox.journal()
-            after = AfterRun(sandbox, self.aftermath, done, folder, ignored).end(
-                is_loud=ended.exit not in (0, None)
+            ignored = {*ignored, *invented_orders(scenario)}
+            # After a crash it is the restart that tells, or not.
+            said = restart if restart.exists() else output
+            ending = ending_of(ended.exit, said.read_bytes(), self.argv, self.aftermath.told)
+            fired = set[str]()
+
+            def spare_nightly_job() -> None:
+                fired.update(_fired(sandbox))
+                _tell(sandbox, {**scenario, "rules": []})
+
+            after = AfterRun(sandbox, self.aftermath, done, folder, ignored, spare_nightly_job).end(
+                ending
             )
             return Observed(
                 ended,
                 entries=entries,
-                after=after,
-                fired=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
+                after=replace(after, operations=operations_of(entries)),
+                fired=after.fired | fired,
                 timeline=sandbox.report("timeline"),
                 output=output,
                 # How the clock runs is asked of the runs without a fault.
@@ -391,15 +418,25 @@ class TrialRunner:
             if self.is_shared:
                 # Another exploration may have used the server before.
                 sandbox.call("DELETE", "/__admin/sandbox")
-            try:
-                sandbox.call("POST", "/__admin/scenarios", json=scenario)
-            except TypeError:
-                # Numbers and dates of a file that JSON does not know.
-                sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+            _tell(sandbox, scenario)
             try:
                 yield sandbox
             finally:
                 sandbox.call("DELETE", "/__admin/sandbox")
+
+
+def _tell(sandbox: RemoteSandbox, scenario: Mapping[str, Any]) -> None:
+    """Put a scenario in force, in the place of one with its name."""
+    try:
+        sandbox.call("POST", "/__admin/scenarios", json=scenario)
+    except TypeError:
+        # Numbers and dates of a file that JSON does not know.
+        sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+
+
+def _fired(sandbox: RemoteSandbox) -> set[str]:
+    """The rules that have fired."""
+    return {rule["id"] for rule in sandbox.rules() if rule["hits"]}
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
@@ -24,6 +25,8 @@ from mockserver.domain.figures import NAMES, Figures, money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
+from mockserver.explore.ending import Ending, Telling
+from mockserver.scenario.operations import MONEY, OPERATIONS
 
 Place: TypeAlias = tuple[str, str]
 """An order, or nothing for the total of all others, and a currency."""
@@ -90,6 +93,24 @@ class RunMoney:
             )
         ]
 
+    def unbooked(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The orders that have money, or a hold, and of which a shop's books have no row."""
+        known = {key_of(row) for row in rows}
+        return [
+            order
+            for order in self.orders
+            if known.isdisjoint(_keys_of(order)) and Figures.of(order).exposure > 0
+        ]
+
+    def taken(self) -> dict[str, Decimal]:
+        """What was taken from customers and not given back, by currency."""
+        sums: dict[str, Decimal] = {}
+        for order in self.orders:
+            net = Figures.of(order).net
+            if net:
+                sums[order["currency"]] = sums.get(order["currency"], ZERO) + net
+        return sums
+
     def by_place(
         self, shared: Collection[str], length: Micros
     ) -> dict[Place, tuple[Figures, Decimal]]:
@@ -111,6 +132,21 @@ class RunMoney:
                 figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
                 found[name, row["currency"]] = figures + money, peak + Decimal(str(row["peak"]))
         return found
+
+
+def unknown_row(order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row of a shop's books that says of an order that the shop does not know."""
+    kind = next(kind for kind in KEYS if order[kind] is not None)
+    return {kind: order[kind], "currency": order["currency"], "state": "unknown"}
+
+
+def money_of(order: Mapping[str, Any]) -> str:
+    """What of an order's money was taken, else what is held or pending, in words."""
+    figures, currency = Figures.of(order), order["currency"]
+    name = next(order[kind] for kind in ("reference", *KEYS) if order[kind] is not None)
+    amounts = {"taken": figures.net, "held": figures.held, "pending": figures.pending}
+    words = [f"{money_text(amount, currency)} {how}" for how, amount in amounts.items() if amount]
+    return f"{' and '.join(words)} for {name}"
 
 
 def _keys_of(order: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -294,7 +330,13 @@ class Verdict(StrEnum):
 class RunEnd:
     """What came of it. ``differed`` are the differences of the books when the command ended,
     ``rows`` the shop's rows at the end and ``states`` what its own states mean; ``failed`` says why
-    they could not be read; ``broken`` which invariants do not hold."""
+    they could not be read; ``broken`` which invariants do not hold; ``operations`` how often each
+    operation that moves money was asked for.
+
+    ``ending`` is what the end of the command told; ``unread`` why the books could not be had then,
+    ``untold`` the orders of which they know nothing, and that somebody may have been told of;
+    ``fired`` the rules of the scenario that have. ``is_due``: a settlement, or a webhook, is still
+    to come; ``is_settled``: time was moved on for that (``--settle``)."""
 
     money: RunMoney
     findings: Sequence[Mapping[str, Any]]
@@ -303,19 +345,43 @@ class RunEnd:
     states: Mapping[str, str] | None = None
     failed: str = ""
     broken: Sequence[str] = ()
+    operations: Mapping[str, int] = field(default_factory=dict)
+    unread: str = ""
+    ending: Ending = Ending()
+    untold: Sequence[str] = ()
+    fired: frozenset[str] = frozenset()
+    is_due: bool = False
+    is_settled: bool = False
 
     def concluded(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
         """The orders that the shop's rows call paid, refunded or held, and no more, with what they
         claim. A row that gives ``held``, or calls its order pending, unknown or by a state of the
         shop's own, says enough."""
+        for order, claims in self._claimed():
+            if claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+                yield order, claims
+
+    def _claimed(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
+        """The orders of which the shop's rows claim something, with that."""
         said = defaultdict[tuple[str, str], set[Claim | None]](set)
         for row in (shop_rows.read_row(one, self.states) for one in self.rows):
             claim = Claim.TAKEN if row.paid and not row.state else row.claim
             said[row.key].add(claim if row.held is None else None)
         for order in self.money.orders:
             claims = {claim for key in _keys_of(order) for claim in said.get(key, ())}
-            if claims and claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
+            if claims:
                 yield order, claims
+
+    def left_pending(self) -> list[Mapping[str, Any]]:
+        """The orders whose money has come, that the shop's books call pending, and for which
+        nothing is left that could settle them. One that still holds an authorisation waits for its
+        dispatch."""
+        if self.is_due:
+            return []
+        claimed = [order for order, claims in self._claimed() if claims == {Claim.PENDING}]
+        return [
+            order for order in claimed if Figures.of(order).net > 0 and not Figures.of(order).held
+        ]
 
     @property
     def differing(self) -> list[Mapping[str, Any]]:
@@ -331,11 +397,14 @@ class Reference:
     """What runs are compared with: the money of the run without a fault, None where two of them
     moved different money; ``shared`` are the orders that come again in each run. ``of_two``: the
     command was run twice, so that only orders of the same reference are compared, and findings,
-    which judge one client, say nothing."""
+    which judge one client, say nothing. ``operations`` is how often it asked for each operation
+    that moves money."""
 
     money: RunMoney | None = None
     shared: Collection[str] = ()
     of_two: bool = False
+    operations: Mapping[str, int] = field(default_factory=dict)
+    leaves_pending: bool = False
 
     @classmethod
     def of(cls, first: RunMoney, second: RunMoney) -> Reference:
@@ -350,6 +419,99 @@ class Reference:
             for run in (first, second)
         )
         return cls(first, shared) if one == other else cls()
+
+
+def operations_of(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
+    """How often a journal's calls asked for each operation that moves money."""
+    return Counter(
+        entry["op"] for entry in entries if entry["call"] is not None and entry["op"] in MONEY
+    )
+
+
+FORGED = "forged-webhook-accepted"
+
+
+def moves_of(charges: Collection[str], entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """The operations that moved the money of some charges, each with how often it came: by what
+    their requests name. Their order and time do not count, nor do reads."""
+    moves = Counter[str]()
+    for entry in entries:
+        if entry["call"] is not None and entry["op"] in MONEY:
+            asked = str(entry.get("request"))
+            moves[entry["op"]] += any(charge in asked for charge in charges)
+    return +moves
+
+
+def beside_unforged(end: RunEnd, control: RunEnd, *, has_moved: bool, has_books: bool) -> RunEnd:
+    """The end of a run in which a forged webhook was answered 2xx, beside the same run without the
+    forgery. It was believed where more money of its object moves (``has_moved``), or the books or
+    an invariant differ that do not without it. An answer alone is no belief: shops that store a
+    webhook and verify it later, or take it as a hint to read the charge, answer 2xx too."""
+    usual = {row["finding"] for row in control.differing}
+    differs = any(row["finding"] not in usual for row in end.differing)
+    is_believed = has_moved or differs or bool({*end.broken} - {*control.broken})
+    rows: list[Mapping[str, Any]] = []
+    for row in end.findings:
+        if row["finding"] != FORGED:
+            rows.append(row)
+        elif is_believed:
+            rows.append({**row, "severity": "error"})
+        elif not has_books:
+            rows.append({**row, "severity": "warning"})
+    return replace(end, findings=rows)
+
+
+_PAID_AGAIN = ("double-charge", "batch-sent-twice")
+
+
+def beside_usual(end: RunEnd, reference: Reference) -> RunEnd:
+    """The end of a run with its findings as the run without a fault has them: what that shows to be
+    right is left out, and what it shows to be wrong is an error.
+
+    The sandbox alone cannot know whether a second payment of an order was meant, or a second
+    capture. The run without a fault says what was meant: a client that knew of its first payment,
+    and ends with no more money than that run, has paid a deposit and a balance; one that hears of
+    an event twice and does no more than that run has remembered the first.
+    """
+    rows: list[Mapping[str, Any]] = []
+    for row in end.findings:
+        is_wrong: bool | None = None
+        if row["finding"] in _PAID_AGAIN and row.get("informed") and reference.money is not None:
+            is_wrong = _has_more_money(row["about"], reference.money, end.money, reference.shared)
+        if row["finding"] == "webhook-not-deduplicated":
+            is_wrong = bool(end.differing) or _has_more_operations(row, end, reference)
+        if is_wrong is None:
+            rows.append(row)
+        elif is_wrong:
+            rows.append({**row, "severity": "error"})
+    return replace(end, findings=rows)
+
+
+def _has_more_money(
+    about: Mapping[str, str], base: RunMoney, run: RunMoney, shared: Collection[str]
+) -> bool:
+    """Whether the order of a charge or a subscription, or any where that is not known, has more
+    money, or had more at once, than in the run without a fault."""
+    subject = {value for kind, value in about.items() if kind in ("charge", "subscription")}
+    places = {
+        (order["reference"] if order["reference"] in shared else "", order["currency"])
+        for order in run.orders
+        if not subject or subject & {value for _, value in _keys_of(order)}
+    }
+    before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
+    for place in places:
+        was, most = before.get(place, (Figures(), ZERO))
+        now, peak = after[place]
+        if now.net - now.refunding > was.net - was.refunding or peak > most:
+            return True
+    return False
+
+
+def _has_more_operations(row: Mapping[str, Any], end: RunEnd, reference: Reference) -> bool:
+    """Whether an operation of which a finding tells was asked for more often than without a
+    fault."""
+    told = {line["line"].partition(" ")[0] for line in row["evidence"]} & OPERATIONS.keys()
+    return any(end.operations.get(op, 0) > reference.operations.get(op, 0) for op in told)
 
 
 @record
@@ -407,6 +569,13 @@ class _Case:
         return Verdict.UNSAFE
 
 
+_ENDS_PENDING = (
+    "--reconcile COMMAND books what has settled (a queue that a person works off is unknown: "
+    "--books-state review=unknown)"
+)
+"""What is said first of an order that stays pending though its money has come."""
+
+
 def _did_wrong(case: _Case) -> Judged | None:
     """An invariant does not hold, or a finding is an error."""
     after = case.after
@@ -415,7 +584,12 @@ def _did_wrong(case: _Case) -> Judged | None:
     has_error = any(row["severity"] == "error" for row in findings)
     if not after.broken and not has_error:
         return None
-    return Judged(case.harm, [*after.broken, *_lines(after.differing)])
+    words = [*after.broken, *_lines(after.differing)]
+    if after.is_settled and after.left_pending():
+        words.insert(0, _ENDS_PENDING)
+    if after.ending.telling is Telling.CRASHED and after.differing:
+        words.append(f"the command crashed: {after.ending.words}")
+    return Judged(case.harm, words)
 
 
 def _was_not_reached(case: _Case) -> Judged | None:
@@ -430,10 +604,22 @@ def _hung(case: _Case) -> Judged | None:
 
 def _failed(case: _Case) -> Judged | None:
     """A command that says itself that it failed has done no harm, as the rules before this one
-    know."""
-    if case.after.failed:
-        return Judged(Verdict.FAILED, [case.after.failed])
-    return None if case.code == 0 else Judged(Verdict.FAILED)
+    know. Its books may lack an order that has money: a crash has told nobody, and words of its own
+    may be read, or not."""
+    after = case.after
+    if after.failed:
+        return Judged(Verdict.FAILED, [after.failed])
+    if case.code == 0:
+        # It was content, and that its books could not be read is its failure.
+        return Judged(Verdict.FAILED, [after.unread]) if after.unread else None
+    has_money = [order for order in after.money.orders if Figures.of(order).exposure > 0]
+    if after.untold:
+        return Judged(Verdict.DOUBTFUL, after.untold)
+    if after.unread:
+        # Books that do not exist lack nothing where nothing was taken.
+        words = [after.unread, *map(money_of, has_money)]
+        return Judged(Verdict.DOUBTFUL if has_money else Verdict.FAILED, words)
+    return Judged(Verdict.FAILED, [] if case.has_books else [*map(money_of, has_money)])
 
 
 def _by_books(case: _Case) -> Judged:
@@ -446,6 +632,11 @@ def _by_books(case: _Case) -> Judged:
     differing = [*_lines(after.differing), *(one.words for one in beside)]
     if any(one.is_harm for one in beside):
         return Judged(Verdict.UNSAFE, differing)
+    if not reference.leaves_pending:
+        pending = [f"{money_of(order)}, called pending" for order in after.left_pending()]
+        if pending:
+            words = [f"{said}, and nothing is due that could settle it" for said in pending]
+            differing += [*words, _ENDS_PENDING]
     if differing:
         return Judged(Verdict.DOUBTFUL, differing)
     healed = _lines(after.differed)

@@ -3,7 +3,7 @@ sent twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
@@ -13,7 +13,7 @@ from mockserver.domain.figures import TAKEN
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeState, Event
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
-from mockserver.findings.ledger import Evidence, Ledger
+from mockserver.findings.ledger import Circumstances, Evidence, Ledger
 
 HOLDING = frozenset(
     {ChargeState.AUTHORISED, ChargeState.SUCCESS, ChargeState.PENDING, ChargeState.PARTIAL_REFUND}
@@ -39,7 +39,11 @@ _ALL = ""
 class _Doubtful:
     """A call in doubt, without its body and answer, which may be long. ``has_acted`` says that it
     changed something; ``root`` is the first object of a chain of retries; ``is_settled`` is False
-    while its answer is still on the way; ``retries`` came meanwhile, as they were then."""
+    while its answer is still on the way; ``retries`` came meanwhile, as they were then.
+
+    ``looked``: the client has learnt how it ended, in any way. ``was_shown``: by an answer that it
+    asked for, a read of the object or a search by its reference. Of a retry ``knew_first`` and
+    ``saw_first`` say the same of the call before it, at the time at which the retry was sent."""
 
     entry: int
     at: Micros
@@ -54,6 +58,18 @@ class _Doubtful:
     is_settled: bool = True
     may_retry: bool = False
     retries: tuple[_Doubtful, ...] = ()
+    was_shown: bool = False
+    knew_first: bool = False
+    saw_first: bool = False
+
+    @property
+    def circumstances(self) -> Circumstances:
+        """Those in which it was sent again."""
+        return Circumstances(self.saw_first, self.knew_first)
+
+    def after(self, first: _Doubtful) -> _Doubtful:
+        """The same as a retry of another, as much as the client knows of that now."""
+        return replace(self, knew_first=first.looked, saw_first=first.was_shown)
 
 
 def _doubtful(call: Call) -> _Doubtful:
@@ -84,6 +100,7 @@ class Doubts:
     _payments_of: Callable[[str], Iterable[Charge]]
     _calls: Recent[int, _Doubtful] = memory(_MOST)
     _looks: Recent[int, tuple[int, ...]] = memory(_MOST)
+    _sought: Recent[int, tuple[int, ...]] = memory(_MOST)
     _misled: Recent[str, None] = memory(_MOST)
     _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST)
 
@@ -136,9 +153,9 @@ class Doubts:
 
     def ended(self, entry: int, doubt: UncertainResult | None) -> None:
         """The answer of an open call has ended, whole or in doubt."""
-        shown = self._looks.pop(entry, ())
+        shown, sought = self._looks.pop(entry, ()), self._sought.pop(entry, ())
         if doubt is None:
-            self._look_at(shown)
+            self._look_at(shown, sought)
         doubtful = self._calls.get(entry)
         if doubtful is None or doubtful.is_settled:
             return
@@ -203,16 +220,17 @@ class Doubts:
     def _money(self, call: Call) -> None:
         new = _doubtful(call)
         waited = self._calls.pop(call.waited_as, new)
-        new = replace(new, retries=waited.retries, looked=waited.looked)
+        new = replace(new, retries=waited.retries, looked=waited.looked, was_shown=waited.was_shown)
         for entry, doubtful in list(self._calls.items()):
             if call.at - doubtful.at >= WINDOW:
                 del self._calls[entry]
             elif doubtful.intent.is_same(new.intent):
                 if not doubtful.is_settled:
                     if len(doubtful.retries) < _MOST:
-                        self._calls[entry] = replace(doubtful, retries=(*doubtful.retries, new))
+                        retries = (*doubtful.retries, new.after(doubtful))
+                        self._calls[entry] = replace(doubtful, retries=retries)
                     continue
-                self._retried(doubtful, new)
+                self._retried(doubtful, new.after(doubtful))
                 new = replace(new, root=doubtful.root or new.root)
                 del self._calls[entry]
         if call.doubt is not None and self._was_retried(new):
@@ -250,9 +268,19 @@ class Doubts:
         """Whether two charges name different payers, or say of different things what they are for:
         the customers of one table, with one test card. Two clicks are alike in all."""
         charges = [charge for one in ids if (charge := self._charge_of(one)) is not None]
-        return (
-            len({(one.email, one.customer_id, one.payer, str(one.metadata)) for one in charges}) > 1
-        )
+        likenesses = {
+            (
+                charge.email,
+                charge.customer_id,
+                charge.payer,
+                charge.reference,
+                charge.descriptor,
+                charge.capture,
+                str(charge.metadata),
+            )
+            for charge in charges
+        }
+        return len(likenesses) > 1
 
     def _was_retried(self, doubtful: _Doubtful) -> bool:
         for later in self._retries(doubtful):
@@ -267,7 +295,13 @@ class Doubts:
         if op == "charge.create" or (op == "subscription.create" and not first.looked):
             self._charged_again(first, later, both)
         elif op == "batch.create" and len(made) > 1:
-            self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
+            self._ledger.add(
+                "batch-sent-twice",
+                later.at,
+                both,
+                later.circumstances,
+                batch=first.root,
+            )
         elif op == "charge.refund" and not first.looked and self._gave_both(first, later):
             self._ledger.add("double-refund", later.at, both, charge=subject)
         if not first.looked and not later.is_repeat and not first.may_retry:
@@ -279,9 +313,21 @@ class Doubts:
         earlier, later = first.subject, again.subject
         if earlier is None or later is None or earlier == later:
             return
+        # Who saw the first and pays again may mean a second payment: a deposit, then the balance.
+        # Only two that are alike in all are worth a look.
+        if again.saw_first and self._pay_parts(earlier, later):
+            return
         root, kind = first.root or earlier, first.intent.op.partition(".")[0]
         if self._hold_money(earlier, later):
-            self._ledger.add("double-charge", again.at, both, **{kind: root})
+            self._ledger.add(
+                "double-charge",
+                again.at,
+                both,
+                again.circumstances,
+                **{kind: root},
+            )
+            return
+        if again.saw_first:
             return
         pair = root, earlier, later, both
         for one in (earlier, later):
@@ -306,23 +352,31 @@ class Doubts:
         return self._payments_of(one) if charge is None else (charge,)
 
     def _look(self, call: Call) -> None:
-        shown = tuple(
-            entry for entry, doubtful in self._calls.items() if self._shows(call, doubtful)
-        )
+        shown = [entry for entry, doubtful in self._calls.items() if self._shows(call, doubtful)]
+        sought = [entry for entry in shown if _asks_for(call, self._calls[entry])]
         if call.is_open:
-            self._looks.put(call.entry, shown)
+            self._looks.put(call.entry, tuple(shown))
+            self._sought.put(call.entry, tuple(sought))
         else:
-            self._look_at(shown)
+            self._look_at(shown, sought)
 
-    def _look_at(self, entries: Iterable[int]) -> None:
-        """The client has learnt how some calls ended."""
+    def _look_at(self, entries: Iterable[int], sought: Collection[int] = ()) -> None:
+        """The client has learnt how some calls ended; of those ``sought`` by what it asked."""
         for entry in entries:
             if (doubtful := self._calls.get(entry)) is not None:
-                self._calls[entry] = replace(doubtful, looked=True)
+                was_shown = doubtful.was_shown or entry in sought
+                self._calls[entry] = replace(doubtful, looked=True, was_shown=was_shown)
 
     def _retries(self, doubtful: _Doubtful) -> list[_Doubtful]:
         """What came while a call was waiting, with what has become of it since."""
-        return [self._calls.get(one.entry, one) for one in doubtful.retries]
+        return [
+            replace(
+                self._calls.get(retry.entry, retry),
+                knew_first=retry.knew_first,
+                saw_first=retry.saw_first,
+            )
+            for retry in doubtful.retries
+        ]
 
     def _shows(self, call: Call, doubtful: _Doubtful) -> bool:
         """Whether an answer lets the client see how a call in doubt has ended."""
@@ -340,3 +394,18 @@ def _is_sought(call: Call, intent: Intent) -> bool:
     sought = call.request.get("reference")
     is_same = sought is None or intent.reference is None or str(sought) == intent.reference
     return is_same and _SEARCHES.get(intent.op) == call.op
+
+
+def _asks_for(call: Call, doubtful: _Doubtful) -> bool:
+    """Whether a call that showed an object has asked for it: it read it, or searched for its
+    reference. A list of everything shows it too, but nobody need have looked for it there."""
+    if doubtful.subject is None:
+        return False
+    if call.subject == doubtful.subject:
+        return True
+    if doubtful.subject.encode() not in call.answer:
+        return False
+    if call.op == "batch.search":
+        return bool(call.request.get("description"))
+    sought, reference = call.request.get("reference"), doubtful.intent.reference
+    return reference is not None and str(sought) == reference and _is_sought(call, doubtful.intent)

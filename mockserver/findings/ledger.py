@@ -27,10 +27,24 @@ class Evidence:
     webhook: str | None = None
 
 
+@record
+class Circumstances:
+    """What was seen of a mistake. ``is_mild``: not what makes its kind an error; ``is_informed``:
+    the client had learnt how its first call had ended before it acted again."""
+
+    is_mild: bool = False
+    is_informed: bool = False
+
+
+USUAL = Circumstances()
+
+
 @mutable
 class Finding:
     """Something that the client did wrong. ``when``, ``first`` and ``last`` are sandbox time;
-    ``newest`` is the number of the last raise among all of the sandbox."""
+    ``newest`` is the number of the last raise among all of the sandbox. ``is_mild``: what makes its
+    kind an error has not been seen each time, so it is a warning. ``is_informed``: each time the
+    client had learnt how its first call had ended before it acted again."""
 
     id: str
     name: str
@@ -40,6 +54,8 @@ class Finding:
     newest: int
     count: int = 1
     evidence: list[Evidence] = field(default_factory=list)
+    is_mild: bool = False
+    is_informed: bool = False
 
     @property
     def number(self) -> int:
@@ -49,6 +65,11 @@ class Finding:
     @property
     def kind(self) -> FindingKind:
         return CATALOGUE[self.name]
+
+    @property
+    def severity(self) -> Severity:
+        """That of its kind, but where it is mild."""
+        return min(self.kind.severity, Severity.WARNING) if self.is_mild else self.kind.severity
 
     def show(self, lines: Iterable[Evidence | None]) -> None:
         """Take in lines of evidence, without those that are None or there already."""
@@ -82,9 +103,15 @@ class Ledger:
         return len(self._by_subject)
 
     def add(
-        self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str | None
+        self,
+        name: str,
+        at: Micros,
+        evidence: Iterable[Evidence | None],
+        seen: Circumstances = USUAL,
+        /,
+        **about: str | None,
     ) -> None:
-        """Raise a finding about something, or count it once more."""
+        """Raise a finding about something, or count it once more. What was worse once stays so."""
         if name in self.policy.allow:
             return
         known = {key: value for key, value in about.items() if value is not None}
@@ -93,7 +120,20 @@ class Ledger:
             name, known, at
         )
         if finding is not None:
+            is_first = finding.count == 0
+            finding.is_mild = seen.is_mild and (is_first or finding.is_mild)
+            finding.is_informed = seen.is_informed and (is_first or finding.is_informed)
             self._count(finding, at)
+            finding.show(evidence)
+
+    def worsen(
+        self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str
+    ) -> None:
+        """What makes a finding an error has been seen: it is no longer mild."""
+        finding = self._by_subject.get((name, tuple(about.items())))
+        if finding is not None and finding.is_mild:
+            self.raised += 1
+            finding.is_mild, finding.last, finding.newest = False, at, self.raised
             finding.show(evidence)
 
     def _opened(self, name: str, about: Mapping[str, str], at: Micros) -> Finding | None:
@@ -155,9 +195,7 @@ class Ledger:
     ) -> list[Finding]:
         """Findings of at least a severity, of one kind or all, after a journal entry and so many
         raises, in order."""
-        found = (
-            one for one in self if one.kind.severity >= least and name in (None, one.kind.name)
-        )
+        found = (one for one in self if one.severity >= least and name in (None, one.kind.name))
         new = (one for one in found if one.newest > raised)
         return [
             one for one in new if not after or max(line.entry or 0 for line in one.evidence) > after

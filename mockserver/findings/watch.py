@@ -201,7 +201,7 @@ class Watch(Observer):
 
 def _remark(finding: Finding) -> Remark:
     entries = [line.entry for line in finding.evidence if line.entry is not None]
-    return Remark(finding.kind.name, finding.kind.severity.word, finding.about, entries)
+    return Remark(finding.kind.name, finding.severity.word, finding.about, entries)
 
 
 def new_watch(tables: Tables) -> Watch:

@@ -1,6 +1,6 @@
 """Webhooks and what the client makes of them: forged, repeated, outdated, lost and slow ones."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import MINUTE, SECOND, Micros
@@ -12,7 +12,7 @@ from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState, DeliveryState
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
-from mockserver.findings.ledger import Evidence, Ledger
+from mockserver.findings.ledger import Circumstances, Evidence, Ledger
 
 _MOST = 256
 _REPEAT: Micros = MINUTE
@@ -69,9 +69,12 @@ class Webhooks:
     _seen: Recent[str, int] = memory(_MOST)
     _refused: Recent[str, _Refusal] = memory(_MOST)
     _moves: Recent[int, _Move] = memory(_MOST)
+    _forged: Recent[str, tuple[str, Evidence]] = memory(_MOST)
 
     def called(self, call: Call) -> None:
         """A call was decided: judge what it does about webhooks that came, or are under way."""
+        if self._forged:
+            self._after_forged(call)
         if call.code is None and not (self._sent or self._taken):
             return
         subject, is_refused = call.subject or "", call.code == Code.INVALID_CHARGE_STATUS
@@ -123,7 +126,11 @@ class Webhooks:
                 forged = replace(
                     evidence, line=f"{line}, though its header X-Payfurl-Signature {fault}"
                 )
-                self._ledger.add("forged-webhook-accepted", tried.at, (forged,), **about)
+                seen = Circumstances(is_mild=True)
+                self._ledger.add("forged-webhook-accepted", tried.at, (forged,), seen, **about)
+                self._took_forged(tried, forged, began)
+            elif message.subject_id is not None:
+                self._forged.pop(message.subject_id, None)
             self._took(delivery.message_id, evidence, began, tried.at)
             if state is not None:
                 self._reports(delivery, state, began, tried.at)
@@ -138,6 +145,45 @@ class Webhooks:
         if made.latency > self._ledger.policy.slow_receiver:
             slow = replace(evidence, line=f"{line} after {made.latency / SECOND:.1f} s")
             self._ledger.add("webhook-slow", tried.at, (slow,), **about)
+
+    def _took_forged(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
+        """A forgery was answered 2xx. That alone is no belief: it may be stored, or be a hint that
+        the object is to be read. What is done with the object without a look at it shows belief,
+        also while the receiver still holds the webhook."""
+        subject = tried.delivery.message.subject_id
+        if subject is None or self._seen.get(subject, 0) > began:
+            return
+        self._forged.put(subject, (tried.delivery.delivery_id, evidence))
+        for move in list(self._moves.values()):
+            if move.entry > began and subject in move.intent.sources:
+                self._believed(subject, tried.at, move.evidence)
+
+    def _after_forged(self, call: Call) -> None:
+        """A call that follows forgeries that were answered 2xx: it moves the money of one of their
+        objects, or looks at one."""
+        if call.op in MONEY:
+            self._believed(call.subject or "", call.at, evidence_of(call))
+        elif call.doubt is None:
+            looked = [
+                subject
+                for subject in self._forged
+                if subject == call.subject or subject.encode() in call.answer
+            ]
+            for subject in looked:
+                del self._forged[subject]
+
+    def disproved(self, subjects: Collection[str] | None, at: Micros) -> None:
+        """What the shop believes of these objects, or of any, is not true: so it has believed the
+        forgeries about them."""
+        for subject in list(self._forged):
+            if subjects is None or subject in subjects:
+                self._believed(subject, at, None)
+
+    def _believed(self, subject: str, at: Micros, act: Evidence | None) -> None:
+        delivery_id, evidence = self._forged.pop(subject, ("", None))
+        if delivery_id:
+            lines = (evidence, act)
+            self._ledger.worsen("forged-webhook-accepted", at, lines, webhook=delivery_id)
 
     def _reports(self, delivery: Delivery, state: str, began: int, at: Micros) -> None:
         charge_id, reported = delivery.message.subject_id, delivery.reports
@@ -166,17 +212,26 @@ class Webhooks:
         self._repeated.put(event_id, copies)
         for move in self._moves.values():
             if move.entry > began:
-                self._judge_repeat({event_id: copies}, move, at)
+                self._judge_repeat({event_id: copies}, move, at, is_held=True)
 
-    def _judge_repeat(self, repeated: Mapping[str, _Copies], again: _Move, at: Micros) -> None:
-        """Whether a move repeats one that came between the two copies of an event."""
+    def _judge_repeat(
+        self, repeated: Mapping[str, _Copies], again: _Move, at: Micros, *, is_held: bool = False
+    ) -> None:
+        """Whether a move repeats one that came between the two copies of an event. ``is_held``: it
+        came while the receiver held the second; a later one may have a reason of its own."""
         for first in self._moves.values() if repeated else ():
             if not first.has_gone_well or not first.intent.is_same(again.intent):
                 continue
             for event_id, copies in repeated.items():
                 if copies.first_at < first.entry <= copies.repeated_at < again.entry:
                     lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
-                    self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
+                    self._ledger.add(
+                        "webhook-not-deduplicated",
+                        at,
+                        lines,
+                        Circumstances(is_mild=not is_held),
+                        event=event_id,
+                    )
                     self._explained(again.entry)
 
     def _explained(self, entry: int) -> None:
@@ -204,6 +259,7 @@ class Webhooks:
             self._reported,
             self._seen,
             self._refused,
+            self._forged,
         ):
             one.clear()
 

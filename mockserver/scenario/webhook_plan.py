@@ -23,6 +23,9 @@ MOST_BYTES = 1_000_000
 MOST_AT_ONCE = 10
 """Copies that can be under way to one receiver at once."""
 
+NO_CHARGE, NO_ORDER = "e" * 32, "another-order"
+"""What a ``foreign`` webhook is about where the sandbox has no other charge."""
+
 _ENVELOPE = ("meta", "data")
 _WRONG = ("bad_signature", "signature", "foreign", "edit", "omit")
 """What makes a webhook one that the service would not send."""

@@ -1,5 +1,5 @@
 // What the shops in Node share: calls of the service, webhooks, and books of one file for each order.
-// `node SHOP.mjs` does the shop's business, `node SHOP.mjs books` prints its books as JSON lines, `node SHOP.mjs
+// `node SHOP.mjs` does the shop's business, `node SHOP.mjs books` prints its books as a JSON array, `node SHOP.mjs
 // reconcile`, where there is such a job, asks the service about orders that are open.
 import { createHmac } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -55,7 +55,7 @@ export function books() {
 // Do what the command line asks for. A job returns its exit code, or nothing.
 export async function main(trade, reconcile) {
   const [asked] = process.argv.slice(2);
-  if (asked === "books") for (const row of books()) console.log(JSON.stringify(row));
+  if (asked === "books") console.log(JSON.stringify(books()));
   else process.exit((await (asked === "reconcile" ? reconcile() : trade())) ?? 0);
 }
 
@@ -75,4 +75,52 @@ export const sleep = setTimeout;
 // Whether the service has signed a webhook.
 export function isSigned(body, signature) {
   return signature === createHmac("sha256", "mockserver-webhook-key").update(body).digest("base64");
+}
+
+const TAKEN = ["SUCCESS", "PARTIAL_REFUND", "REFUND"];
+const UNDONE = ["FAILED", "AUTHORISE_CANCELLED", "VOIDED"];
+
+async function askUntilAnswered(method, path) {
+  for (let tries = 0; tries < 8; tries++) {
+    const answer = await ask(method, path).catch(() => undefined);
+    if (answer?.ok) return answer;
+  }
+  throw new Lost();
+}
+
+// What was given back of a charge, or is on its way.
+function refundsOf({ refunds }) {
+  return refunds.reduce((sum, { amount }) => sum + amount, 0);
+}
+
+// What some charges of an order say together, of which so much is wanted.
+export function figures(charges, wanted) {
+  const taken = charges.filter(({ status }) => TAKEN.includes(status));
+  const paid = taken.reduce((sum, { amount }) => sum + amount, 0);
+  const isOpen = charges.some(({ status }) => !TAKEN.includes(status) && !UNDONE.includes(status));
+  if (isOpen) return { state: paid ? "unknown" : "pending" };
+  const refunded = taken.reduce((sum, charge) => sum + refundsOf(charge), 0);
+  if (!paid) return { state: "unpaid" };
+  if (paid - refunded === wanted) return { paid, refunded, state: "paid" };
+  return paid === refunded ? { paid, refunded, state: "refunded" } : { paid, refunded };
+}
+
+// What a careful shop does at night: an order is paid by one charge of each amount, and whatever else is taken for it
+// is given back. What the books are to say of it.
+export async function square(reference, ...amounts) {
+  const tried = new Set();
+  for (let tries = 0; tries < 8; tries++) {
+    const { said } = await askUntilAnswered("GET", `/charge?Reference=${reference}`);
+    const due = [...amounts];
+    const spare = said.charges.reverse().find((charge) => {
+      if (charge.status !== "SUCCESS" || refundsOf(charge) || tried.has(charge.chargeId)) return false;
+      const place = due.indexOf(charge.amount);
+      if (place >= 0) due.splice(place, 1);
+      return place < 0;
+    });
+    if (!spare) return figures(said.charges, amounts.reduce((sum, amount) => sum + amount));
+    const isAnswered = await refund(spare, spare.amount).then(() => true, () => false);
+    if (isAnswered) tried.add(spare.chargeId);
+  }
+  throw new Lost();
 }

@@ -76,3 +76,76 @@ function webhooks($server, float $seconds, callable $take): void
         }
     }
 }
+
+function askUntilAnswered(string $method, string $path): array
+{
+    for ($tries = 0; $tries < 8; $tries++) {
+        try {
+            $answer = ask($method, $path);
+            if ($answer[0] === 200) {
+                return $answer;
+            }
+        } catch (Lost) {
+        }
+    }
+    throw new Lost();
+}
+
+/** What was given back of a charge, or is on its way. */
+function refundsOf(array $charge): float
+{
+    return array_sum(array_column($charge['refunds'], 'amount'));
+}
+
+/** Write down what the charges of an order say together, of which so much is wanted. */
+function bookFigures(string $reference, array $charges, float $wanted): void
+{
+    $taken = array_filter($charges, fn ($one) => in_array($one['status'], ['SUCCESS', 'PARTIAL_REFUND', 'REFUND']));
+    $undone = array_filter($charges, fn ($one) => in_array($one['status'], ['FAILED', 'AUTHORISE_CANCELLED', 'VOIDED']));
+    $paid = array_sum(array_column($taken, 'amount'));
+    $refunded = array_sum(array_map('refundsOf', $taken));
+    $state = match (true) {
+        count($taken) + count($undone) < count($charges) => $paid ? 'unknown' : 'pending',
+        $paid == 0 => 'unpaid',
+        $paid - $refunded == $wanted => 'paid',
+        $paid == $refunded => 'refunded',
+        default => '',
+    };
+    $isOpen = in_array($state, ['unknown', 'pending']);
+    $isOpen ? book($reference, '', '', state: $state) : book($reference, "$paid", "$refunded", state: $state);
+}
+
+/** What a careful shop does at night: an order is paid by one charge of each amount, and whatever else is taken or held
+ * for it is given back. */
+function square(string $reference, float ...$amounts): void
+{
+    $tried = [];
+    for ($tries = 0; $tries < 8; $tries++) {
+        $charges = array_reverse(askUntilAnswered('GET', "/charge?Reference=$reference")[1]['charges']);
+        $due = $amounts;
+        $spare = null;
+        foreach ($charges as $charge) {
+            $isHeld = $charge['status'] === 'Authorised';
+            if ((!$isHeld && ($charge['status'] !== 'SUCCESS' || refundsOf($charge))) || in_array($charge['chargeId'], $tried)) {
+                continue;
+            }
+            $place = $isHeld ? false : array_search($charge['amount'], $due);
+            if ($place === false) {
+                $spare = $charge;
+                break;
+            }
+            unset($due[$place]);
+        }
+        if ($spare === null) {
+            bookFigures($reference, $charges, array_sum($amounts));
+            return;
+        }
+        try {
+            $isHeld = $spare['status'] === 'Authorised';
+            ask('DELETE', $isHeld ? "/charge/$spare[chargeId]/void" : "/refund/$spare[chargeId]?amount=$spare[amount]");
+            $tried[] = $spare['chargeId'];
+        } catch (Lost) {
+        }
+    }
+    throw new Lost();
+}

@@ -28,6 +28,7 @@ BUGGY = yaml.safe_load((HERE / "corpus.yaml").read_text("utf-8"))
 RECONCILING = {"ships_pending_careful.mjs", "ships_bounced_careful.py", "ships_returned_careful.py"}
 """Shops with a nightly job."""
 CORRECT = yaml.safe_load((HERE / "correct" / "correct.yaml").read_text("utf-8"))
+RECONCILING |= {f"correct/{name}" for name, row in CORRECT.items() if row.get("nightly")}
 HOW = {"bare": False, "books": True}
 """Whether the books of a shop are read."""
 HOW_QUICKLY = tries({"books": True}, HOW)
@@ -174,7 +175,12 @@ def test_a_correct_shop_is_not_accused(tmp_path: Path, url: str, name: str, book
 
 
 def test_each_shop_is_in_a_table() -> None:
-    listed = {"shop", "webhooks", *(Path(one).stem for name in BUGGY for one in (name, twin(name)))}
+    listed = {
+        "shop",
+        "webhooks",
+        "nightly",
+        *(Path(one).stem for name in BUGGY for one in (name, twin(name))),
+    }
     assert {path.stem for path in HERE.iterdir() if path.suffix in PROGRAMS} - {
         "test_corpus"
     } == listed

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
 from mockserver.explore.failures import FAULTS
-from mockserver.explore.trial import InjectionPoint, held_until
+from mockserver.explore.trial import InjectionPoint, held_until, invented_orders
 from tests import warm
 from tests.depth import tries
 from tests.explore.test_command import lives
@@ -65,6 +65,20 @@ def test_an_ordinary_scenario_holds_nothing_until_it_is_released() -> None:
         held_until({"rules": [waits, {"chance": {"p": 0.5, "then": {"decline": "do_not_honour"}}}]})
         is None
     )
+
+
+def test_orders_that_only_a_webhook_of_the_scenario_names_are_nobodys() -> None:
+    told = InjectionPoint("charge.create", 1, notifies=True)
+    rules = [FAULTS[name].rule(told) for name in ("webhook_unknown", "webhook_foreign")]
+    assert invented_orders({"rules": rules[:1]}) == {
+        ("reference", "no-such-order"),
+        ("charge", "f" * 32),
+    }
+    assert invented_orders({"rules": rules[1:]}) == {
+        ("reference", "another-order"),
+        ("charge", "e" * 32),
+    }
+    assert invented_orders({"rules": [FAULTS["lost_answer"].rule(told)]}) == set()
 
 
 @slow

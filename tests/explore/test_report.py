@@ -86,6 +86,14 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
     assert words in report.text(made)
 
 
+def test_money_of_runs_that_failed_is_added_up(made: Exploration) -> None:
+    failed = [cell for cell in made.cells if cell.verdict is Verdict.FAILED]
+    assert "--books would judge them" not in report.text(made)
+    made.cells[made.cells.index(failed[0])] = replace(failed[0], taken={"AUD": "129"})
+    words = f"{len(failed)} failed, 129.00 AUD taken in 1: --books would judge them"
+    assert words in report.text(made).splitlines()
+
+
 def test_the_tables_say_what_their_verdicts_mean_and_no_others(made: Exploration) -> None:
     said = "doubtful = exit code 0, and less money or elsewhere: only the books can say (--books)"
     assert said not in report.text(made)
@@ -153,7 +161,7 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
-        "failures covered: 5 of 44, 11 %",
+        "failures covered: 5 of 45, 11 %",
         "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
 

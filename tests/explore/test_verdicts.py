@@ -4,14 +4,19 @@ from typing import Any
 
 import pytest
 
+from mockserver.explore.ending import Ending, Telling
 from mockserver.explore.verdicts import (
     Reference,
+    RunEnd,
     RunMoney,
     Verdict,
+    beside_unforged,
+    beside_usual,
     invariants_of,
     judged,
     key_of,
     money_differences,
+    moves_of,
 )
 from tests.explore.after import after
 
@@ -438,3 +443,156 @@ def test_what_books_agree_on_and_no_fault_takes_is_noted(
         0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, is_ours=True
     )
     assert not ours.words
+
+
+def told_row(finding: str, *, informed: bool = True, severity: str = "error") -> dict[str, Any]:
+    lines = [{"line": "charge.refund 5 AUD ch_1: answered", "entry": 1, "webhook": None}]
+    about = {"charge": "ch_1"} if finding == "double-charge" else {"event": "evt_1"}
+    return {
+        "finding": finding,
+        "severity": severity,
+        "informed": informed,
+        "about": about,
+        "evidence": lines,
+    }
+
+
+@pytest.mark.parametrize(
+    ("informed", "run", "severities"),
+    [
+        (True, order(captured=40, peak=40), []),
+        (True, order(captured=60, peak=60), ["error"]),
+        (True, order(captured=60, refunded=20, peak=60), ["error"]),
+        (False, order(captured=40, peak=40), ["warning"]),
+    ],
+    ids=["as much", "more", "more for a time", "it did not know"],
+)
+def test_who_knew_and_has_taken_no_more_paid_twice_on_purpose(
+    informed: bool, run: dict[str, Any], severities: list[str]
+) -> None:
+    usual = Reference(money(order(captured=40, peak=40)), {"order-1"})
+    row = told_row("double-charge", informed=informed, severity="warning")
+    found = beside_usual(RunEnd(money(run), [row]), usual).findings
+    assert [one["severity"] for one in found] == severities
+
+
+@pytest.mark.parametrize(("count", "severities"), [(2, []), (3, ["error"])])
+def test_a_repeat_that_the_usual_run_has_too_is_none(count: int, severities: list[str]) -> None:
+    usual = Reference(PAID, {"order-1"}, operations={"charge.refund": 2})
+    row = told_row("webhook-not-deduplicated", severity="warning")
+    end = RunEnd(PAID, [row], operations={"charge.refund": count})
+    assert [one["severity"] for one in beside_usual(end, usual).findings] == severities
+
+
+@pytest.mark.parametrize(
+    ("has_moved", "has_books", "differs", "severities"),
+    [
+        (True, True, False, ["error"]),
+        (True, False, False, ["error"]),
+        (False, True, True, ["error", "error"]),
+        (False, True, False, []),
+        (False, False, False, ["warning"]),
+    ],
+)
+def test_a_forgery_is_judged_by_what_follows(
+    has_moved: bool, has_books: bool, differs: bool, severities: list[str]
+) -> None:
+    rows = [told_row("forged-webhook-accepted")]
+    rows += [told_row("paid-without-money")] if differs else []
+    end, control = RunEnd(PAID, rows), RunEnd(PAID, [])
+    found = beside_unforged(end, control, has_moved=has_moved, has_books=has_books).findings
+    assert [row["severity"] for row in found] == severities
+
+
+def test_what_differs_without_the_forgery_too_is_not_its_doing() -> None:
+    rows = [told_row("forged-webhook-accepted"), told_row("paid-without-money")]
+    control = RunEnd(PAID, [told_row("paid-without-money")])
+    found = beside_unforged(RunEnd(PAID, rows), control, has_moved=False, has_books=True).findings
+    assert [row["finding"] for row in found] == ["paid-without-money"]
+
+
+def test_the_moves_of_a_charge_are_those_that_name_it() -> None:
+    entries = [
+        {"op": op, "call": 1, "request": {"path": f"/charge/{charge}"}}
+        for op, charge in [
+            ("charge.capture", "ch_1"),
+            ("charge.get", "ch_1"),
+            ("charge.refund", "ch_2"),
+        ]
+    ]
+    assert moves_of(["ch_1"], entries) == {"charge.capture": 1}
+
+
+CALLED_PENDING = [{"reference": "order-1", "state": "pending"}]
+
+
+@pytest.mark.parametrize(
+    ("more", "usual", "wanted"),
+    [
+        ({}, {}, Verdict.DOUBTFUL),
+        ({"is_due": True}, {}, Verdict.SURVIVED),
+        ({}, {"leaves_pending": True}, Verdict.SURVIVED),
+        ({"rows": [{"reference": "order-1", "state": "unknown"}]}, {}, Verdict.SURVIVED),
+        ({"money": money(order(held=20))}, {}, Verdict.SURVIVED),
+    ],
+    ids=["nothing is due", "a settlement is due", "as usual", "unknown", "a hold"],
+)
+def test_pending_is_a_claim_that_ends(
+    more: dict[str, Any], usual: dict[str, Any], wanted: Verdict
+) -> None:
+    end = RunEnd(**{"money": PAID, "findings": [], "rows": CALLED_PENDING, **more})
+    found = judged(0, end, Reference(**usual), has_books=True, has_fired=True)
+    assert found.verdict is wanted
+    if wanted is Verdict.DOUBTFUL:
+        assert "20.00 AUD taken for order-1, called pending" in found.words[0]
+
+
+def test_what_stays_pending_when_all_has_settled_names_the_nightly_job() -> None:
+    rows = [{**told_row("charged-but-unpaid"), "severity": "error"}]
+    end = RunEnd(PAID, rows, rows=CALLED_PENDING, is_settled=True)
+    found = judged(0, end, Reference(), has_books=True, has_fired=True)
+    assert found.verdict is Verdict.UNSAFE
+    assert found.words[0].startswith("--reconcile")
+
+
+CRASH, DESK = Ending(Telling.CRASHED, "Lost: x", 1), Ending(Telling.SAID, "the desk looks", 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted", "words"),
+    [
+        ({"ending": CRASH}, Verdict.FAILED, []),
+        ({"ending": CRASH, "untold": ["80.00 AUD held"]}, Verdict.DOUBTFUL, ["80.00 AUD held"]),
+        ({"ending": DESK, "untold": ["20.00 AUD taken"]}, Verdict.DOUBTFUL, ["20.00 AUD taken"]),
+        (
+            {"ending": DESK, "unread": "--books: exit code 1"},
+            Verdict.DOUBTFUL,
+            ["--books: exit code 1", "20.00 AUD taken for order-1"],
+        ),
+        (
+            {"ending": DESK, "unread": "--books: exit code 1", "money": money()},
+            Verdict.FAILED,
+            ["--books: exit code 1"],
+        ),
+    ],
+)
+def test_an_error_is_judged_by_what_it_told(
+    more: dict[str, Any], wanted: Verdict, words: list[str]
+) -> None:
+    end = RunEnd(**{"money": PAID, "findings": [], **more})
+    found = judged(1, end, Reference(), has_books=True, has_fired=True)
+    assert (found.verdict, [*found.words]) == (wanted, words)
+
+
+def test_a_crash_is_named_beside_what_it_hides() -> None:
+    rows = [{**told_row("charged-but-unpaid"), "severity": "error"}]
+    end = RunEnd(PAID, rows, ending=CRASH)
+    found = judged(1, end, Reference(), has_books=True, has_fired=True)
+    assert found.verdict is Verdict.UNSAFE
+    assert found.words[-1] == "the command crashed: Lost: x"
+
+
+def test_without_books_an_error_says_what_was_taken() -> None:
+    end = RunEnd(PAID, [], ending=CRASH)
+    found = judged(1, end, Reference(), has_books=False, has_fired=True)
+    assert (found.verdict, [*found.words]) == (Verdict.FAILED, ["20.00 AUD taken for order-1"])

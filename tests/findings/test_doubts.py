@@ -34,6 +34,62 @@ def test_a_client_that_hangs_up_and_asks_again_is_in_doubt(story: Story, hung_up
     )
 
 
+SEARCH = {"op": "charge.search", "subject": None, "answer": b'"ch_1"'}
+SHOWN: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
+    "a read of it": ({"op": "charge.get"}, {}, "warning"),
+    "a search by its reference": ({**SEARCH, "request": {"reference": "r"}}, {}, "warning"),
+    "a search by another reference": ({**SEARCH, "request": {"reference": "s"}}, {}, "error"),
+    "a list of everything": ({**SEARCH, "request": {}}, {}, "error"),
+    "a search that does not have it": (
+        {**SEARCH, "request": {"reference": "r"}, "answer": b"[]"},
+        {},
+        "error",
+    ),
+    "an answer that was cut": ({"op": "charge.get", "doubt": UncertainResult.CUT}, {}, "error"),
+    "another payer": ({"op": "charge.get"}, {"email": "ann@example.test"}, ""),
+    "another purpose": ({"op": "charge.get"}, {"metadata": {"part": "balance"}}, ""),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_client_that_saw_its_first_payment_may_mean_the_second(story: Story, name: str) -> None:
+    look, unlike, severity = SHOWN[name]
+    request = {"token": "tok", "reference": "r"}
+    story.pay("ch_1", doubt=UncertainResult.RESET, request=request)
+    story.call(**{"subject": "ch_1", **look})  # type: ignore[arg-type]
+    story.charges["ch_2"] = charge_in(ChargeState.SUCCESS, "ch_2", **unlike)
+    story.pay("ch_2", None, request=request)
+    found = [one for one in story.watch.ledger if one.kind.name == "double-charge"]
+    assert [one.severity.word for one in found] == ([severity] if severity else [])
+
+
+def test_what_a_client_sees_later_does_not_excuse_it(story: Story) -> None:
+    story.pay("ch_1", doubt=UncertainResult.RESET)
+    story.pay("ch_2")
+    story.call("charge.get", "ch_1")
+    (double, _) = story.watch.ledger
+    assert double.severity.word == "error"
+
+
+def test_each_pair_of_a_chain_is_judged_alone(story: Story) -> None:
+    story.pay("ch_1", doubt=UncertainResult.RESET)
+    story.call("charge.get", "ch_1")
+    story.pay("ch_2", doubt=UncertainResult.RESET)
+    (double,) = story.watch.ledger
+    assert double.severity.word == "warning"
+    story.pay("ch_3")
+    assert double.severity.word == "error"
+    assert (double.count, double.is_informed) == (2, False)
+
+
+def test_a_client_that_heard_of_its_payment_is_known_to_know(story: Story) -> None:
+    story.pay("ch_1", doubt=UncertainResult.RESET)
+    story.webhook()
+    story.pay("ch_2")
+    (double,) = story.watch.ledger
+    assert (double.severity.word, double.is_informed) == ("error", True)
+
+
 def test_an_answer_that_was_broken_off_does_not_become_whole(story: Story) -> None:
     story.end(story.pay("ch_1", doubt=UncertainResult.CUT, is_open=True))
     story.pay("ch_2")

@@ -41,17 +41,6 @@ def test_a_forged_webhook_is_refused_or_nobody_got_it(
     assert story.found() == []
 
 
-def test_a_repeated_webhook_captures_again(story: Story) -> None:
-    story.webhook()
-    story.call()
-    story.webhook(delivery_id="wh_1-2")
-    story.call()
-    assert story.found() == ["webhook-not-deduplicated"]
-    (finding,) = story.watch.ledger
-    assert finding.about == {"event": "evt_1"}
-    assert [line.entry for line in finding.evidence] == [1, 1, 1, 2]
-
-
 Act = Callable[[Story], object]
 
 
@@ -62,6 +51,59 @@ def call(op: str = "charge.capture", **facts: object) -> Act:
 def webhook(*meanwhile: Act, **facts: object) -> Act:
     """A webhook, and what the client does before it answers."""
     return lambda story: story.webhook(lambda: [act(story) for act in meanwhile], **facts)
+
+
+FORGERY = webhook(is_genuine=False)
+FORGERIES: dict[str, tuple[Sequence[Act], str]] = {
+    "it is answered 2xx and no more": ([FORGERY], "warning"),
+    "its charge is captured": ([FORGERY, call()], "error"),
+    "its charge is captured before it is answered": (
+        [webhook(call(), is_genuine=False)],
+        "error",
+    ),
+    "its charge is read first": ([FORGERY, call("charge.get"), call()], "warning"),
+    "its charge is read while it is held": (
+        [webhook(call("charge.get"), call(), is_genuine=False)],
+        "warning",
+    ),
+    "a list that shows its charge is read first": (
+        [FORGERY, call("charge.search", subject=None, answer=b"ch_1"), call()],
+        "warning",
+    ),
+    "a genuine one comes first": (
+        [FORGERY, webhook(event_id="evt_2", delivery_id="wh_2"), call()],
+        "warning",
+    ),
+    "another charge is captured": ([FORGERY, call(subject="ch_2")], "warning"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forgery_is_believed_where_something_follows(story: Story, name: str) -> None:
+    acts, severity = FORGERIES[name]
+    for act in acts:
+        act(story)
+    [found] = [one for one in story.watch.ledger if one.name == "forged-webhook-accepted"]
+    assert found.severity.word == severity
+
+
+@pytest.mark.parametrize(("subjects", "severity"), [({"ch_1"}, "error"), ({"ch_2"}, "warning")])
+def test_books_that_differ_show_belief(story: Story, subjects: set[str], severity: str) -> None:
+    story.webhook(is_genuine=False)
+    story.watch.webhooks.disproved(subjects, 0)
+    (found,) = story.watch.ledger
+    assert found.severity.word == severity
+
+
+def test_a_repeated_webhook_captures_again(story: Story) -> None:
+    story.webhook()
+    story.call()
+    story.webhook(delivery_id="wh_1-2")
+    story.call()
+    assert story.found() == ["webhook-not-deduplicated"]
+    (finding,) = story.watch.ledger
+    assert finding.about == {"event": "evt_1"}
+    assert [line.entry for line in finding.evidence] == [1, 1, 1, 2]
 
 
 COPY, OTHER = {"delivery_id": "wh_1-2"}, {"event_id": "evt_2", "delivery_id": "wh_2"}
@@ -94,6 +136,17 @@ def test_a_webhook_that_comes_twice_is_acted_on_twice(story: Story, name: str) -
     for act in acts:
         act(story)
     assert story.found() == (["webhook-not-deduplicated"] if is_mistake else [])
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_what_is_done_while_a_copy_is_held_is_done_for_it(story: Story, is_held: bool) -> None:
+    story.webhook()
+    story.call()
+    acts = [webhook(call(), **COPY)] if is_held else [webhook(**COPY), call()]
+    for act in acts:
+        act(story)
+    (finding,) = story.watch.ledger
+    assert finding.severity.word == ("error" if is_held else "warning")
 
 
 READ, CAPTURE = call("charge.get"), call(code=54)

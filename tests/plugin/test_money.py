@@ -89,6 +89,44 @@ def test_an_assertion_about_money_makes_a_failure_unsafe(run: Run) -> None:
     assert "unsafe: declined_soft at charge.create#1" in done.stdout
 
 
+def test_an_exception_that_escapes_the_shop_has_told_nobody(run: Run) -> None:
+    done = run(
+        "--mockserver-explore=lost_answer,lost_request",
+        test_shop="""
+        import pytest
+
+        BOOKED = []
+
+        def books():
+            return BOOKED
+
+        @pytest.fixture(autouse=True)
+        def fresh():
+            BOOKED.clear()
+
+        def pay(mockserver):
+            paid = mockserver.client.post("/charge/card", json={**CHARGE, "reference": "order-1"})
+            assert paid.status_code == 201
+            BOOKED.append({"reference": "order-1", "state": "paid"})
+
+        @pytest.mark.mockserver(books="test_shop:books")
+        def test_pays(mockserver):
+            pay(mockserver)
+
+        @pytest.mark.mockserver(books="test_shop:books")
+        def test_pays_safely(mockserver):
+            with mockserver.money_safe():
+                pay(mockserver)
+
+        def test_has_no_books(mockserver):
+            pay(mockserver)
+        """,
+    )
+    assert "taken for order-1, its books do not know" in done.stdout
+    assert "4 failed, 1 doubtful, 1 unsafe" in done.stdout
+    assert "1 failed, 8 passed" in done.stdout
+
+
 CLIENTS = """
 import httpx, itertools, pytest
 

@@ -162,6 +162,8 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     found = await for_each([*keys, *books.unknown], lambda key: list(books.differences(key)))
     differences = list(chain.from_iterable(found))[:MOST]
     await for_each(differences, Report(sandbox, watch.ledger, books, differences).add)
+    wrong = {charge.charge_id for one in differences for charge in one.order.charges}
+    watch.webhooks.disproved(wrong, sandbox.now)
     profile = profile_of(sandbox.assumed)
     findings = [
         shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED

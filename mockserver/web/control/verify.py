@@ -27,6 +27,7 @@ from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall, ControlRoute
 from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
+from mockserver.web.control.raised import watch_of
 from mockserver.web.journaled import fields_of
 from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
@@ -93,6 +94,10 @@ async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
     sandbox = call.sandbox()
     expected, money, allowed, body = _wanted(call)
     after = call.since(sandbox, call.query.since)
+    wrong_money = await broken(sandbox, money, after)
+    watch = watch_of(sandbox)
+    if wrong_money and watch is not None:
+        watch.webhooks.disproved(None, sandbox.now)
     if body.finish:
         end_story(call, sandbox)
     # All of one instant: entries are noted, and pushed out, while others are served.
@@ -103,7 +108,7 @@ async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
         if body.rules
         else []
     )
-    unmet += await broken(sandbox, money, after)
+    unmet += wrong_money
     raised = at_least(sandbox, _LEAST[body.findings], after) if body.findings is not None else []
     bad = [one for one in raised if one.kind.name not in allowed]
     found = at_least(sandbox, Severity.NOTE, after) if body.finish else bad

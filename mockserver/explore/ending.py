@@ -1,0 +1,158 @@
+"""What the end of a command tells a person: nothing, as a crash does, words of its own,
+or that somebody has to look. Source: docs/explore.md, Verdicts by money, What the command tells.
+
+The exit code alone does not say that. An interpreter ends with 1 for an exception that nobody has
+caught, as a careful shop does that has told its desk; what they print differs. So the marks are
+looked for that interpreters leave behind, and whatever else was written is taken for words.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
+
+from mockserver.domain.masking import mask_printed
+from mockserver.domain.record import record
+
+
+class Telling(StrEnum):
+    """What a person learns from the end of a command."""
+
+    CONTENT = "all is well, or it has not ended in time"
+    CRASHED = "it crashed: nobody was told anything"
+    SAID = "it failed with words of its own, which somebody may read"
+    TOLD = "its exit code says that a person knows"
+    ASSERTED = "a test has failed, which is how a test tells"
+
+
+@record
+class Ending:
+    """How a command ended for those who read it: ``words`` are the last line of the exception, or
+    of what it said, ``code`` its exit code."""
+
+    telling: Telling = Telling.CONTENT
+    words: str = ""
+    code: int = 0
+
+
+TOLD = (3,)
+"""Exit codes that mean that a person knows, unless others are given."""
+
+_RUNNERS = frozenset(
+    {
+        "pytest",
+        "py.test",
+        "unittest",
+        "nose2",
+        "tox",
+        "nox",
+        "jest",
+        "vitest",
+        "mocha",
+        "ava",
+        "jasmine",
+        "cypress",
+        "playwright",
+        "phpunit",
+        "pest",
+        "rspec",
+        "bats",
+        "ctest",
+        "mvn",
+        "gradle",
+        "gradlew",
+    }
+)
+_WITH_TEST = frozenset(
+    {"go", "npm", "pnpm", "yarn", "bun", "deno", "node", "cargo", "dotnet", "make", "mix", "swift"}
+)
+"""Programs that run tests, and those that do when they are told to: ``go test``."""
+
+_LONGEST = 200
+_PHP_CRASH, _SHELL_SIGNALS = 255, range(129, 160)
+
+_PYTHON = re.compile(r"^\s*Traceback \(most recent call last\):\s*$", re.M)
+_NODE = re.compile(r"^Node\.js v\d[^\n]*\s*\Z", re.M)
+_OTHERS = (
+    # A panic of Go, an exception of Java, of .NET and of PHP: the line itself tells what it was.
+    re.compile(r"^panic: .*$", re.M),
+    re.compile(r'^Exception in thread ".*$', re.M),
+    re.compile(r"^Unhandled exception[.:].*$", re.M),
+    re.compile(r"^.*\bUncaught \w.*$", re.M),
+)
+_GOES_ON = "For more information check"
+"""How the second line of the most common exception of a Python client begins."""
+
+_FRAME = re.compile(r"^\s+at ")
+
+
+def ending_of(
+    code: int | None, output: bytes, argv: Sequence[str], told: Collection[int] = TOLD
+) -> Ending:
+    """What the end of a command tells, by its exit code, negative for a signal and None when it was
+    not done in time, and by what it had printed."""
+    if code is None or code == 0:
+        return Ending()
+    text = output.decode("utf-8", "replace").rstrip()
+    is_test = is_test_runner(argv)
+    if code == 1 and is_test:
+        return Ending(Telling.ASSERTED, "", code)
+    if code in told and not is_test:
+        return Ending(Telling.TOLD, _last_line(text), code)
+    if code < 0 or code in _SHELL_SIGNALS:
+        return Ending(Telling.CRASHED, f"it was ended by signal {abs(code) % 128}", code)
+    exception = _exception_in(text)
+    if exception:
+        return Ending(Telling.CRASHED, exception, code)
+    if not text:
+        return Ending(Telling.CRASHED, f"exit code {code}, and not a word", code)
+    if code == _PHP_CRASH:
+        return Ending(Telling.CRASHED, _last_line(text), code)
+    return Ending(Telling.SAID, _last_line(text), code)
+
+
+def is_test_runner(argv: Sequence[str]) -> bool:
+    """Whether a command runs tests: what fails there is an assertion, unless it says more."""
+    names = [Path(word).name for word in argv]
+    if _RUNNERS.intersection(names):
+        return True
+    return bool(_WITH_TEST.intersection(names[:1])) and bool({"test", "--test"} & {*names[1:3]})
+
+
+def _exception_in(text: str) -> str:
+    """The line of an exception that nobody has caught; empty where there is none."""
+    traces = list(_PYTHON.finditer(text))
+    if traces:
+        after = text[traces[-1].end() :].splitlines()
+        # The lines of a trace are indented; the first that is not tells what was raised.
+        places = [place for place, line in enumerate(after) if line and not line[0].isspace()]
+        # Who prints a trace and goes on to say something has caught it.
+        said = [line for line in after[places[0] + 1 :] if line.strip()] if places else []
+        if places and all(line.startswith(_GOES_ON) for line in said):
+            return _shown(after[places[0]])
+    if _NODE.search(text):
+        return _shown(_thrown_in(text))
+    for mark in _OTHERS:
+        found = mark.search(text)
+        if found is not None:
+            return _shown(found[0])
+    return ""
+
+
+def _thrown_in(text: str) -> str:
+    """What Node says was thrown: the line before the first frame, else the last of all."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for before, line in pairwise(lines):
+        if _FRAME.match(line) and not _FRAME.match(before):
+            return before
+    return lines[-2] if len(lines) > 1 else lines[-1]
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return _shown(lines[-1]) if lines else ""
+
+
+def _shown(line: str) -> str:
+    return mask_printed(line.strip())[:_LONGEST]
