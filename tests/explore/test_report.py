@@ -137,7 +137,7 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
-        "failures covered: 5 of 39, 12 %",
+        "failures covered: 5 of 40, 12 %",
         "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
 
