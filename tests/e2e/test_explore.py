@@ -109,6 +109,7 @@ def test_no_fault_makes_the_careful_shop_unsafe(tmp_path: Path, day: Sequence[st
         "pending",
         "pending_failed",
         "challenge",
+        "webhook_forged_pending",
     }
     assert cells(tmp_path, "not reached") == set()
 
