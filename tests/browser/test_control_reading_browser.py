@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.browser.conftest import Box
+from tests.browser.conftest import Box, accessible
 
 expect = needs.library("playwright.sync_api").expect
 
@@ -211,3 +211,17 @@ def test_on_a_phone_wide_tables_scroll_in_themselves(view: str, page: Any, shop:
         ".filter(Boolean).map((one) => one.scrollWidth - one.clientWidth)"
     )
     assert max(widths) <= 0
+
+
+def test_what_opens_on_the_page_is_for_everybody(page: Any, shop: Box) -> None:
+    shown(page, shop, "books")
+    page.get_by_test_id("books-order").filter(has_text="order-1").get_by_role("button").click()
+    page.get_by_test_id("pending").click()
+    expect(page.get_by_test_id("due-list")).to_contain_text("an authorisation expires")
+    found = accessible(page, "books and what is due")
+    shown(page, shop)
+    row(page, "requests", "order-1").click()
+    page.get_by_test_id("compare-entry").click()
+    row(page, "requests", "order-2").click()
+    page.get_by_test_id("differing").wait_for()
+    assert found + accessible(page, "comparison") == []

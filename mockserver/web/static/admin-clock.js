@@ -25,7 +25,8 @@ export function beginClock() {
   });
   byId("pending").addEventListener("click", () => showDue(byId("due-list").hidden));
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") showDue(false); });
-  document.addEventListener("pointerdown", (event) => { if (!event.target.closest("#pending, #due-list")) showDue(false); });
+  // Not before the click has come: what is below moves up as it closes.
+  document.addEventListener("click", (event) => { if (!event.target.closest("#pending, #due-list")) showDue(false); });
   setInterval(tick, 250);
 }
 
