@@ -18,7 +18,7 @@ from tests.driving import Api, card_charge
 from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, nodes, parsed, statements
 from tools.weight import python_weight, table_weight
 
-MOST_PAUSING = 10
+MOST_PAUSING = 6
 """Modules that may do work in steps between which others are served."""
 
 STATE_LEFT: Mapping[str, frozenset[str]] = {}

@@ -569,7 +569,7 @@ def order_of(answered: list[tuple[int, Reply]]) -> list[int]:
 
 @pytest.mark.usefixtures("every_pause")
 def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.engine.batches.LINES", 100)
+    monkeypatch.setattr("mockserver.web.operations.batches._LONG", 1_000)
     pm, count = api.method(), 300
     long = {
         "count": count,

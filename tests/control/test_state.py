@@ -826,6 +826,23 @@ def test_a_document_of_version_1_is_read(api: Api) -> None:
     assert now.raw == old.replace(b'"version":1,', b'"version":2,', 1).strip()
 
 
+def test_a_large_document_of_version_1_is_read_as_one_line(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = Path(__file__).with_name("state_version_1.json").read_bytes()
+    whole = old.replace(b'"version":1,', b'"version":2,', 1).strip()
+    monkeypatch.setattr(state_document, "LONGEST_OBJECT", len(old) // 2)
+    assert put_lines(api, old).status == 200
+    monkeypatch.undo()
+    assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == whole
+    spoilt = old.replace(b'"amount":"30"', b'"amount":"-30"', 1)
+    refused = put_lines(api, spoilt)
+    assert refused.status == 400
+    [(name, words)] = refused["details"].items()
+    assert name == "Line 1"
+    assert words.startswith("tables.charges.1.amount: ")
+
+
 def test_a_long_document_is_sent_and_taken_in_parts(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
