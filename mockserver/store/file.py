@@ -63,10 +63,11 @@ _PUT = """INSERT INTO lines VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET line = excluded.line, sum = excluded.sum"""
 _DROP = "DELETE FROM lines WHERE sandbox = ? AND part = ? AND key BETWEEN ? AND ?"
 _CLEAR = "DELETE FROM lines WHERE rowid IN (SELECT rowid FROM lines WHERE sandbox = ? LIMIT ?)"
-# A cross join is one whose order SQLite keeps: the few pages first.
+# The few pages are looked at first: SQLite keeps the order of a cross join. The sign takes the type
+# from a number, as keys have none, so that the index of the table is used.
 _SANDBOXES_WITH_PAGE = f"""SELECT named.key, named.line
     FROM lines AS paged INDEXED BY pages CROSS JOIN lines AS named
-    ON named.sandbox = {SERVER} AND named.part = '{INDEX}' AND named.key = paged.sandbox
+    ON named.sandbox = {SERVER} AND named.part = '{INDEX}' AND named.key = +paged.sandbox
     WHERE paged.part = '{PAGES}' AND paged.key = ? ORDER BY named.key"""
 
 
