@@ -61,7 +61,7 @@ from typing import (
 
 import orjson
 
-from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.bounded_cache import Recent, by_type
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST, Instant
 from mockserver.domain.constraints import Within
@@ -78,6 +78,7 @@ MOST_FAULTS = 20
 """Faults of a document that are named at once."""
 
 _MOST_ALIKE = 1_000
+_MOST_TEXTS = 100
 _MOST_DIGITS = 40
 _TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
@@ -161,7 +162,7 @@ def _write_in_store_of(cls: type) -> Write:
     return _write_of(cls)
 
 
-_shared_texts: dict[int, tuple[object, orjson.Fragment]] = {}
+_shared_texts: Recent[int, tuple[object, orjson.Fragment]] = Recent(_MOST_TEXTS)
 """The last shared records that were written to a store, by their identity, with their texts."""
 
 
@@ -170,9 +171,7 @@ def _text_of_shared(value: Any) -> orjson.Fragment:
     known, text = _shared_texts.get(id(value), (None, None))
     if text is None or known is not value:
         text = orjson.Fragment(line_of(RecordForm.of(type(value)).sparse(value)))
-        if len(_shared_texts) >= _MOST_ALIKE:
-            _shared_texts.clear()
-        _shared_texts[id(value)] = value, text
+        _shared_texts.put(id(value), (value, text))
     return text
 
 

@@ -63,7 +63,12 @@ _PUT = """INSERT INTO lines VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET line = excluded.line, sum = excluded.sum"""
 _DROP = "DELETE FROM lines WHERE sandbox = ? AND part = ? AND key BETWEEN ? AND ?"
 _CLEAR = "DELETE FROM lines WHERE rowid IN (SELECT rowid FROM lines WHERE sandbox = ? LIMIT ?)"
-_SANDBOXES_WITH_PAGE = f"SELECT sandbox FROM lines WHERE part = '{PAGES}' AND key = ? ORDER BY 1"
+# The few pages are looked at first: SQLite keeps the order of a cross join. The sign takes the type
+# from a number, as keys have none, so that the index of the table is used.
+_SANDBOXES_WITH_PAGE = f"""SELECT named.key, named.line
+    FROM lines AS paged INDEXED BY pages CROSS JOIN lines AS named
+    ON named.sandbox = {SERVER} AND named.part = '{INDEX}' AND named.key = +paged.sandbox
+    WHERE paged.part = '{PAGES}' AND paged.key = ? ORDER BY named.key"""
 
 
 class StoreFile:
@@ -123,13 +128,14 @@ class StoreFile:
         """The lines of a sandbox, or of one part of it. Raises ``Unreadable``."""
         return lines_of(self._db, number, part, self._lock)
 
-    def with_page(self, page_id: str) -> list[int]:
-        """The numbers of sandboxes in which an object of this id has a page, the oldest first; some
-        may be gone. Raises ``Unreadable``."""
+    def keys_with_page(self, page_id: str) -> list[str]:
+        """The keys of the sandboxes in which an object of this id has a page, the oldest first.
+        Raises ``Unreadable``."""
         try:
             with self._lock:
-                return [number for (number,) in self._db.execute(_SANDBOXES_WITH_PAGE, (page_id,))]
-        except sqlite3.Error as problem:
+                found = self._db.execute(_SANDBOXES_WITH_PAGE, (page_id,)).fetchall()
+            return [StoredSandbox.read(number, line).key for number, line in found]
+        except (sqlite3.Error, ValueError, TypeError) as problem:
             raise Unreadable(str(problem)) from None
 
     def clear_away(self) -> bool:

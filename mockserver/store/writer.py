@@ -142,11 +142,9 @@ class Store(SandboxStorage):
         """Read those in which an object of this id has a page: their keys. Raises ``NotKept``
         (43)."""
         with _readable():
-            numbers = await asyncio.get_running_loop().run_in_executor(
-                self._reader, self._file.with_page, page_id
+            keys = await asyncio.get_running_loop().run_in_executor(
+                self._reader, self._file.keys_with_page, page_id
             )
-        key_of = {stored.number: key for key, stored in self._index.items()} if numbers else {}
-        keys = [key_of[number] for number in numbers if number in key_of]
         await self.fetch(keys)
         return keys
 

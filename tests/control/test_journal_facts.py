@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mockserver.store.row_codec import Record, json_text, json_value
 
 from mockserver.engine.journal import JournalEntry
+from mockserver.engine.lines import line_of, value_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario import matching
 from mockserver.scenario.decisions import MOST_FAILED
@@ -91,10 +91,9 @@ def test_an_entry_holds_plain_values_alone() -> None:
 def test_an_entry_is_written_and_read_by_its_types_alone() -> None:
     api = Api(scenario=None, skips=True)
     story(api)
-    sandbox, record = sandbox_of(api), Record.of(JournalEntry)
+    sandbox = sandbox_of(api)
     for entry in sandbox.journal.entries:
-        plain = json_value(json_text(entry))
-        assert record.read(plain, sandbox.cards) == entry
+        assert value_of(JournalEntry, line_of(entry), sandbox.cards) == entry
 
 
 def test_of_many_rules_that_are_asked_in_vain_the_first_are_named_and_the_others_counted() -> None:

@@ -179,7 +179,10 @@ def test_clearing_a_sandbox_away_does_not_look_through_the_pages_of_others(tmp_p
             for number in range(count)
         ]
     )
+    commit.put_sandbox(stored(1, "sk_1"))
+    commit.put_sandbox(stored(2, "sk_2"))
     file.write(commit)
+    assert file.keys_with_page("page-0") == ["sk_1", "sk_2"]
     commit = Commit()
     commit.drop_sandbox(2)
     file.write(commit)
@@ -188,7 +191,7 @@ def test_clearing_a_sandbox_away_does_not_look_through_the_pages_of_others(tmp_p
     while file.clear_away():
         pass
     assert sum(work) < 5_000
-    assert [file.with_page(f"page-{number}") for number in (0, 10)] == [[1], [1]]
+    assert [file.keys_with_page(f"page-{number}") for number in (0, 10)] == [["sk_1"], ["sk_1"]]
     file.close()
 
 
