@@ -77,7 +77,8 @@ def lost(director: Director, decision: Decision) -> list[tuple[str, str]]:
     """The rules that came before the one that fired, and why they did not, as a page words it."""
     attempt = decision.attempt
     assert attempt is not None
-    (kept,) = kept_decisions([decision], attempt.request, most_failed=10_000)
+    of_step = [*decision.passing, decision]
+    (kept,) = kept_decisions(of_step, attempt.request, most_failed=10_000)
     deciding = kept.fired[-1] if kept.fired else None
     return reasons(kept, deciding, director.ruleset, lambda: attempt)
 
