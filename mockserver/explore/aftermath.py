@@ -20,7 +20,7 @@ from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended
-from mockserver.explore.ending import TOLD, Ending, Telling
+from mockserver.explore.telling import TOLD, Ending, Telling
 from mockserver.explore.verdicts import RunEnd, RunMoney, key_of, money_of, unknown_row
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import MONEY

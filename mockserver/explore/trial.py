@@ -24,8 +24,8 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, Running
-from mockserver.explore.ending import ending_of
 from mockserver.explore.failures import InjectionPoint
+from mockserver.explore.telling import ending_of
 from mockserver.explore.verdicts import RunEnd, operations_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS, READS

@@ -25,7 +25,7 @@ from mockserver.domain.figures import NAMES, Figures, money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.explore.ending import Ending, Telling
+from mockserver.explore.telling import Ending, Telling
 from mockserver.scenario.operations import MONEY, OPERATIONS
 
 Place: TypeAlias = tuple[str, str]

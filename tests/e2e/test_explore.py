@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -108,6 +109,7 @@ def test_no_fault_makes_the_careful_shop_unsafe(tmp_path: Path, day: Sequence[st
         "pending",
         "pending_failed",
         "challenge",
+        "webhook_forged_pending",
     }
     assert cells(tmp_path, "not reached") == set()
 
@@ -136,11 +138,11 @@ def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(
             ("charge.create#1", fault)
             for fault in ("error_after", "declined_hard", "webhook_twice")
         ),
-        *(
-            (f"{point}#1", fault)
-            for point in ("charge.create", "charge.capture")
-            for fault in ("webhook_forged", *tries((), ("webhook_unsigned",)))
-        ),
+    }
+    # It answers a forgery 2xx, and without its books nothing shows that it believes it.
+    rows: list[dict[str, Any]] = report(tmp_path)["cells"]  # type: ignore[assignment]
+    assert {row["point"] for row in rows if "forged-webhook-accepted" in row["findings"]} == {
+        "charge.create#1"
     }
     assert cells(tmp_path, "hung") == cells(tmp_path, "not reached") == set()
     # A cell again, alone.

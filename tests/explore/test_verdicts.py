@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.explore.ending import Ending, Telling
+from mockserver.explore.telling import Ending, Telling
 from mockserver.explore.verdicts import (
     Reference,
     RunEnd,

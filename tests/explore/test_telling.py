@@ -3,7 +3,7 @@ or the failed assertion of a test."""
 
 import pytest
 
-from mockserver.explore.ending import Telling, ending_of
+from mockserver.explore.telling import Telling, ending_of
 
 SHOP = ("python", "shop.py")
 PYTHON = """paying order-1
