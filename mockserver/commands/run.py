@@ -155,7 +155,7 @@ def _judge(
             return (), ()
     way = partial(Commands(environment()).done, given=given, timeout=SHOP_SECONDS)
     after = AfterRun(sandbox, aftermath, way, folder).end()
-    words = [*filter(None, [after.failed]), *after.broken]
+    words = [*filter(None, [after.failed, after.unread]), *after.broken]
     try:
         sandbox.verify()
     except VerificationFailed as unmet:
