@@ -115,8 +115,9 @@ def _seen(runner: TrialRunner, name: str, timeout: float | None, **way: Any) -> 
 def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
     """Raises ``NoBaseline`` when the shop's books cannot be read, or differ without any fault."""
     after = seen.after
-    if after.failed:
-        raise NoBaseline(f"without any fault this fails: {after.failed}")
+    problem = after.failed or after.unread
+    if problem:
+        raise NoBaseline(f"without any fault this fails: {problem}")
     if after.broken:
         raise NoBaseline("\n".join(["without any fault an invariant is broken:", *after.broken]))
     found = [
