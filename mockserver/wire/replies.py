@@ -74,30 +74,18 @@ def reply_of(name: str, value: object, /, **others: object) -> Members:
     value, ``paymentMethodId`` from its ``payment_method_id``, ``dateAdded`` and ``createdDate``
     from its ``added``. Amounts and words go as they are, instants as date-times, objects as answers
     of their own. Raises ``TypeError`` for others that the reply does not have."""
-    plan = _plan(name, tuple(others))
-    members: Members = {**plan.blank, **others}
-    members.update(zip(plan.fields, plan.read(value), strict=True))
-    for field, write in plan.written:
-        if members[field] is not None:
-            members[field] = write(members[field])
+    blank, own = _plan(name, tuple(others))
+    members: Members = {**blank, **others}
+    for field, read, write in own:
+        found = read(value)
+        members[field] = found if found is None or write is None else write(found)
     return members
 
 
-@record
-class _Plan:
-    """How a reply is put together. ``blank`` has every field in order, with its value if that is
-    always the same; ``fields`` are those that are read from the value, all at once by ``read``;
-    ``written`` those of them that do not go as they are, each with what writes it."""
-
-    blank: Members
-    fields: Sequence[str]
-    read: Callable[[object], tuple[object, ...]]
-    written: Sequence[tuple[str, Callable[[Any], object]]]
-
-
 @cache
-def _plan(name: str, given: tuple[str, ...]) -> _Plan:
-    """How a reply is put together when the fields ``given`` come from elsewhere."""
+def _plan(name: str, given: tuple[str, ...]) -> tuple[Any, ...]:
+    """Every field in order, with its value if that is always the same; and the others that are not
+    given, each with what reads it, and what writes it unless it goes as it is."""
     _, *rows = _rows(name)
     if unknown := set(given) - {row.field for row in rows}:
         raise TypeError(f"{name} has no {', '.join(unknown)}")
@@ -108,20 +96,11 @@ def _plan(name: str, given: tuple[str, ...]) -> _Plan:
         if row.read_from.startswith(_ALWAYS)
     }
     own = [row for row in rows if row.field not in given and row.field not in always]
-    writers = [(row.field, _writer(row.holds)) for row in own]
-    return _Plan(
-        blank={row.field: always.get(row.field) for row in rows},
-        fields=[row.field for row in own],
-        read=_reader([row.read_from or _attribute(row.field) for row in own]),
-        written=[(field, write) for field, write in writers if write is not None],
-    )
-
-
-def _reader(attributes: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
-    """What reads some attributes of a value."""
-    if len(attributes) > 1:
-        return attrgetter(*attributes)
-    return lambda value: tuple(attrgetter(attribute)(value) for attribute in attributes)
+    read = [
+        (row.field, attrgetter(row.read_from or _attribute(row.field)), _writer(row.holds))
+        for row in own
+    ]
+    return {row.field: always.get(row.field) for row in rows}, read
 
 
 _WRITERS: Mapping[str, Callable[[Any], object]] = {
