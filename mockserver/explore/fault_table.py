@@ -292,10 +292,10 @@ def _at_unforeseen_call(
 ) -> Injection | None:
     """How a call that only a recovery makes fails, if it does."""
     is_struck = _draw(seed, point.op, point.nth) % _ONE_IN == 0
-    fitting = [(point, fault) for fault in faults if fault.fits(point)] if is_struck else []
-    if not fitting:
+    possible = [(point, fault) for fault in faults if fault.fits(point)] if is_struck else []
+    if not possible:
         return None
-    return _weighted(fitting, _draw(seed, point.op, point.nth, "fault"))
+    return _weighted(possible, _draw(seed, point.op, point.nth, "fault"))
 
 
 def _weighted(pairs: Sequence[Injection], number: int) -> Injection:
