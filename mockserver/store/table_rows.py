@@ -174,6 +174,10 @@ def _id_in(line: bytes) -> str:
     return str(next(iter(plain_of(line).values()))) if b"\\" in row_id else row_id.decode()
 
 
+_NOTHING: dict[Any, tuple[int, Any]] = {}
+"""What is known of a memory that was never written: most are empty, and need no dictionary."""
+
+
 def _as_it_is(value: object) -> object:
     return value
 
@@ -195,12 +199,14 @@ class MemoryPart(Part):
     ) -> None:
         self.name = name
         self.memory = memory
-        self.known: dict[Any, tuple[int, Any]] = {}
+        self.known = _NOTHING
         self._pair = pair
         self._write = write
         self._last = 0
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        if self.known is _NOTHING:
+            self.known = {}
         memory, known, before = self.memory, self.known, 0
         for key, value in memory.items():
             number, held = known.get(key, (0, None))
@@ -217,7 +223,10 @@ class MemoryPart(Part):
                 changes.drop(self.name, known.pop(key)[0])
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        for number, raw in stored.get(self.name, ()):
+        rows = stored.get(self.name, ())
+        if rows:
+            self.known = {}
+        for number, raw in rows:
             key, value = read_plain(self._pair, raw, cards)
             self.memory[key] = value
             self.known[key] = number, value
