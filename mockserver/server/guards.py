@@ -30,8 +30,9 @@ unless an answer waits for more of the request.
 What is not here: bounds of time for a slow head, a slow body and an answer that nobody takes.
 They were, with an alarm for each connection and the eviction of the slowest; that was a third of
 this module. A client that is slow holds its connection and nothing else: other requests are
-answered meanwhile. Above ``most`` connections a new one is told so, lasts ``LINGER_SECONDS``, and
-only the health of the server can be asked on it.
+answered meanwhile. Above ``most`` connections a new one is told so, and only the health of the
+server can be asked on it. It lasts ``LINGER_SECONDS``, or until ``MOST_BEYOND`` newer ones have
+come: without a file left for the next connection the system would reset it, whatever it asks.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ import json
 import socket
 import struct
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -211,6 +213,9 @@ def _response(status: HTTPStatus, reason: str, code: Code) -> Response:
 LINGER_SECONDS = 2
 """How long a client that was refused may take to hang up, and a connection too many may last."""
 
+MOST_BEYOND = 32
+"""Connections too many that are open at a time: the files that are kept for them are few."""
+
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -218,7 +223,8 @@ class GuardedProtocol(HttpToolsProtocol):
     """One connection.
 
     ``ended``: the client sends nothing more. ``listening`` is the request whose application waits
-    to hear more of its client. ``refuses`` is asked once, before anything is read.
+    to hear more of its client. ``refuses`` is asked once, before anything is read. All connections
+    of a server share ``beyond``: those too many, the oldest first.
     """
 
     listening: RequestResponseCycle | None = None
@@ -239,10 +245,12 @@ class GuardedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         most: int = sys.maxsize,
+        beyond: deque[asyncio.Transport] | None = None,
         refuses: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._most = most
+        self._beyond = deque() if beyond is None else beyond
         self._refuses = refuses
         self.ended = False
         self._refusal: bytes | None = None
@@ -252,8 +260,10 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self._most:
             self.app = partial(too_many_connections, self.app)
-            # The files that are kept for such connections are few.
             self.loop.call_later(LINGER_SECONDS, transport.abort)
+            self._beyond.append(transport)
+            if len(self._beyond) > MOST_BEYOND:
+                self._beyond.popleft().abort()
         # A client that speaks TLS was let in before its handshake.
         if self.scheme == "http" and self.turns_away(transport.get_extra_info("socket")):
             transport.abort()

@@ -14,6 +14,7 @@ import signal
 import socket
 import ssl
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -329,7 +330,10 @@ async def _run(
 def _config(app: Application, *, fast_lane: bool) -> Config:
     kind = LaneProtocol if fast_lane else GuardedProtocol
     protocol: Any = partial(
-        kind, most=raise_open_file_limit(), refuses=app.world.directory.refuses_connection
+        kind,
+        most=raise_open_file_limit(),
+        beyond=deque(),
+        refuses=app.world.directory.refuses_connection,
     )
     config = Config(
         app,
