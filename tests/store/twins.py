@@ -52,7 +52,10 @@ class Kept(Api):
         super().__init__(key, **self._more)
 
     def restart(self) -> None:
-        """The server ends between two steps, as if killed, and another opens its file."""
+        """The server ends between two steps, as if killed, and another opens its file. What a
+        webhook has come to is written by then: it would be sent again."""
+        store: Any = self.app.world.store
+        self._loop().run_until_complete(store.all_kept(store.failures))
         self.kill()
         super().__init__(self.key, **self._more)
 
