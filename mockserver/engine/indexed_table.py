@@ -197,7 +197,13 @@ class Index(Generic[R]):
 def index_by(
     name: str, read: Callable[[R], Hashable | None], *, is_asked: bool = False
 ) -> Index[R]:
-    return Index(name, lambda row: () if (value := read(row)) is None else (value,), is_asked)
+    """An index by the one value of a row, or by none where that is None."""
+
+    def values_of(row: R) -> Sequence[Hashable]:
+        value = read(row)
+        return () if value is None else (value,)
+
+    return Index(name, values_of, is_asked)
 
 
 class PostingLists(Generic[R]):
@@ -218,8 +224,10 @@ class PostingLists(Generic[R]):
 
     def of(self, value: Hashable) -> list[int]:
         """The places of a value, in order. The caller must not change the list."""
-        here = self.by_value.get(value)
-        return here if isinstance(here, list) else [] if here is None else [here]
+        places = self.by_value.get(value)
+        if places is None:
+            return []
+        return places if isinstance(places, list) else [places]
 
     def move(self, before: Sequence[Hashable], after: Sequence[Hashable], seq: int) -> None:
         """List a row under its values of now, no longer under those before."""
@@ -234,17 +242,17 @@ class PostingLists(Generic[R]):
         self.known = min(self.known, row.seq)
 
     def _put(self, value: Hashable, seq: int) -> None:
-        here = self.by_value.setdefault(value, seq)
-        if isinstance(here, list):
-            insort(here, seq)
-        elif here != seq:
-            self.by_value[value] = sorted((here, seq))
+        places = self.by_value.setdefault(value, seq)
+        if isinstance(places, list):
+            insort(places, seq)
+        elif places != seq:
+            self.by_value[value] = sorted((places, seq))
 
     def _take(self, value: Hashable, seq: int) -> None:
-        here = self.by_value[value]
-        if isinstance(here, list):
-            del here[bisect_left(here, seq)]
-        if not isinstance(here, list) or not here:
+        places = self.by_value[value]
+        if isinstance(places, list):
+            del places[bisect_left(places, seq)]
+        if not isinstance(places, list) or not places:
             del self.by_value[value]
 
 
@@ -263,7 +271,7 @@ class LateRows(list[Any]):
             held = self._make(place % len(self), held)
             self[place] = held
         elif type(held) is list:
-            return [self[one] for one in range(*place.indices(len(self)))]
+            return [self[each] for each in range(*place.indices(len(self)))]
         return held
 
     def __iter__(self) -> Iterator[Any]:
@@ -318,10 +326,10 @@ class Table(Generic[R]):
         return iter(self.rows)
 
     def add(self, row: R) -> R:
-        made: Any = row
-        made.seq = len(self.rows)
+        stored: Any = row
+        stored.seq = len(self.rows)
         self.rows.append(row)
-        self._places[self.id_of(row)] = made.seq
+        self._places[self.id_of(row)] = stored.seq
         if not len(self.rows) % STEP_ROWS:
             self.learn_asked()
         for hear in self.listeners:
@@ -388,8 +396,8 @@ class Table(Generic[R]):
     def derived(self, row: R) -> Any:
         """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed
         since."""
-        kept = self._derived.get(row.seq % DERIVED)
-        return kept[1] if kept is not None and kept[0] is row else None
+        of_row, worth = self._derived.get(row.seq % DERIVED, (None, None))
+        return worth if of_row is row else None
 
     def derive(self, row: R, worth: object) -> None:
         """Keep what a reader has worked out from a row until the row changes; of few rows only,
@@ -459,25 +467,26 @@ class Table(Generic[R]):
         return [self._indexes[name].check(values) for name, values in equal]
 
     def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Check[R]]]:
-        """The places of the narrowest index, or all, within the time of the query, in order, and
-        what else rows must pass."""
-        equal = ((self._up_to_date(name).of, dict.fromkeys(values)) for name, values in query.equal)
-        lists = [list(filter(None, map(of, values))) for of, values in equal]
-        sizes = [sum(map(len, found)) for found in lists]
-        narrow = sizes.index(min(sizes)) if sizes else None
-        if narrow is not None and len(lists[narrow]) > 1 and sizes[narrow] > STEP_ROWS:
-            # Putting so many into order takes longer than looking at every row.
-            narrow = None
+        """The places that the index with the fewest has, or all, within the time of the query, in
+        order; and what else rows must pass."""
         places: Sequence[int] = range(len(self.rows))
-        if narrow is not None:
-            first, *others = lists[narrow] or [[]]
-            places = sorted(set(first).union(*others)) if others else first
+        narrowest = None
+        for number, (name, values) in enumerate(query.equal):
+            postings = self._up_to_date(name)
+            lists = list(filter(None, map(postings.of, dict.fromkeys(values))))
+            count = sum(map(len, lists))
+            # To put the places of several values into order takes longer than to look at each row.
+            is_slow = count > STEP_ROWS and len(lists) > 1
+            if is_slow or (narrowest is not None and count >= len(places)):
+                continue
+            narrowest = number
+            places = lists[0] if len(lists) == 1 else sorted(set(chain.from_iterable(lists)))
         if query.after is not None:
             places = places[bisect_right(places, query.after, key=self._added) :]
         if query.before is not None:
             places = places[: bisect_left(places, query.before, key=self._added)]
-        rest = [asked for number, asked in enumerate(query.equal) if number != narrow]
-        return places, [*self._checks(rest), *query.where]
+        others = [equal for number, equal in enumerate(query.equal) if number != narrowest]
+        return places, [*self._checks(others), *query.where]
 
     def _added(self, seq: int) -> Micros:
         return self.rows[seq].added

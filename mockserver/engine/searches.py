@@ -1,6 +1,19 @@
 """The lists of the service: what all have in common, their pages and their bounds, then one table
 for each, with every parameter of its document and the fields that it sorts by.
 
+A list is data: a ``Search`` names the table, the parameters and the fields to sort by. A parameter
+is a function that adds to a ``Query`` what its value asks for, in one of two ways. Where an index
+knows the value, the query names the index (``by``, ``in_state``): such rows are found at once.
+Anything else is a test of each row (``saying``, ``amount_beyond``). Some parameters are the one or
+the other, as an assumption says (``text_parameter``). What finds and orders the rows is
+``indexed_table``.
+
+All faults of a request are told at once: a parameter that cannot be read adds its fault and the
+next one is looked at. Which assumptions a list rests on is noted by the step, as they are asked.
+
+What always holds: a value that no row can have finds no row, and is no fault, but for words of
+which there are few (states, fields to sort by): a misspelt one is refused with the nearest.
+
 Sources: docs/spec/service.md, Charges, Customers, Payment methods and Batches;
 docs/spec/published-facts.md, 3; assumptions ``charge.search_card_number``, ``customer.search``,
 ``payment_method.search``, ``paging.*``, ``sort``, ``search.*``.
@@ -33,7 +46,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import intake
-from mockserver.engine.indexed_table import Holds, ListPage, Query, Table, TableRow
+from mockserver.engine.indexed_table import Holds, Query, Table, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -69,7 +82,10 @@ def by(
     """Rows that an index, given by the name of its parameter, finds by the value, as it is read."""
 
     def parameter(index: str) -> Parameter:
-        return lambda step, value, query, faults: query.equal.append((index, (read(value),)))
+        def add(step: Step, value: Any, query: Query[Any], faults: Faults) -> None:
+            query.equal.append((index, (read(value),)))
+
+        return add
 
     return {name: parameter(index) for name, index in indexes.items()}
 
@@ -81,8 +97,12 @@ def sorts(
     as if it were empty."""
 
     def sort(path: str) -> Sort:
-        held = attrgetter(path)
-        return lambda row: read(held(row) or empty)
+        value_at = attrgetter(path)
+
+        def key(row: Any) -> Any:
+            return read(value_at(row) or empty)
+
+        return key
 
     return {name: sort(path) for name, path in paths.items()}
 
@@ -204,32 +224,27 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
     return add
 
 
-def search(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first. Raises ``Invalid`` (90) for a bad
-    value, page or sort."""
-    return wanted.table(step.sandbox).search(query_of(step, wanted, given))
-
-
 def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     """What the given parameters ask for. Raises ``Invalid`` (90) for a bad value, page or sort."""
     faults = Faults()
     query: Query[R] = Query(0)
     for name, add in wanted.parameters.items():
-        if (value := given.get(name)) is not None:
+        value = given.get(name)
+        if value is not None:
             add(step, value, query, faults)
     if wanted.hides_removed and not given.get("include_removed"):
         query.equal.append(("state", (Presence.ACTIVE,)))
-    after, before = _window(step, given.get("added_after"), given.get("added_before"))
-    most = step.assume("paging.maximum")
-    limit, skip = given.get("limit"), given.get("skip") or 0
-    limit = min(step.assume("paging.default"), most) if limit is None else limit
-    if not 1 <= limit <= most:
-        faults.wrong("Limit", f"got {limit}, wanted 1 to {most}")
-    if skip < 0:
-        faults.wrong("Skip", f"got {skip}, wanted 0 or more")
-    query.sort, query.descending = _order(step, given, wanted.sorts, faults)
+    query.after, query.before = _window(step, given.get("added_after"), given.get("added_before"))
+    query.limit, query.skip = _place(step, given, faults)
+    query.descending = step.assume("paging.order") == "newest_first"
+    by, order = given.get("sort_by"), given.get("sort_order")
+    if by or order:
+        ignores = step.assume("sort") == "ignore"
+        query.descending = _ORDERS.get((order or "").lower(), query.descending)
+        if order and order.lower() not in _ORDERS and not ignores:
+            faults.wrong("SortOrder", f"got '{order[:20]}', wanted asc or desc")
+        query.sort = _sort(step, by or "none", wanted.sorts, faults, ignores=ignores)
     faults.refuse()
-    query.limit, query.skip, query.after, query.before = limit, skip, after, before
     return query
 
 
@@ -238,37 +253,41 @@ def _window(
 ) -> tuple[Micros | None, Micros | None]:
     """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption
     ``search.bounds``)."""
-    if (after is None and before is None) or step.assume("search.bounds") == "exclusive":
+    if after is None and before is None:
+        return None, None
+    if step.assume("search.bounds") == "exclusive":
         return after, before
     return None if after is None else after - 1, None if before is None else before + 1
+
+
+def _place(step: Step, given: Mapping[str, Any], faults: Faults) -> tuple[int, int]:
+    """How many rows the page has, and how many it leaves out before them."""
+    most = step.assume("paging.maximum")
+    limit, skip = given.get("limit"), given.get("skip") or 0
+    if limit is None:
+        limit = min(step.assume("paging.default"), most)
+    if not 1 <= limit <= most:
+        faults.wrong("Limit", f"got {limit}, wanted 1 to {most}")
+    if skip < 0:
+        faults.wrong("Skip", f"got {skip}, wanted 0 or more")
+    return limit, skip
 
 
 _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}
 
 
-def _order(step: Step, given: Mapping[str, Any], known: Sorts, faults: Faults) -> tuple[Sort, bool]:
-    """What rows are sorted by, and whether the highest come first."""
-    by, order = given.get("sort_by"), given.get("sort_order")
-    descending = step.assume("paging.order") == "newest_first"
-    if not by and not order:
-        return None, descending
-    lenient = step.assume("sort") == "ignore"
-    if order:
-        wanted = _ORDERS.get(order.lower())
-        if wanted is not None:
-            descending = wanted
-        elif not lenient:
-            faults.wrong("SortOrder", f"got '{order[:20]}', wanted asc or desc")
-    if not by or by.lower() == "none":
-        return None, descending
-    if by.lower() not in known and not lenient:
-        faults.wrong(
-            "SortBy", f"got '{by[:40]}', wanted one of {', '.join(known)}{nearest(by, known)}"
-        )
-    sort = known.get(by.lower())
-    return (
-        sort[step.assume("charge.status.authorised")] if isinstance(sort, Mapping) else sort
-    ), descending
+def _sort(step: Step, by: str, known: Sorts, faults: Faults, *, ignores: bool) -> Sort:
+    """What rows are sorted by; with ``ignores`` a field that is not known is none."""
+    name = by.lower()
+    if name == "none":
+        return None
+    if name not in known and not ignores:
+        allowed = f"{', '.join(known)}{nearest(by, known)}"
+        faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {allowed}")
+    sort = known.get(name)
+    if isinstance(sort, Mapping):
+        return sort[step.assume("charge.status.authorised")]
+    return sort
 
 
 _NEWEST: Mapping[str, Sort] = {"date": None}

@@ -1,5 +1,30 @@
-"""Runs the work of sandboxes when it is due, sends the webhooks that follow, and wakes those who
-wait; does whatever is long a little at a time, and serves others in between."""
+"""Who runs when: the work of sandboxes that is due, the webhooks that follow, those who wait, and
+whatever takes long.
+
+One event loop serves everybody. A step of it is one request, or a slice of due work, of one
+sandbox, and nothing else happens meanwhile: so a step needs no lock, and nobody else is served as
+long as it lasts. Three things keep steps short.
+
+**Due work comes in slices** (``run``, ``catch_up``, ``run_to``): a clock that is moved by a year
+may have 100,000 pieces of work to do. A request first brings its sandbox to the present;
+``Ticker`` does the same at the moment at which something is due, when nobody asks. Nothing depends
+on that moment: what is due is run in its order before whatever comes next.
+
+**A search looks at very many rows in a thread** (``search``, ``look_aside``). The rows are copied
+as a list in one step, and are values: the answer is of that instant. A thread shares Python's lock
+with the loop, which waits for it at most 5 ms each time; so there is one such look at a time. What
+an index lacks it learns before, a few thousand rows a step.
+
+**Other long work is done in a thread as well**, on copies (``in_thread``); what must see the
+present, item by item, gives the loop its turn every ``TURN`` (``for_each``).
+
+``Activity`` holds those who wait for something to happen in a sandbox (``POST
+/__admin/wait``). Each is woken by one task for all of a sandbox, which rests twelve times as long
+as it works: a thousand of them must not cost more than the calls they wait for.
+
+What always holds: whoever changes a sandbox says so (``changed``), else no webhook is sent, nobody
+is woken, and a store keeps nothing of it.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +69,10 @@ class Activity:
 
     def wake_all(self) -> None:
         """Let nobody wait any more."""
-        for waiting in [
-            one for watched in self.watched.values() for one in watched.waiting if not one.done()
-        ]:
-            waiting.set_result(None)
+        for watched in self.watched.values():
+            for waiting in tuple(watched.waiting):
+                if not waiting.done():
+                    waiting.set_result(None)
 
     async def wait(
         self,
@@ -188,7 +213,9 @@ class Runner:
     async def aside(self, make: Callable[[], T]) -> T:
         """What takes half a second to make when it is first asked for: in a thread while the
         application is served, as others must not wait so long."""
-        return await asyncio.to_thread(make) if self.dispatcher is not None else make()
+        if self.dispatcher is None:
+            return make()
+        return await asyncio.to_thread(make)
 
     async def search(
         self,
@@ -206,8 +233,7 @@ class Runner:
         return await self.look_aside(looked.page)
 
     async def look_aside(self, look: Callable[[], T]) -> T:
-        """What a look at very many rows finds, in a thread, one look after the other: several
-        threads would only take turns, and the loop would wait for each."""
+        """What a look at very many rows finds, in a thread, one look after the other."""
         async with self._looking:
             return await self.aside(look)
 

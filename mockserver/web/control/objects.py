@@ -323,6 +323,16 @@ class _Says:
         return self.fits(str(self.read(row) or "").lower(), self.wanted) is self.present
 
 
+def _number_of(_: ObjectReader, row: Any) -> object:
+    amount = getattr(row, "amount", None)
+    return None if amount is None else number_text(amount)
+
+
+def _currency_of(_: ObjectReader, row: Any) -> object:
+    """The currency of an amount: an object without one has none."""
+    return None if getattr(row, "amount", None) is None else getattr(row, "currency", None)
+
+
 def _card_of(_: ObjectReader, row: Any) -> object:
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
     return getattr(getattr(card, "number", None), "last4", None)
@@ -375,15 +385,6 @@ def _has(text: str, wanted: str) -> bool:
     return text == wanted[1:] if wanted.startswith("=") else wanted in text
 
 
-def _has_amount(text: str, wanted: str) -> bool:
-    """Whether a text has this amount, which may be without a currency before it."""
-    return text.rpartition(" ")[2] == wanted
-
-
-def _has_currency(text: str, wanted: str) -> bool:
-    return text.rpartition(" ")[0] == wanted
-
-
 _OPERATORS: Mapping[
     str, tuple[Callable[[ObjectReader, Any], object], Callable[[str, str], bool]]
 ] = {
@@ -391,8 +392,8 @@ _OPERATORS: Mapping[
     "status": (ObjectReader.state_of, eq),
     "id": (ObjectReader.id_of, _has),
     "ref": (ObjectReader.label_of, _has),
-    "amount": (ObjectReader.amount_of, _has_amount),
-    "currency": (ObjectReader.amount_of, _has_currency),
+    "amount": (_number_of, eq),
+    "currency": (_currency_of, eq),
     "card": (_card_of, eq),
     "code": (_code_of, eq),
     "customer": (_customer_of, eq),
