@@ -279,6 +279,25 @@ def test_an_answer_that_is_given_again_can_fail_too(tmp_path: Path, url: str) ->
     assert cells(tmp_path, "not reached") == {("charge.create#2", "declined_soft")}
 
 
+@pytest.mark.parametrize(("reconcile", "code"), [("writes", 0), ("does nothing", 3)])
+def test_books_that_only_the_nightly_job_makes_are_read_after_it(
+    tmp_path: Path, url: str, reconcile: str, code: int
+) -> None:
+    # The first reading fails; time moves on and the job runs all the same.
+    row = "reference,paid,currency\\norder-1,20,AUD\\n"
+    write = f"printf '{row}' > $MOCKSERVER_RUN_DIR/books.csv" if reconcile == "writes" else ":"
+    done = explore(
+        tmp_path,
+        *("--faults", "lost_request", "--settle", "3d"),
+        *("--books", "sh -c 'cat $MOCKSERVER_RUN_DIR/books.csv'"),
+        *("--reconcile", shlex.join(["sh", "-c", write])),
+        *("--", *PAY),
+        url=url,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("No such file" in done.stderr) is (reconcile == "does nothing")
+
+
 @pytest.mark.parametrize(("level", "code"), [("unsafe", 0), ("warning", 1)])
 def test_a_warning_fails_where_it_is_asked_for(
     tmp_path: Path, url: str, level: str, code: int

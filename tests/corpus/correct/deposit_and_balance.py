@@ -1,39 +1,40 @@
 """A shop that takes half of an order as a deposit and the other half as its balance: two equal
-payments of one reference. When one of them is not answered, it looks how many have been made."""
+payments of one reference. When one of them is not answered, it looks what has come. What it cannot
+explain in the end it tells a person."""
 
 import sys
 
 sys.path[0] += "/.."
 from shop import HOLDING, Lost, ask, book, main, pay
 
+HALF = 50
+
 
 def taken():
+    """What the customer has paid for the order."""
     _, said = ask("GET", "/charge", Reference="order-1")
-    return sum(row["status"] in HOLDING for row in said["charges"])
+    return sum(row["amount"] for row in said["charges"] if row["status"] in HOLDING)
 
 
-def half(number):
-    """Take one half; whether it is there now."""
+def takes_half(wanted):
+    """Take one half; whether so much has come then."""
     for _ in range(3):
         try:
-            status, charge = pay("order-1", 50)
+            status, charge = pay("order-1", HALF)
             return status == 201 and charge["status"] == "SUCCESS"
         except Lost:
-            if taken() >= number:
+            if taken() >= wanted:
                 return True
     return False
 
 
 def trade():
     book("order-1", state="unknown")
-    paid = 0
-    for number in (1, 2):
-        if not half(number):
-            break
-        paid += 50
-    if paid:
-        book("order-1", paid=paid)
-    return 0 if paid == 100 else 3
+    is_paid = takes_half(HALF) and takes_half(2 * HALF)
+    if not is_paid or taken() != 2 * HALF:
+        return 3
+    book("order-1", paid=2 * HALF)
+    return 0
 
 
 main(trade)
