@@ -12,7 +12,7 @@ on that moment: what is due is run in its order before whatever comes next.
 
 **A search looks at very many rows in a thread** (``search``, ``look_aside``). The rows are copied
 as a list in one step, and are values: the answer is of that instant. A thread shares Python's lock
-with the loop, which waits for it at most 5 ms each time; so there is one such look at a time. What
+with the loop, which waits for it some 5 ms each time; so there is one such look at a time. What
 an index lacks it learns before, a few thousand rows a step.
 
 **Other long work is done in a thread as well**, on copies (``in_thread``); what must see the
