@@ -232,7 +232,7 @@ class Guard:
         length = headers.get(b"content-length", b"0")
         given = headers.get(b"content-type", b"").split(b";")[0].strip().lower().decode("latin-1")
         if given not in _TYPES and (given or length != b"0" or b"transfer-encoding" in headers):
-            words = f"wanted {', '.join(_TYPES[:2])}"
+            words = f"wanted {_TYPES[0]}, {_TYPES[1]}, or {_TYPES[-1]} for a state document"
             return 415, Code.VALIDATION_ERROR, "Unsupported Media Type", "ContentType", words
         return None
 

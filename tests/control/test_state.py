@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -699,6 +700,18 @@ def test_lines_and_one_object_say_the_same(query: str) -> None:
     assert api.call("GET", f"/__admin/state{query}", key="sk_two").raw == whole
     assert api.call("PUT", "/__admin/state", raw=whole, key="sk_three").status == 200
     assert lines_of(api, query, "sk_three") == lines
+
+
+def test_the_type_of_lines_may_have_capital_letters_and_a_misspelt_one_is_told() -> None:
+    api, _ = everything()
+    loud = {"accept": LINES.upper(), "content-type": LINES.upper()}
+    document = api.call("GET", "/__admin/state?secrets=true", headers=loud).raw
+    assert document == lines_of(api)
+    put = partial(api.call, "PUT", "/__admin/state", raw=document, key="sk_two")
+    assert put(headers=loud).status == 200
+    refused = put(headers={"content-type": "application/ndjson"})
+    assert refused.status == 415
+    assert LINES in refused["details"]["ContentType"]
 
 
 def test_a_line_is_a_row_and_names_its_part() -> None:

@@ -341,7 +341,7 @@ async def export_state(call: ControlCall[ControlBody, StateQuery]) -> Reply | by
     named = {"x-secretkey": call.headers.get("x-secretkey", "")} if secrets else call.headers
     sandbox = call.world.directory.of_control(named, changes=False)
     document = state_document.taken(sandbox, secrets=secrets)
-    if LINES in call.headers.get("accept", ""):
+    if LINES in call.headers.get("accept", "").lower():
         parts = await in_thread(partial(_in_parts, document))
         return Reply(200, b"", headers=_LINES_HEADERS, parts=parts)
     try:
@@ -374,7 +374,7 @@ async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
     # Who may change nothing is refused before anything is read.
     call.sandbox()
     read = partial(_read_lines, call.parts)
-    if LINES not in call.headers.get("content-type", ""):
+    if LINES not in call.headers.get("content-type", "").lower():
         size = sum(map(len, call.parts))
         if size > state_document.LONGEST_OBJECT:
             words = (
