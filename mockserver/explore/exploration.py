@@ -304,7 +304,7 @@ class _Search:
         self.queue.clear()
 
     def _try_queued(self, pool: ThreadPoolExecutor) -> None:
-        """Try one after the other, as many at once as there are jobs."""
+        """Try one after the other, as many at once as there may be."""
         while self._begin(pool):
             done, _ = wait(self.running, return_when=FIRST_COMPLETED)
             for one in done:
@@ -316,13 +316,27 @@ class _Search:
 
     def _begin(self, pool: ThreadPoolExecutor) -> bool:
         """Begin what can be begun; whether anything runs."""
-        while self.queue and len(self.running) < self.lab.plan.jobs and time.monotonic() < self.end:
-            trial = self.queue.pop(0)
+        while time.monotonic() < self.end:
+            trial = self._next()
+            if trial is None:
+                break
+            self.queue.remove(trial)
             if trial.name in self.earlier:
                 self._take(self.earlier[trial.name], trial)
             else:
                 self.running[pool.submit(self._try, trial)] = trial
         return bool(self.running)
+
+    def _next(self) -> Trial | None:
+        """The first that may begin: as many run at once as there are jobs, and as many again whose
+        client waits for an answer, which costs no processor. A swarm goes by its seeds alone."""
+        plan = self.lab.plan
+        running = [trial.waits > 0 for trial in self.running.values()]
+        if plan.seeds:
+            return self.queue[0] if self.queue and len(running) < plan.jobs else None
+        return next(
+            (trial for trial in self.queue if running.count(trial.waits > 0) < plan.jobs), None
+        )
 
     def _try(self, trial: Trial) -> Cell:
         tried = self.lab.try_one(trial)
@@ -406,7 +420,7 @@ def explore(
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}
     search = _Search(lab, end, made, keep, progress, earlier, queue=lab.trials())
-    with ThreadPoolExecutor(lab.plan.jobs) as pool:
+    with ThreadPoolExecutor(2 * lab.plan.jobs) as pool:
         try:
             search.go(pool)
         except KeyboardInterrupt:

@@ -251,7 +251,8 @@ def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_t
     told: list[tuple[int, int]] = []
     kept: list[Cell] = []
     plan = Plan(frozenset({PAY.op, READ.op}), tuple(map(fault, NAMES)), 30 * SECOND, 1)
-    base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
+    # No client waits then, and one job takes all in turn.
+    base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=True)
     made = explore(
         Lab(lab, plan, base),
         keep=kept.append,
@@ -301,8 +302,21 @@ def test_as_many_run_at_once_as_there_are_jobs(tmp_path: Path, jobs: int) -> Non
             at_once -= 1
         return {}
 
-    assert list(verdicts(explored(prepared(tmp_path, count), jobs=jobs, budget=60))) == CELLS
+    # By a clock that is set by hand no client waits.
+    made = explored(prepared(tmp_path, count), jobs=jobs, budget=60, is_manual=True)
+    assert list(verdicts(made)) == CELLS
     assert most == min(jobs, 5)
+
+
+def test_a_run_whose_client_only_waits_takes_no_job(tmp_path: Path) -> None:
+    met = Barrier(2)
+
+    def client(name: str) -> Mapping[str, Any]:
+        if name in ("charge.create-1-lost_answer", "charge.create-1-too_slow"):
+            met.wait(20)
+        return {}
+
+    assert list(verdicts(explored(prepared(tmp_path, client), jobs=1))) == CELLS
 
 
 def test_what_is_known_is_not_tried_again(tmp_path: Path) -> None:
@@ -326,7 +340,8 @@ def test_a_budget_that_is_spent_leaves_the_rest_out(tmp_path: Path) -> None:
 def test_nothing_begins_when_the_budget_is_spent(tmp_path: Path) -> None:
     lab = prepared(tmp_path, lambda name: time.sleep(0.7) or {})
     made = explored(lab, budget=0.5)
-    assert (len(made.cells), len(made.left_out), len(lab.tried)) == (1, 4, 1)
+    # One that works, and beside it one that waits.
+    assert (len(made.cells), len(made.left_out), len(lab.tried)) == (2, 3, 2)
 
 
 def test_an_interruption_ends_the_commands_and_keeps_what_was_found(tmp_path: Path) -> None:
@@ -396,7 +411,7 @@ def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> No
     told: list[tuple[int, int]] = []
     faults = [fault("too_slow"), fault("lost_answer")]
     plan = Plan(frozenset({PAY.op, READ.op}), faults, 30 * SECOND, 1, pairs=True)
-    base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
+    base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=True)
     made = explore(Lab(lab, plan, base), progress=lambda done, total: told.append((done, total)))
     pairs = [
         f"charge.create-1-lost_answer--charge.get-1-{by}" for by in ("lost_answer", "too_slow")
