@@ -45,6 +45,9 @@ FORMAT = 5
 APPLICATION = 0x6D6F636B
 """What says in the beginning of a database that it is a store."""
 
+_APPLICATION_OF_4 = 68
+"""The same of files of format 4."""
+
 CHECKED = 1 << 26
 """Bytes of a file that is checked whole before it is used. Of a larger one the index is, and each
 sandbox when it is read."""
@@ -177,7 +180,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         [application] = db.execute("PRAGMA application_id").fetchone()
         [user_version] = db.execute("PRAGMA user_version").fetchone()
         version = user_version & _VERSION_BITS
-        if application != APPLICATION:
+        if application not in (APPLICATION, _APPLICATION_OF_4):
             raise StoreRefused(
                 f"{path} is a database of another program, not a store; it was not changed"
             )

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -81,6 +81,20 @@ def test_a_file_of_another_kind_is_no_store(tmp_path: Path) -> None:
         other.execute("CREATE TABLE notes (text)")
     other.close()
     assert "a database of another program" in str(refused(path))
+
+
+def test_a_file_as_format_4_was_marked_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "qa.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA application_id = 68")
+        db.execute("PRAGMA user_version = 984875012")
+        db.execute("CREATE TABLE sandboxes (key TEXT PRIMARY KEY)")
+    before = path.read_bytes()
+    with pytest.raises(
+        StoreRefused, match=r"an older mockserver \(format 4.*mockserver store export"
+    ):
+        StoreFile(path)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(("version", "whose"), [(FORMAT + 1, "a newer"), (FORMAT - 1, "an older")])
