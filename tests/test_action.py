@@ -171,6 +171,8 @@ def test_serve_stays_for_the_steps_after_it_and_judge_ends_it(job: Runner) -> No
     assert (outputs["secret-key"], outputs["public-key"]) == ("sk_ci", "pk_ci")
     assert job.env["MOCKSERVER_URL"] == outputs["url"]
     assert job.runs(TWICE).returncode == 0
+    code, printed, _ = job.uses(mode="judge", key="sk_other")
+    assert (code, "wanted the one that serve was given" in printed) == (2, True)
     code, printed, _ = job.uses(mode="judge", books=BOOKS % 20)
     assert code == 1, printed
     assert "::error title=double-charge" in printed
@@ -229,8 +231,10 @@ def test_a_right_client_of_serve_passes(job: Runner) -> None:
     [
         ({"mode": "walk"}, "mode: got 'walk', allowed: run, serve, judge, install"),
         ({}, "command: got nothing"),
+        ({"command": " \n\t\n"}, "command: got nothing"),
         ({"mode": "judge"}, "wanted a step with serve before it"),
         ({"mode": "serve", "key": "pk_ci"}, "key: wanted a secret key"),
+        ({"mode": "serve", "key": "sk_ci\nPATH=/tmp"}, "without blanks"),
         ({"mode": "serve", "port": "0", "scenario": "nothing-like-it"}, "did not start"),
     ],
 )

@@ -20,7 +20,7 @@ add_each() {
 }
 
 run() {
-    [[ -n $INPUT_COMMAND ]] || refuse "command: got nothing, wanted the lines of bash that test your code"
+    [[ -n ${INPUT_COMMAND//[[:space:]]/} ]] || refuse "command: got nothing, wanted the lines of bash that test your code"
     add_each --books "$INPUT_BOOKS"
     add_each --invariant "$INPUT_INVARIANT"
     mockserver run "${options[@]}" --port "${INPUT_PORT:-0}" --fail-on "$INPUT_FAIL_ON" --format github \
@@ -28,13 +28,15 @@ run() {
 }
 
 serve() {
-    [[ $INPUT_KEY == sk_* ]] || refuse "key: wanted a secret key that begins with sk_"
+    # A line break in it would set other variables of the job.
+    [[ $INPUT_KEY =~ ^sk_[[:graph:]]+$ ]] || refuse "key: wanted a secret key that begins with sk_, without blanks"
     [[ ! -e $server ]] || refuse "mode: serve was asked for twice in this job, wanted judge in between"
     mkdir "$server"
     # On its own: a step ends with all that it has started and that still holds its output.
     nohup mockserver serve "${options[@]}" --port "${INPUT_PORT:-4111}" --port-file "$server/port" \
         --log-level warning </dev/null >"$server/log" 2>&1 &
     echo $! >"$server/pid"
+    printf %s "$INPUT_KEY" >"$server/key"
     if ! mockserver healthcheck --port 0 --port-file "$server/port" --within 30; then
         cat "$server/log"
         stop
@@ -50,6 +52,7 @@ serve() {
 
 judge() {
     [[ -e $server/port ]] || refuse "mode: got judge, wanted a step with serve before it"
+    [[ $INPUT_KEY == "$(<"$server/key")" ]] || refuse "key: wanted the one that serve was given"
     trap stop EXIT
     local asked=(--url "http://127.0.0.1:$(<"$server/port")" --key "$INPUT_KEY")
     if [[ -n $INPUT_BOOKS ]]; then
