@@ -66,8 +66,15 @@ judge() {
     mockserver findings "${asked[@]}" --finish --fail-on "$INPUT_FAIL_ON" --format github
 }
 
+# When it returns, the port is free: the server may need a moment for what is under way.
 stop() {
-    kill "$(<"$server/pid")" 2>/dev/null || true
+    local pid tries
+    pid=$(<"$server/pid")
+    kill "$pid" 2>/dev/null || true
+    for ((tries = 0; tries < 100; tries++)); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
     rm -rf "$server"
 }
 
