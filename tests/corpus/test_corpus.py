@@ -59,7 +59,7 @@ def tried(
     ]
     options += ["--client-timeout", row["client-timeout"]] if "client-timeout" in row else []
     asked = [
-        *(bookkeeping(shop) if books else []),
+        *(bookkeeping(shop) if books else nightly_job(shop)),
         *(["--settle", row["settle"]] if "settle" in row else []),
     ]
     done = explore(folder, url, shop, *options, *asked)
@@ -84,8 +84,13 @@ def tried(
 def bookkeeping(shop: str) -> list[str]:
     """The options that read a shop's books."""
     command = shlex.join(started(HERE / shop))
-    reconcile = ["--reconcile", f"{command} reconcile"] if shop in RECONCILING else []
-    return ["--books", f"{command} books", *reconcile]
+    return ["--books", f"{command} books", *nightly_job(shop)]
+
+
+def nightly_job(shop: str) -> list[str]:
+    """The option that runs a shop's nightly job: without it a payment stays in doubt."""
+    command = shlex.join(started(HERE / shop))
+    return ["--reconcile", f"{command} reconcile"] if shop in RECONCILING else []
 
 
 def swarmed(folder: Path, url: str, shop: str, options: list[str]) -> dict[str, list[str]]:
