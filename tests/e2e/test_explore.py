@@ -138,6 +138,11 @@ def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(
             ("charge.create#1", fault)
             for fault in ("error_after", "declined_hard", "webhook_twice")
         ),
+        # A refund that did not arrive is sent again, and again when the answer to that is lost.
+        *tries(
+            [],
+            [("charge.refund#1+charge.refund#2", f"lost_request+{fault}") for fault in lost],
+        ),
     }
     # It answers a forgery 2xx, and without its books nothing shows that it believes it.
     rows: list[dict[str, Any]] = report(tmp_path)["cells"]  # type: ignore[assignment]
