@@ -6,12 +6,12 @@ rows, and while one client searches, the others must not wait.
 
 **Rows** stand in the order of their adding, which is the order of sandbox time, so that a window
 of time is a slice. A row's place in the list (``seq``) never changes. Rows are values that are
-replaced: whoever holds one may read it at any time and in any thread. Batches alone change in
+replaced: a caller that holds one may read it at any time, in any thread. Batches alone change in
 place, and say so (``changes_in_place``).
 
 **Indexes** (``PostingLists``) hold the places of the rows that have a value. One that was never
 asked costs nothing: it learns the rows when it is first asked, and from then on what has come
-since. That takes half a second for a million rows, so whoever can wait lets it learn slice by
+since. That takes half a second for a million rows, so a caller that can wait lets it learn slice by
 slice before (``prepare``, ``learn_more``). Those that operations ask within their step
 (``is_asked``) learn as rows come, so that none is ever more than a slice behind.
 

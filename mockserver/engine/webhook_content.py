@@ -154,8 +154,8 @@ def _body(
 
 def _respelt(value: object) -> bytes:
     """Another JSON text of the same data: blanks, members from the last to the first, a zero at the
-    end of fractions, and the first character of each text as an escape. Whoever parses it reads the
-    same; whoever searches the text, or hashes what he has written anew, does not."""
+    end of fractions, and the first character of each text as an escape. A receiver that parses it
+    reads the same; one that searches the text, or hashes what it has written anew, does not."""
     return _respelling(value).encode()
 
 

@@ -61,7 +61,7 @@ PENDING = 500
 """Lines of one sandbox after which long work in it waits for a commit."""
 
 MOST_WAITING = 64
-"""Answers that wait for a commit before it begins, whoever else is ready."""
+"""Answers that wait for a commit before it begins, even if more are ready."""
 
 LONG = 1 << 20
 """Bytes of a commit that a thread writes."""

@@ -22,7 +22,7 @@ present, item by item, gives the loop its turn every ``TURN`` (``for_each``).
 /__admin/wait``). Each is woken by one task for all of a sandbox, which rests twelve times as long
 as it works: a thousand of them must not cost more than the calls they wait for.
 
-What always holds: whoever changes a sandbox says so (``changed``), else no webhook is sent, nobody
+What always holds: code that changes a sandbox says so (``changed``), else no webhook is sent, nobody
 is woken, and a store keeps nothing of it.
 """
 
