@@ -22,8 +22,8 @@ present, item by item, gives the loop its turn every ``TURN`` (``for_each``).
 /__admin/wait``). Each is woken by one task for all of a sandbox, which rests twelve times as long
 as it works: a thousand of them must not cost more than the calls they wait for.
 
-What always holds: code that changes a sandbox says so (``changed``), else no webhook is sent, nobody
-is woken, and a store keeps nothing of it.
+What always holds: code that changes a sandbox says so (``changed``), else no webhook is sent,
+nobody is woken, and a store keeps nothing of it.
 """
 
 from __future__ import annotations
