@@ -329,10 +329,7 @@ class OperationEndpoint(Endpoint):
                 )
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
-            if sandbox.past is None:
-                reply = self.route.handle(call)
-            else:
-                reply = step.seen(partial(self.route.handle, call))
+            reply = step.seen(partial(self.route.handle, call))
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):
