@@ -29,7 +29,10 @@ def trade():
             pay("order-1", 20, webhook=webhook)
         except Lost:
             print("no answer, as usual")
-        return 0 if heard.wait(1.5) else 3
+        if heard.wait(3):
+            return 0
+    print("order-1: nobody has told us whether it is paid; ask the service by hand", file=sys.stderr)
+    return 3
 
 
 main(trade)
