@@ -229,7 +229,7 @@ def test_every_module_belongs_to_a_layer() -> None:
         ("server.lane", "findings.watch"),
         ("mcp.server_tools", "engine.sandbox"),
         ("mcp.http", "web.shell"),
-        ("store.table_rows", "findings.catalogue"),
+        ("store.parts", "findings.catalogue"),
         ("engine.charges", "wire.resources"),
         ("engine.charges", "web.shell"),
         ("wire.resources", "findings.watch"),
