@@ -400,7 +400,7 @@ def _cells(row: BatchRow, batch_state: BatchState) -> tuple[str, ...]:
     return (
         *submitted,
         state,
-        # A declined charge is no transaction to the service.
+        # No transaction, though there may be a charge that was declined.
         "",
         failure.reason,
         failure.gateway_code or "",
