@@ -221,7 +221,7 @@ def test_every_module_belongs_to_a_layer() -> None:
         ("adapters.scenario_files", "findings.catalogue"),
         ("findings.watch", "books.totals"),
         ("wire.resources", "books.orders"),
-        ("adapters.webhook_sender", "store.writer"),
+        ("adapters.webhook_dispatcher", "store.writer"),
         ("web.shell", "store.writer"),
         ("web.watching", "findings.watch"),
         ("web.control.journal", "books.orders"),
@@ -252,7 +252,7 @@ def test_a_trespass_is_found(importer: str, imported: str) -> None:
     [
         ("domain.money", "domain.cards"),
         ("engine.charges", "scenario.director"),
-        ("web.app", "adapters.webhook_sender"),
+        ("web.app", "adapters.webhook_dispatcher"),
         ("web.app", "findings.watch"),
         ("web.control.books", "books.orders"),
         ("findings.watch", "engine.observer"),
