@@ -104,6 +104,7 @@ def read_clock(text: str) -> str:
     """A mode of the clock, or the instant at which it stands still."""
     if text.lower() in ("real", "manual"):
         return text.lower()
+    # Read for its errors alone: a text is kept as the user wrote it.
     datetime.fromisoformat(text)
     return text
 
@@ -379,6 +380,7 @@ class Setting:
         return "-" if plain is None else str(plain)
 
     def _refusal(self, text: str, origin: str) -> str:
+        """Why a text at a flag or in a variable is refused, and what may be meant."""
         got = "a value that is not shown" if self.secret else repr(text)
         from difflib import get_close_matches
 
@@ -424,6 +426,7 @@ _LIST, _CHOICE, _RANGE = "list of ", "one of ", " to "
 
 
 def _reader(reads: str) -> Callable[[str], Any]:
+    """What reads a text, by the column ``reads`` without its ``list of``."""
     if reads.startswith(_CHOICE):
         return read_choice(*reads.removeprefix(_CHOICE).split())
     if _RANGE in reads:

@@ -60,6 +60,7 @@ class _Limit:
         self.release()
 
     def _serve(self) -> None:
+        """Give places to those who have waited longest."""
         while self._waiting and self._held < self._most:
             place = self._waiting.popleft()
             if not place.cancelled():
@@ -116,6 +117,7 @@ class FairShare:
         self._allow(owner, thing, self._each, 1)
 
     def _allow(self, owner: Hashable, thing: Hashable, each: int, turns: int) -> None:
+        """Change the limits of a thing, where somebody holds or wants one."""
         of_thing = self._limits.get((owner, thing))
         if of_thing is not None:
             of_thing.allow(each)
@@ -128,6 +130,7 @@ class FairShare:
 
     @asynccontextmanager
     async def _share(self, owner: Hashable) -> AsyncIterator[None]:
+        """Wait for one of the places that all owners share, and hold it."""
         place = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(owner, deque()).append(place)
         self._serve()

@@ -61,7 +61,8 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
 def read_file(path: Path) -> Scenario:
     """The scenario of one file. Raises ``ScenarioRefused``."""
     try:
-        text = bounded(path, MOST_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        written = bounded(path, MOST_BYTES).decode("utf-8")
+        text = written.replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as problem:
         if isinstance(problem, UnicodeDecodeError):
             words = "it is not UTF-8 text"

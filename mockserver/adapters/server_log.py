@@ -52,6 +52,7 @@ class ServerLog:
                 self.echo(line, err=True)
 
     def _worded(self, line: str, name: str = "message") -> str:
+        """A line of the log; ``name`` is that of its member in JSON, and its first word in text."""
         if not self._as_json:
             return line if name == "message" else f"{name}: {line}"
         return json.dumps(
@@ -122,6 +123,7 @@ class RequestLog:
         self._thread.join(1)
 
     def _run(self) -> None:
+        """Write what waits, until it is closed: the thread of this log."""
         # Lines that could not be written, and of all that are lost those that the log has told of.
         unwritten = reported = 0
         while not self._closing.is_set() or not self._waiting.empty():

@@ -60,6 +60,7 @@ def read(text: str, file: str) -> tuple[Any, Positions]:
         raise ScenarioRefused([ScenarioProblem(file, 1, 1, "", words)])
     strange = _STRANGE_BREAK.search(text)
     if strange is not None:
+        # People do not count it as a line: every position behind it would be another.
         before = text[: strange.start()]
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
         words = f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line"
@@ -183,9 +184,11 @@ class _Reader:
         self._nodes = self._aliases = 0
 
     def document(self) -> tuple[Any, Positions]:
-        """The plain data. Raises ``ScenarioRefused``, and what the reader of YAML raises."""
+        """The plain data, and where its parts stand. Raises ``ScenarioRefused``, and what the
+        parser of YAML raises."""
         data: object = None
         for event in self._events:
+            # Once the whole has a position, one document was read.
             if isinstance(event, yaml.DocumentStartEvent) and () in self.positions:
                 self._stop(event, "got a second document (---), a file holds one scenario")
             if isinstance(event, yaml.NodeEvent):
@@ -195,15 +198,18 @@ class _Reader:
         return data, self.positions
 
     def _stop(self, event: Any, message: str) -> NoReturn:
+        """End the reading with a fault, and those before it."""
         raise ScenarioRefused([*self._problems, _problem(self._file, event.start_mark, message)])
 
     def _complain(self, event: Any, message: str) -> None:
+        """Note a fault and read on; one too many ends the reading."""
         if len(self._problems) >= MOST_FAULTS:
             place = _place(event.start_mark)
             raise ScenarioRefused([*self._problems, more_follow(self._file, *place)])
         self._problems.append(_problem(self._file, event.start_mark, message))
 
     def _count(self, event: Any, nodes: int) -> None:
+        """So many nodes more are read, or used again."""
         self._nodes += nodes
         if self._nodes > MAX_NODES:
             self._stop(
@@ -256,6 +262,7 @@ class _Reader:
         return members
 
     def _key(self, event: Any, path: Path, known: Mapping[str, object]) -> str:
+        """The key of a map at a path that has some keys already."""
         if not isinstance(event, yaml.ScalarEvent):
             got = "an alias" if isinstance(event, yaml.AliasEvent) else "a map or a list"
             self._stop(event, f"got {got} as a key, wanted a name")
@@ -271,6 +278,7 @@ class _Reader:
         return key
 
     def _alias(self, event: Any, path: Path) -> object:
+        """What ``*name`` stands for: the same object again, as nothing changes what was read."""
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
             self._stop(event, f"got more than {MAX_ALIASES} aliases (*name)")

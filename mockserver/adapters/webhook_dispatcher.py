@@ -175,6 +175,7 @@ class WebhookDispatcher:
             self._share.widen(sandbox, receiver, CONNECTIONS)
 
     async def _send(self, sandbox: Sandbox, delivery: Delivery) -> Sent:
+        """Post a delivery, in a span where tracing is on."""
         within, headers = sandbox.assumed["webhook.timeout"], delivery.headers()
         sending = partial(
             self._sender.send, delivery.url, headers, delivery.content.raw, within, sandbox

@@ -127,6 +127,8 @@ class WebhookSender:
         body: bytes,
         owner: Hashable,
     ) -> int:
+        """The status that a receiver answers with. Raises ``_Refused``, ``OSError`` and what httpx
+        raises."""
         import httpx
 
         address = await self._addressed(url, owner)

@@ -104,6 +104,7 @@ def _read_number(value: object) -> Decimal:
 
 
 def _read_flow(value: object) -> tuple[Micros, ...]:
+    """When a batch is created and started after it was submitted, and how long a row takes."""
     parts = _read_durations(value)
     if len(parts) != 3 or parts[0] > parts[1]:
         raise ValueError(
@@ -242,8 +243,8 @@ class Assumed:
         return self.values[key]
 
     def or_else(self, profile: Profile, overrides: Mapping[str, object]) -> Assumed:
-        """These, when they are of this profile and have just these overrides; else others. Raises
-        ``Invalid`` (90)."""
+        """The values under a profile and overrides: this very object where they are its own, as
+        many sandboxes share one. Raises ``Invalid`` (90)."""
         # By the texts, as 1 is equal to True.
         is_same = profile is self.profile and repr(dict(overrides)) == repr(self.overrides)
         return self if is_same else Assumed(profile, overrides)

@@ -201,24 +201,27 @@ class ComparedBooks:
         return faults
 
     def note_unknown(self, charge: Charge) -> None:
-        """Remember a charge of which the books have no row."""
+        """Remember a charge, if the books have no row of it: neither of its order, nor one that
+        names it by its id."""
         key = key_of(charge)
         if key not in self.rows and charge.charge_id not in self._named:
             self.unknown[key].append(charge)
 
     def differences(self, key: OrderKey) -> Iterator[BookDifference]:
-        """The finding of an order in each of its currencies."""
+        """The finding of an order in each of its currencies. None where it differs as a whole, and
+        agrees as far as its charges since the mark go (``recent``)."""
         charges = self._charges(key)
         differences = list(self._differences_of(key, charges))
         if not differences:
             return
         since = [charge for charge in self.recent.get(key, ()) if charge in charges]
         if since and len(since) < len(charges) and not any(self._differences_of(key, since)):
-            # The rest is from an earlier test that used the same reference.
+            # The others are of an earlier test that used the same reference.
             return
         yield from differences
 
     def _differences_of(self, key: OrderKey, charges: Sequence[Charge]) -> Iterator[BookDifference]:
+        """What the books differ in if an order has just these charges."""
         orders = {order.currency: order for order in orders_of(self._sandbox, key, charges)}
         name = mask_start(key[1], _LONGEST_NAME)
         rows = defaultdict[str, list[ShopRow]](list)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, NoReturn
 
 from mockserver.domain.charge import ZERO
 from mockserver.domain.csv_header import BYTE_ORDER_MARK, header_advice, shown_header
@@ -121,7 +121,7 @@ def mapping_of(words: Iterable[str]) -> dict[str, str]:
     return mapping
 
 
-def key_of(row: Mapping[str, Any]) -> tuple[str, Any] | None:
+def key_of(row: Mapping[str, object]) -> tuple[str, object] | None:
     """What a row is about: the kind and the value, as it is given; None where it does not say."""
     members = _members(row)
     for kind in KEYS:
@@ -130,18 +130,18 @@ def key_of(row: Mapping[str, Any]) -> tuple[str, Any] | None:
     return None
 
 
-def _members(row: Mapping[str, Any]) -> dict[str, Any]:
+def _members(row: Mapping[str, object]) -> dict[str, object]:
     """The members of a row that say something, by their names in lower case."""
     members = {str(name).lower(): value for name, value in row.items()}
     return {name: value for name, value in members.items() if value not in (None, "")}
 
 
-def compared_of(row: Mapping[str, Any]) -> dict[str, Any]:
+def compared_of(row: Mapping[str, object]) -> dict[str, object]:
     """A row without the members that are not compared."""
     return {name: value for name, value in row.items() if name.lower() in _NAMES}
 
 
-def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
+def read_row(row: object, mapped: Mapping[str, str] | None = None) -> ShopRow:
     """The claim of a row, without other members; ``mapped``: states of the shop (``mapping_of``).
     Raises ``BadRow``."""
     if not isinstance(row, Mapping):
@@ -186,7 +186,7 @@ def check_claims(names: Iterable[str]) -> None:
         raise BadRow("rows", f"got {got}; no row says {', '.join(AMOUNTS)} or state{first_hint}")
 
 
-def _currency(value: Any) -> Currency | None:
+def _currency(value: object) -> Currency | None:
     """The currency of a row; None for the only one that its order has."""
     if value is None:
         return None
@@ -197,7 +197,7 @@ def _currency(value: Any) -> Currency | None:
     return CURRENCIES[code]
 
 
-def _amount(field: str, value: Any, currency: Currency | None) -> Decimal | None:
+def _amount(field: str, value: object, currency: Currency | None) -> Decimal | None:
     """An amount from 0, without the dust of binary fractions."""
     if value is None:
         return None
@@ -339,11 +339,11 @@ def _number(digits: str) -> Decimal:
     return number
 
 
-def _no_constant(word: str) -> Any:
+def _no_constant(word: str) -> NoReturn:
     raise ValueError(f"got {word}, which is not a number of JSON")
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """What a refusal says was got: a text as it is, of anything else what it is."""
     if isinstance(value, str):
         return f"'{value[:_SHOWN]}'"

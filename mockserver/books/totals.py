@@ -70,6 +70,7 @@ class Totals(Observer):
 
     def at(self, now: Micros) -> Mapping[str, Figures]:
         """The sums at an instant, by currency in alphabetical order."""
+        # What waits no longer is added for good.
         for charge in list(self._waiting.values()):
             if all(refund.moved <= now for refund in charge.refunds):
                 self._add(self._waiting.pop(charge.charge_id))

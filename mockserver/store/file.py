@@ -192,6 +192,7 @@ class StoreFile:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
+        """What is done within is in the file as a whole, or not at all. Raises ``NotWritten``."""
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")

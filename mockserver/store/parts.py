@@ -370,7 +370,7 @@ class BatchPart(Part):
         return self._table.rows[len(self._stored) :]
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        # A new batch may have 100,000 transactions: others follow with the next commit.
+        # A new batch may have 100,000 transactions: other new ones follow with the next commit.
         for batch in self._new_batches():
             if most <= 0:
                 break

@@ -255,6 +255,8 @@ class SandboxPersister:
         )
 
     def _head_now(self) -> Head:
+        """The small things as they are by now. Texts of rules and counters by key are not among
+        them: the scenarios have the ones, ``RuleKeysPart`` the others."""
         sandbox, journal = self.sandbox, self.sandbox.journal
         tallies = sandbox.director.tallies
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
@@ -292,6 +294,7 @@ class SandboxPersister:
         self._take_head(head)
 
     def _take_head(self, head: Head) -> None:
+        """Take over the small things, when all rows are there."""
         sandbox, journal = self.sandbox, self.sandbox.journal
         for path, value in head.plain.items():
             owner_path, _, name = path.rpartition(".")
@@ -309,6 +312,8 @@ class SandboxPersister:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGED}
 
     def _take_tallies(self, tallies: Tallies) -> None:
+        """Take over the counters of the rules that are still in force: a newer version may have
+        other built-in ones."""
         by_id = self.sandbox.config.rules.by_id
         counted = {
             name: replace(tally, text=by_id[name].text)
@@ -319,6 +324,8 @@ class SandboxPersister:
 
 
 def _memory_parts(sandbox: Sandbox) -> Iterator[MemoryPart]:
+    """What a sandbox, and those who watch it, remember in bounded dictionaries: each with the type
+    of a key and its value."""
     yield MemoryPart("marks", sandbox.journal.marks, tuple[str, int])
     yield MemoryPart("scripts", sandbox.scripts, tuple[str, dict[int, ProviderOutcome]])
     yield MemoryPart("setup", sandbox.setup, tuple[str, dict[str, object]], write_any)

@@ -101,6 +101,7 @@ class StoredScenarios:
         return self._read[place]
 
     def _parsed(self, place: str) -> Scenario:
+        """Read the scenario of a place. Raises ``LookupError``."""
         reader = self._configs.reader
         if place.startswith(_BUILT_IN):
             shipped = {name: text for name, _, text in reader.shipped()}

@@ -199,6 +199,7 @@ class Store(SandboxStorage):
             return stored_sandbox(stored, lines, self._scenarios, self._now())
 
     def _beginnings(self, sandboxes: Iterable[StoredSandbox]) -> dict[str, Beginning]:
+        """How some sandboxes began, by their keys; in the thread that reads."""
         beginnings = {}
         for stored in sandboxes:
             with _readable():
@@ -526,6 +527,7 @@ class Store(SandboxStorage):
             persister.close()
 
     async def _wake(self, stored: StoredSandbox) -> None:
+        """Read a sandbox that nobody has asked for; what is wrong with it goes to the log."""
         try:
             await self._fetched(stored)
         except NotKept as damage:
