@@ -208,8 +208,8 @@ class ComparedBooks:
             self.unknown[key].append(charge)
 
     def differences(self, key: OrderKey) -> Iterator[BookDifference]:
-        """The finding of an order in each of its currencies. None where it differs as a whole, and
-        agrees as far as its charges since the mark go (``recent``)."""
+        """The finding of an order in each of its currencies. There is none where the whole order
+        differs, and its charges since the mark (``recent``) alone agree."""
         charges = self._charges(key)
         differences = list(self._differences_of(key, charges))
         if not differences:

@@ -291,7 +291,7 @@ def _sum_of_part(sandbox: int, part: str) -> int:
 
 @contextlib.contextmanager
 def named_failures(path: Path) -> Iterator[None]:
-    """Word the errors of the database."""
+    """Raise errors of the database as refusals, in words that say what to do."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as problem:

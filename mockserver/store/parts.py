@@ -375,6 +375,7 @@ class BatchPart(Part):
             if most <= 0:
                 break
             most -= len(batch.rows)
+            # Unlike any progress: its line follows below.
             self._stored.append(())
             batch.take_moved_rows()
             self._put_rows(changes, batch, range(len(batch.rows)))
