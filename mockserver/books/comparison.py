@@ -54,7 +54,7 @@ class Belief:
             self.paid and not self.claims_no_money and not self.is_open
         )
 
-    def told(self, currency: str) -> str:
+    def in_words(self, currency: str) -> str:
         said = {
             name: money_text(one, currency) for name, one in self.amounts.items() if one is not None
         }
@@ -156,7 +156,7 @@ class _Difference:
     def __init__(self, belief: Belief, order: OrderMoney) -> None:
         self.belief, self.order, self.truth, self.about = belief, order, order.figures, belief.order
         self.is_same_gross = belief.paid in (None, self.truth.captured)
-        self.booked = belief.told(order.currency)
+        self.booked = belief.in_words(order.currency)
         self.called = (
             f"calls {', '.join(belief.states)}" if belief.states else f"books as {self.booked}"
         )
@@ -180,7 +180,7 @@ class _Difference:
             held = f"{self.money(truth.held)} of {self.about}"
             yield "hold-left-open", f"{held} stay held, which the shop {self.called}"
         paying = sum(one.captured > 0 for one in self.order.each)
-        has = truth.told(self.order.currency) + (f" in {paying} charges" if paying > 1 else "")
+        has = truth.in_words(self.order.currency) + (f" in {paying} charges" if paying > 1 else "")
         yield "amount-differs", f"{self.about}: the shop books {self.booked}, the sandbox has {has}"
 
     def _without_money(self) -> Iterator[tuple[str, str]]:

@@ -268,8 +268,8 @@ class Report:
         story = {entry.number: entry for one in ids for entry in self._entries[one]}
         steps = [story[number] for number in sorted(story)]
         both = (
-            f"the shop's books: {found.belief.told(currency)}",
-            f"the sandbox: {order.figures.told(currency)}",
+            f"the shop's books: {found.belief.in_words(currency)}",
+            f"the sandbox: {order.figures.in_words(currency)}",
         )
         lines = [Evidence(mask_text(line)) for line in (found.words, *both)]
         parting = parted(found.belief, order, steps, is_settled=self._books.is_settled)

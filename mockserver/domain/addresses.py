@@ -44,12 +44,9 @@ def is_web_address(text: str) -> bool:
         _ = parts.port
     except ValueError:
         return False
-    plain = text.isprintable() and " " not in text
-    return (
-        plain
-        and parts.scheme in ("http", "https")
-        and re.fullmatch(_AUTHORITY, parts.netloc) is not None
-    )
+    if " " in text or not text.isprintable():
+        return False
+    return parts.scheme in ("http", "https") and bool(re.fullmatch(_AUTHORITY, parts.netloc))
 
 
 def never_called(url: str) -> str | None:
@@ -80,6 +77,7 @@ def never_called(url: str) -> str | None:
     try:
         allowed = may_be_called(name)
     except ValueError:
+        # A name: where it leads is known when it is resolved.
         return None
     return None if allowed else f"got {name}; {FORBIDDEN_WORDS}, all others are allowed"
 
@@ -96,7 +94,8 @@ def _leads_to_control(path: str) -> bool:
 def may_be_called(address: str) -> bool:
     """Whether a numeric address may be called: loopback and private ones may. Raises ``ValueError``
     for a name."""
-    parsed = _plain(ip_address(address.partition("%")[0]))
+    without_zone = address.partition("%")[0]
+    parsed = _plain(ip_address(without_zone))
     return not any(parsed in network for network in _NEVER)
 
 

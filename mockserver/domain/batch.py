@@ -1,5 +1,18 @@
 """A batch: many transactions from one CSV text, and how fast it progresses.
 
+A batch has up to 100,000 rows, so everything about it is made to be done in parts: its text is read
+and its results are written ``LINES`` at a time, and rows are taken some at a time as their turn
+comes. Two decisions follow from that size:
+
+- A ``Batch`` changes in place, the only entity that does: another value for each row that is done
+  would copy all rows. Its rows are values, so that a fork, a thread that writes results, and the
+  store may keep those that they have.
+- A row that is open has no state of its own. It stands as its batch stands (``current_row``), so
+  that one assignment moves 100,000 rows; only a row that is done is replaced.
+
+``success`` and ``failure`` count what is done. Rows are reached in order, so that ``reached`` of
+them have had their turn; with the ``pace`` of the batch that is all that its progress needs.
+
 Sources: docs/spec/service.md, Batch, and States and transitions; assumption ``batch.flow``;
 docs/spec/published-facts.md, 2.10.
 """
@@ -13,7 +26,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
-from itertools import repeat
 from operator import attrgetter
 from typing import Annotated
 
@@ -76,8 +88,8 @@ BROKEN = RowFailure("The batch failed before this transaction was processed", is
 @record
 class BatchRow:
     """One transaction. ``status`` and ``failure`` are those of a row that is done: any other stands
-    as its batch does (``Batch.standing``). ``charge_id`` names its charge, also a declined one, and
-    ``amount`` is then the charged amount. A row that ``stalls`` never finishes."""
+    as its batch does (``Batch.current_row``). ``charge_id`` names its charge, also a declined one,
+    and ``amount`` is then the charged amount. A row that ``stalls`` never finishes."""
 
     payment_method_id: str
     amount: Decimal
@@ -99,8 +111,9 @@ class PacePoint:
 
 @record
 class BatchPace:
-    """When each row is done: linear between ``steps``. After ``last`` rows no more are tried: the
-    batch ends, breaks down (``breaks``) or, with rows left, stalls for good."""
+    """When each row is done: linear between ``steps``, the first of which is no row at no time.
+    After ``last`` rows no more are tried: the batch ends, breaks down (``breaks``) or, with rows
+    left, stalls for good."""
 
     steps: tuple[PacePoint, ...]
     last: NonNegative
@@ -113,17 +126,19 @@ class BatchPace:
     def times(self, row: int) -> Iterator[Micros]:
         """The same for this row and each that follows it."""
         steps = self.steps
-        for place in range(bisect_left(steps, row, key=attrgetter("rows")), len(steps)):
-            before, here = steps[place - 1], steps[place]
-            start, span, rows = before.after, here.after - before.after, here.rows - before.rows
-            for number in range(max(row, before.rows + 1) - before.rows, rows + 1):
-                yield start + span * number // rows
+        first = bisect_left(steps, row, key=attrgetter("rows"))
+        for before, step in zip(steps[first - 1 :], steps[first:], strict=False):
+            rows, length = step.rows - before.rows, step.after - before.after
+            # The number of the next row, from 1, among those between the two points.
+            next_row = max(row - before.rows, 1)
+            for number in range(next_row, rows + 1):
+                yield before.after + length * number // rows
 
 
 @record
 class ResultsFault:
-    """What is wrong with the results text: rows left out (from 1), the order they are put in (by
-    ``shuffled``, else their own), and after how many characters it is cut."""
+    """What a scenario has done to the results text: rows left out (from 1), the order they are put
+    in (drawn by ``shuffled``, else their own), and after how many characters it is cut."""
 
     omitted: tuple[int, ...] = ()
     shuffled: Salt | None = None
@@ -133,11 +148,11 @@ class ResultsFault:
 @mutable
 class Batch:
     """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled``
-    those that were reached and never will be.
+    those whose turn has come and that will never be done.
 
-    The only entity that changes in place: a new value for each move would copy up to 100,000 rows.
-    Its rows are values; those that are open move with the batch, all at once. ``meaning`` is what
-    was asked for by the call that has just made it (``batches.meaning_of``).
+    ``meaning`` tells findings whether two batches ask for the same; it is there for the call that
+    has just made the batch, and is not stored. ``_moved`` are places of rows for the store, None
+    until it asks; ``_by_charge`` knows the rows up to ``_found``.
     """
 
     batch_id: str
@@ -166,7 +181,7 @@ class Batch:
             self.failure, self.stalled = len(self.rows) - self.success, None
         self.status = after
 
-    def standing(self, place: int) -> BatchRow:
+    def current_row(self, place: int) -> BatchRow:
         """The row at a place (from 0) as it stands: one that is open stands as the batch does, and
         has failed with one that broke down."""
         row = self.rows[place]
@@ -183,38 +198,43 @@ class Batch:
         (102)."""
         row = self.rows[place]
         before = row.status if row.status in _DONE else self.status
-        after = BATCH_ROW.advance(before, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
-        self._put(
+        if failure is None:
+            after = BATCH_ROW.advance(before, BatchRowEvent.PAID)
+            self.success += 1
+        else:
+            after = BATCH_ROW.advance(before, BatchRowEvent.REFUSED)
+            self.failure += 1
+        self._replace_row(
             place, replace(row, amount=amount, status=after, charge_id=charge_id, failure=failure)
         )
-        self.failure += failure is not None
-        self.success += failure is None
 
     def return_row(self, place: int, failure: RowFailure) -> None:
         """The payment of a row that had succeeded was returned. Raises ``WrongState`` (102)."""
         row = self.rows[place]
         after = BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED)
-        self._put(place, replace(row, status=after, failure=failure))
+        self._replace_row(place, replace(row, status=after, failure=failure))
         self.success -= 1
         self.failure += 1
 
-    def _put(self, place: int, row: BatchRow) -> None:
+    def _replace_row(self, place: int, row: BatchRow) -> None:
         self.rows[place] = row
         if self._moved is not None:
             self._moved.append(place)
 
-    def news_of_rows(self) -> list[int]:
-        """The places (from 0) of the rows that have ended or were returned since the last call; the
-        first call begins to gather them."""
-        news, self._moved = self._moved or [], []
-        return news
+    def take_moved_rows(self) -> list[int]:
+        """The places (from 0) of the rows that have ended or were returned since the last call, for
+        the store; the first call begins to gather them."""
+        moved = self._moved or []
+        self._moved = []
+        return moved
 
     def place_of(self, charge_id: str) -> int | None:
         """The place (from 0) of the row whose charge this is; None while it is not done."""
+        # Learns the rows that were done since it was last asked: most batches are never asked.
         for place in range(self._found, self.reached):
-            known = self.rows[place].charge_id
-            if known is not None:
-                self._by_charge[known] = place
+            row_charge_id = self.rows[place].charge_id
+            if row_charge_id is not None:
+                self._by_charge[row_charge_id] = place
         self._found = self.reached
         return self._by_charge.get(charge_id)
 
@@ -223,11 +243,11 @@ class Batch:
         on."""
         return replace(self, rows=self.rows.copy())
 
-    def settle_rows(self, start: int) -> None:
-        """Write into ``LINES`` rows how each stands that is open. For a copy, which does not move
-        on."""
+    def write_current_rows(self, start: int) -> None:
+        """Write into ``LINES`` rows how each stands that is open. For the copy that is exported: it
+        does not move on."""
         stop = min(start + LINES, len(self.rows))
-        self.rows[start:stop] = map(self.standing, range(start, stop))
+        self.rows[start:stop] = map(self.current_row, range(start, stop))
 
     @property
     def done(self) -> int:
@@ -253,9 +273,11 @@ def read_lines(text: str) -> Iterator[tuple[int, BatchRow | str | None]]:
 
     A row may go over several lines, and is read in one step: none that is too long can be right.
     """
-    line, blank, length = 1, 0, 0
+    # Where the row that is being read begins, its characters so far, and the first of the blank
+    # lines before it, if any.
+    line, length, blank = 1, 0, 0
 
-    def lines() -> Iterator[str]:
+    def lines_of_text() -> Iterator[str]:
         nonlocal length
         for part in StringIO(text.removeprefix(BYTE_ORDER_MARK), newline=""):
             length += len(part)
@@ -263,7 +285,7 @@ def read_lines(text: str) -> Iterator[tuple[int, BatchRow | str | None]]:
                 raise csv.Error(f"longer than {_LONGEST_LINE} characters")
             yield part
 
-    reader = csv.reader(lines(), strict=True)
+    reader = csv.reader(lines_of_text(), strict=True)
     try:
         header = next(reader, [])
         if tuple(name.strip().lower() for name in header) != _FOLDED:
@@ -276,6 +298,7 @@ def read_lines(text: str) -> Iterator[tuple[int, BatchRow | str | None]]:
                 blank = blank or line
                 yield line, None
             else:
+                # Only now is it known that the blank lines are not those at the end.
                 if blank:
                     yield blank, "blank, and not the end"
                     blank = 0
@@ -293,8 +316,11 @@ def _row(cells: list[str]) -> BatchRow | str:
     if not method_id or len(method_id) > LONGEST_ID:
         return f"PaymentMethodId: got {len(method_id)} characters, wanted 1 to {LONGEST_ID}"
     bare = amount.strip()
-    if not _AMOUNT.fullmatch(bare) and (number := number_of(bare)) is not None:
-        bare = f"{number:f}"
+    if not _AMOUNT.fullmatch(bare):
+        # Numbers such as 1e2 and +5 are read as they are in a body.
+        number = number_of(bare)
+        if number is not None:
+            bare = f"{number:f}"
     if not _AMOUNT.fullmatch(bare):
         return f"Amount: {amount_fault(bare, currency, _MOST_PLACES)}"
     if len(reference) > LONGEST_REFERENCE:
@@ -303,7 +329,7 @@ def _row(cells: list[str]) -> BatchRow | str:
 
 
 @record
-class Lines:
+class WrittenRows:
     """Some rows, the state of their batch, and their lines of ``results``, without the last line
     end."""
 
@@ -312,40 +338,45 @@ class Lines:
     text: str
 
 
-def results_text(batch: Batch, written: Sequence[Lines] | None = None) -> str:
+def results_text(batch: Batch, written: Sequence[WrittenRows] | None = None) -> str:
     """``results``: a header, then a line for each row in order, however far the batch has come.
-    What was ``written`` before is written again where its rows have moved on."""
-    fault, batch_state = batch.results_fault, batch.status
+
+    A long one is ``written`` ahead while others are served (``write_rows`` of each of
+    ``result_rows``). What has moved on since is written again, so that all lines are of one
+    moment.
+    """
     texts = [",".join(RESULT_COLUMNS)]
-    for rows, lines in zip(parts_of(batch), written or repeat(None), strict=False):
-        holds = lines is not None and lines.batch_state is batch_state and lines.rows == rows
-        texts.append(
-            lines.text if lines is not None and holds else lines_of(rows, batch_state).text
-        )
+    parts_ahead = iter(written or ())
+    for rows in result_rows(batch):
+        part = next(parts_ahead, None)
+        if part is None or part.batch_state is not batch.status or part.rows != rows:
+            part = write_rows(rows, batch.status)
+        texts.append(part.text)
     text = "\n".join(texts)
+    fault = batch.results_fault
     return text if fault is None or fault.cut is None else text[: fault.cut]
 
 
-def parts_of(batch: Batch) -> Iterator[list[BatchRow]]:
+def result_rows(batch: Batch) -> Iterator[list[BatchRow]]:
     """The rows that ``results`` shows, in its order, ``LINES`` at a time."""
     rows, fault = batch.rows, batch.results_fault
     if fault is not None:
-        gone = set(fault.omitted)
-        order: Sequence[int] = [place for place in range(len(rows)) if place + 1 not in gone]
+        omitted = set(fault.omitted)
+        order: Sequence[int] = [place for place in range(len(rows)) if place + 1 not in omitted]
         if fault.shuffled is not None:
-            order = drawn(fault.shuffled, order)
+            order = in_drawn_order(order, fault.shuffled)
         rows = [rows[place] for place in order]
     return (rows[start : start + LINES] for start in range(0, len(rows), LINES))
 
 
-def lines_of(rows: list[BatchRow], batch_state: BatchState) -> Lines:
+def write_rows(rows: list[BatchRow], batch_state: BatchState) -> WrittenRows:
     """Some rows of a batch in this state, as lines of CSV. Hardly any cell needs quotes, so all are
     looked at together first: each by itself takes longer."""
     lines = [_cells(row, batch_state) for row in rows]
     text = "\n".join([",".join(cells) for cells in lines])
     if not _is_plain(text, len(lines)):
         text = "\n".join([",".join(map(_quoted, cells)) for cells in lines])
-    return Lines(rows, batch_state, text)
+    return WrittenRows(rows, batch_state, text)
 
 
 def _is_plain(text: str, lines: int) -> bool:
@@ -360,31 +391,39 @@ def _is_plain(text: str, lines: int) -> bool:
 def _cells(row: BatchRow, batch_state: BatchState) -> tuple[str, ...]:
     """The cells of a row. One that is open has the state of its batch, and fails with it."""
     state, failure = row.status, row.failure
-    is_open = state not in (BatchState.SUCCESS, BatchState.FAILED)
-    if is_open:
+    if state not in _DONE:
         state = batch_state
         failure = BROKEN if batch_state is BatchState.FAILED else None
-    asked = row.payment_method_id, number_text(row.amount), row.currency, row.reference, state
+    submitted = row.payment_method_id, number_text(row.amount), row.currency, row.reference
     if failure is None:
-        return *asked, row.charge_id or "", "", "", "", ""
-    code, message = failure.gateway_code or "", failure.gateway_message or ""
-    return *asked, "", failure.reason, code, message, "true" if failure.is_retryable else "false"
+        return *submitted, state, row.charge_id or "", "", "", "", ""
+    return (
+        *submitted,
+        state,
+        # A declined charge is no transaction to the service.
+        "",
+        failure.reason,
+        failure.gateway_code or "",
+        failure.gateway_message or "",
+        "true" if failure.is_retryable else "false",
+    )
 
 
 def _quoted(cell: str) -> str:
     # Python's own writer leaves a lone carriage return bare, and its own reader then ends the line
     # there.
-    return '"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell
+    if not _SPECIAL.search(cell):
+        return cell
+    return '"' + cell.replace('"', '""') + '"'
 
 
-def drawn(salt: int, places: Sequence[int]) -> list[int]:
-    """Places in an order that looks drawn by chance: that of their ``scattered`` numbers."""
-    return sorted(places, key=lambda place: scattered(salt, place))
+def in_drawn_order(places: Sequence[int], salt: int) -> list[int]:
+    """Places in an order that looks drawn by chance, the same for the same ``salt``."""
+    return sorted(places, key=lambda place: _scattered(salt, place))
 
 
-def scattered(salt: int, place: int) -> int:
-    """A number of 64 bits that looks drawn by chance, the same for the same ``salt`` and
-    ``place``."""
+def _scattered(salt: int, place: int) -> int:
+    """A number of 64 bits that looks drawn by chance (SplitMix64)."""
     mixed = (place * 0x9E3779B97F4A7C15 + salt) & 0xFFFF_FFFF_FFFF_FFFF
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFF_FFFF_FFFF_FFFF
     mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & 0xFFFF_FFFF_FFFF_FFFF

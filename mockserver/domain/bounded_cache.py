@@ -26,13 +26,14 @@ class BoundedCache(dict[K, V]):
         self._fit = fit
 
     def __missing__(self, key: K) -> V:
-        made = self._make(key)
+        value = self._make(key)
         if self._fit is not None and not self._fit(key):
-            return made
+            return value
+        # All at once: to forget the oldest alone would have to note each use.
         if len(self) >= self._most:
             self.clear()
-        self[key] = made
-        return made
+        self[key] = value
+        return value
 
 
 def by_type(make: F) -> F:
@@ -58,5 +59,5 @@ class Recent(dict[K, V]):
 
 
 def memory(most: int) -> Any:
-    """A field that begins as an empty memory."""
+    """A field of a dataclass that begins as an empty ``Recent``."""
     return field(init=False, repr=False, default_factory=lambda: Recent(most))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
+from typing import NamedTuple
 
 from mockserver.domain.ids import digest
 from mockserver.domain.record import read_table, record
@@ -35,10 +36,17 @@ class Funding(StrEnum):
     PREPAID = "PREPAID"
 
 
-def _range(
-    low: str, high: str, brand: str, lengths: str, also: str
-) -> tuple[int, int, Brand, tuple[int, ...]]:
-    return int(low), int(high), Brand(brand), tuple(map(int, lengths.split()))
+class _Range(NamedTuple):
+    """Numbers whose leading digits are ``low`` to ``high``, and how many digits they have."""
+
+    low: int
+    high: int
+    brand: Brand
+    lengths: tuple[int, ...]
+
+
+def _range(low: str, high: str, brand: str, lengths: str, also: str) -> _Range:
+    return _Range(int(low), int(high), Brand(brand), tuple(map(int, lengths.split())))
 
 
 _RANGES = read_table("card_ranges", _range)
@@ -46,7 +54,9 @@ _RANGES = read_table("card_ranges", _range)
 7812); the first row that holds a number names it. Schemes that are not distinguished here (column
 ``also``) follow as unknown ones."""
 
-TEST_CARDS: dict[str, str] = dict(read_table("test_cards", lambda name, number: (name, number)))
+TEST_CARDS: dict[str, str] = {
+    row["name"]: row["number"] for row in read_table("test_cards", dict[str, str])
+}
 """Published test numbers by the name that a rule's ``card.test`` uses (test values)."""
 
 _TEST_NAMES: dict[str, str] = {number: name for name, number in TEST_CARDS.items()}
@@ -107,38 +117,42 @@ def clean(number: str) -> str | None:
 
 
 def passes_luhn(number: str) -> bool:
-    """Whether the check digit is correct (ISO/IEC 7812-1, annex B)."""
-    digits = number.encode()
-    odd = digits[-1::-2]
-    even = digits[-2::-2]
-    return (sum(odd) - 48 * len(odd) + sum(DOUBLED[digit - 48] for digit in even)) % 10 == 0
+    """Whether the check digit is correct (ISO/IEC 7812-1, annex B): from the last digit backwards,
+    every second counts double, and the sum is a multiple of 10."""
+    digits = [byte - ord("0") for byte in number.encode()]
+    single = sum(digits[-1::-2])
+    double = sum(DOUBLED[digit] for digit in digits[-2::-2])
+    return (single + double) % 10 == 0
 
 
 def brand_of(number: str) -> Brand:
     """The scheme whose published range holds the leading digits."""
-    return _range_of(number)[0]
+    row = _range_of(number)
+    return Brand.UNKNOWN if row is None else row.brand
 
 
 @lru_cache(maxsize=10_000)
 def lengths_of(head: str) -> tuple[int, ...]:
     """How many digits the numbers have that begin with these four; none when no scheme has such
     numbers."""
-    return _range_of(head)[1]
+    row = _range_of(head)
+    return () if row is None else row.lengths
 
 
-def _range_of(number: str) -> tuple[Brand, tuple[int, ...]]:
-    for low, high, brand, lengths in _RANGES:
-        head = number[: len(str(low))]
-        if low <= int(head or 0) <= high:
-            return brand, lengths
-    return Brand.UNKNOWN, ()
+def _range_of(number: str) -> _Range | None:
+    for row in _RANGES:
+        head = number[: len(str(row.low))]
+        if row.low <= int(head or 0) <= row.high:
+            return row
+    return None
 
 
-CCV_LENGTHS: Mapping[Brand | None, tuple[int, int]] = {None: (3, 4)} | {
-    brand: (4, 4) if brand is Brand.AMEX else (3, 4) for brand in Brand
+CCV_LENGTHS: Mapping[Brand | None, tuple[int, int]] = {
+    **dict.fromkeys((None, *Brand), (3, 4)),
+    Brand.AMEX: (4, 4),
 }
-"""Allowed lengths of the card verification value (assumption ``card.required``); under None while
-the brand is not known."""
+"""The least and the most digits of a card verification value (assumption ``card.required``); under
+None while the brand is not known."""
 
 
 def prefix_digest(salt: str, prefix: str) -> str:
@@ -155,11 +169,7 @@ def read_number(number: str, salt: str) -> CardNumber:
     """The facts of a clean, valid number. ``salt`` keeps digests of one sandbox apart from every
     other's."""
     test_name = _TEST_NAMES.get(number)
-    funding = (
-        Funding.CREDIT
-        if test_name
-        else _FUNDINGS[digest("funding", number[:8], size=1)[0] % len(_FUNDINGS)]
-    )
+    funding = Funding.CREDIT if test_name else _drawn_funding(number[:8])
     return CardNumber(
         masked=mask(number),
         iin=number[:6],
@@ -169,6 +179,11 @@ def read_number(number: str, salt: str) -> CardNumber:
         prefixes=tuple(prefix_digest(salt, number[:length]) for length in PREFIX_LENGTHS),
         test_name=test_name,
     )
+
+
+def _drawn_funding(issuer_digits: str) -> Funding:
+    """All cards that an issuer numbers alike are funded alike."""
+    return _FUNDINGS[digest("funding", issuer_digits, size=1)[0] % len(_FUNDINGS)]
 
 
 def mask(number: str) -> str:

@@ -1,13 +1,26 @@
 """A charge: what it is, and what capture, void and refund may do to it, to the cent.
 
+A charge never changes. Each ``after_*`` method gives the charge as it is after one move, and asks
+the state table first (``CHARGE.advance``), which raises when the move is forbidden; the engine puts
+the new value in the place of the old one. So no refused call can leave a trace.
+
+Where the money is, by field:
+
+- authorised, not captured: the issuer holds ``amount`` for the merchant;
+- captured: ``amount`` has come in. It may be less than was ``authorised``; the rest is released,
+  or, where several captures are allowed, ``kept`` for the next ones, each of ``captures``;
+- given back: ``refunded`` is the sum of ``refunds``. A refund whose provider takes its time is
+  shown at once, or (assumption ``charge.pending_refund``) ``reserved`` unseen until it has
+  answered; either way nothing of it can be refunded twice;
+- ``returned``: the bank took back what had come in, as it may days after a direct debit.
+
 Sources: docs/spec/service.md, Charge, and States and transitions; assumptions
-``charge.capture_amount``, ``charge.refund_amount``. Each ``after_*`` method gives the charge as it
-is after a move; it raises when the state table forbids the move.
+``charge.capture_amount``, ``charge.refund_amount``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from decimal import Decimal
 from typing import Annotated
@@ -157,31 +170,31 @@ class Charge:
     def refundable(self) -> Decimal:
         """What is left to refund."""
         left = self.amount - self.refunded
-        return (
-            left
-            if self.reserved is None
-            else left - sum((refund.amount for refund in self.reserved), ZERO)
-        )
+        return left if self.reserved is None else left - _sum_of(self.reserved)
 
     def money_days(self) -> tuple[Micros, ...]:
         """The days (UTC), by their first instant, on which money came in or was given back."""
-        paid = self.succeeded
-        if paid is None:
-            return ()
-        instants = [one.added for one in self.captures] + [one.moved for one in self.refunds]
-        return tuple(
-            {instant - instant % DAY for instant in (paid, self.returned or paid, *instants)}
-        )
+        return tuple({_day_of(instant) for instant, _ in self._movements()})
 
     def moved_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
-        paid, returned = self.succeeded, self.returned
-        taken = self.captures or ((PartCaptured(self.amount, paid),) if paid is not None else ())
-        came = sum((one.amount for one in taken if one.added - one.added % DAY == day), ZERO)
-        went = self.amount if returned is not None and returned - returned % DAY == day else ZERO
-        return came - sum(
-            (one.amount for one in self.refunds if one.moved - one.moved % DAY == day), went
+        return sum(
+            (amount for instant, amount in self._movements() if _day_of(instant) == day), ZERO
         )
+
+    def _movements(self) -> Iterator[tuple[Micros, Decimal]]:
+        """When money came in, and when it went back (an amount below 0). None did before a charge
+        succeeded."""
+        if self.succeeded is None:
+            return
+        if not self.captures:
+            yield self.succeeded, self.amount
+        for capture in self.captures:
+            yield capture.added, capture.amount
+        if self.returned is not None:
+            yield self.returned, -self.amount
+        for refund in self.refunds:
+            yield refund.moved, -refund.amount
 
     def after_capture(
         self,
@@ -195,24 +208,28 @@ class Charge:
         kept for further captures (``keeps_rest``). ``PENDING``: its provider answers later. Raises
         ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was
         authorised)."""
-        status = CHARGE.advance(
-            self.status, event if self.kept is None else ChargeEvent.CAPTURED_MORE
-        )
-        held = self.amount if self.kept is None else self.kept
+        # A charge that keeps a rest has succeeded with its first capture, and goes on as it is.
+        held = self.amount
+        if self.kept is not None:
+            held, event = self.kept, ChargeEvent.CAPTURED_MORE
+        status = CHARGE.advance(self.status, event)
         captured = held if amount is None else positive(amount, CURRENCIES[self.currency])
         if captured > held:
             words = (
                 f"got {number_text(captured)}, authorised are {number_text(held)} {self.currency}"
             )
             raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": words})
-        if status is not ChargeState.SUCCESS or not (keeps_rest or self.captures):
-            succeeded = now if status is ChargeState.SUCCESS else None
-            return replace(self, status=status, amount=captured, succeeded=succeeded)
+        if status is not ChargeState.SUCCESS:
+            # Its provider has still to answer.
+            return replace(self, status=status, amount=captured, succeeded=None)
+        if not keeps_rest and not self.captures:
+            # The only capture: the rest is released.
+            return replace(self, status=status, amount=captured, succeeded=now)
         captures = (*self.captures, PartCaptured(captured, now))
         return replace(
             self,
             status=status,
-            amount=sum((one.amount for one in captures), ZERO),
+            amount=_sum_of(captures),
             succeeded=captures[0].added,
             captures=captures,
             kept=held - captured if captured < held else None,
@@ -227,15 +244,15 @@ class Charge:
         return self._without_rest(now)
 
     def _without_rest(self, now: Micros) -> Charge:
+        """What is kept for further captures is released, if anything is."""
         return self if self.kept is None else replace(self, kept=None, voided=now)
 
     def after_refund(self, refund: Refund) -> Charge:
         """Give back a part or all that is left (``refund_of``); what is held for captures is
         released. Raises ``WrongState`` (54)."""
-        refunded = self.refunded + refund.amount
-        event = (
-            ChargeEvent.FULLY_REFUNDED if refunded == self.amount else ChargeEvent.PARTLY_REFUNDED
-        )
+        refunded, event = self.refunded + refund.amount, ChargeEvent.PARTLY_REFUNDED
+        if refunded == self.amount:
+            event = ChargeEvent.FULLY_REFUNDED
         status = CHARGE.advance(self.status, event)
         before = self._without_rest(refund.added)
         return replace(before, status=status, refunded=refunded, refunds=(*self.refunds, refund))
@@ -245,36 +262,39 @@ class Charge:
         return replace(self, reserved=(*(self.reserved or ()), refund))
 
     def after_answer(self, mark: str, *, settled: bool) -> Charge | None:
-        """The provider has answered a refund that waited for it: its money has gone back, or it has
-        failed and is a refund no longer. None when nothing changes. Raises ``WrongState`` (54)."""
-        for refund in self.reserved or ():
-            if refund.mark == mark:
-                others = tuple(one for one in self.reserved or () if one is not refund)
-                kept = replace(self, reserved=others or None)
-                return kept.after_refund(refund) if settled else kept
-        for refund in self.refunds if not settled else ():
-            if refund.mark == mark:
-                others = tuple(one for one in self.refunds if one is not refund)
-                event = ChargeEvent.REFUND_FAILED if others else ChargeEvent.LAST_REFUND_FAILED
-                status = CHARGE.advance(self.status, event)
-                return replace(
-                    self, status=status, refunded=self.refunded - refund.amount, refunds=others
-                )
-        return None
+        """The provider has answered the refund with this ``mark``, which waited for it: its money
+        has gone back (``settled``), or it has failed and is a refund no longer. None when nothing
+        changes. Raises ``WrongState`` (54)."""
+        reserved = _marked(self.reserved or (), mark)
+        if reserved is not None:
+            others = tuple(refund for refund in self.reserved or () if refund is not reserved)
+            released = replace(self, reserved=others or None)
+            return released.after_refund(reserved) if settled else released
+        shown = _marked(self.refunds, mark)
+        # One that is shown since it was ordered counts already: nothing changes as it settles.
+        if shown is None or settled:
+            return None
+        others = tuple(refund for refund in self.refunds if refund is not shown)
+        event = ChargeEvent.REFUND_FAILED if others else ChargeEvent.LAST_REFUND_FAILED
+        status = CHARGE.advance(self.status, event)
+        return replace(self, status=status, refunded=self.refunded - shown.amount, refunds=others)
 
     def refund_of(self, amount: Decimal | None, comment: str | None, now: Micros) -> Refund:
         """A refund of a part or of all that is left. Raises ``WrongState`` (54), ``Invalid`` 74
         (not positive), 2 (too many digits), 76 (more than is left)."""
+        # Whether a refund is allowed at all comes before what is wrong with it: where some refund
+        # is, one in part is.
         CHARGE.advance(self.status, ChargeEvent.PARTLY_REFUNDED)
         left = self.refundable
-        given = left if amount is None else positive(amount, CURRENCIES[self.currency])
-        if given > left or not left:
+        wanted = left if amount is None else positive(amount, CURRENCIES[self.currency])
+        # Nothing may be left of a charge whose refunds wait for their provider.
+        if wanted > left or not left:
             words = (
-                f"got {number_text(given)}, at most {number_text(left)} {self.currency} can "
+                f"got {number_text(wanted)}, at most {number_text(left)} {self.currency} can "
                 "be refunded"
             )
             raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": words})
-        return Refund(given, now, comment)
+        return Refund(wanted, now, comment)
 
     def after_settlement(self, event: ChargeEvent, now: Micros) -> Charge:
         """End a pending charge: ``SETTLED``, ``AUTHORISED`` (a hold) or ``RETURNED``; or take a
@@ -284,6 +304,7 @@ class Charge:
             return replace(self, status=status, authorised=self.amount)
         if status is ChargeState.SUCCESS:
             return replace(self, status=status, succeeded=now)
+        # It has failed: of one that had succeeded the money was taken back.
         before = self._without_rest(now)
         return replace(before, status=status, returned=None if self.succeeded is None else now)
 
@@ -301,23 +322,26 @@ class Charge:
                 authorised=None,
             )
         succeeded = now if status is ChargeState.SUCCESS else self.succeeded
-        is_hold_asked = status is ChargeState.PENDING and not self.capture
-        authorised = None if is_hold_asked else self.authorised
+        authorised = self.authorised
+        if status is ChargeState.PENDING and not self.capture:
+            # Its provider has still to say whether it holds the amount.
+            authorised = None
         return replace(
             self, status=status, three_ds_verified=True, succeeded=succeeded, authorised=authorised
         )
 
     def as_before(self, before: ChargeState) -> Charge:
-        """The charge as it was in the state before its last move."""
-        refunds = self.refunds[:-1] if self.refunds else ()
+        """The charge as it was in the state before its last move, as far as its fields still
+        tell: for webhooks that report a state which it has left."""
+        refunds = self.refunds[:-1]
         captures = self.captures
         if before is self.status is ChargeState.SUCCESS and self.voided is None:
+            # It stayed as it was: its last move was one more capture.
             captures = captures[:-1]
-        waiting = before in (
-            ChargeState.AUTHORISED,
-            ChargeState.PENDING,
-            ChargeState.PENDING_CHECKOUT,
-        )
+        if before is ChargeState.AUTHORISED:
+            amount = self.authorised or self.amount
+        else:
+            amount = _sum_of(captures) or self.amount
         authorised = self.authorised
         if before is ChargeState.PENDING_CHECKOUT:
             authorised = self.amount
@@ -326,14 +350,29 @@ class Charge:
         return replace(
             self,
             status=before,
-            amount=(self.authorised or self.amount)
-            if before is ChargeState.AUTHORISED
-            else sum((one.amount for one in captures), ZERO) or self.amount,
+            amount=amount,
             captures=captures,
             refunds=refunds,
-            refunded=sum((refund.amount for refund in refunds), ZERO),
+            refunded=_sum_of(refunds),
             authorised=authorised,
-            succeeded=None if waiting else self.succeeded,
+            succeeded=None if before in _OPEN else self.succeeded,
             voided=None,
             returned=None,
         )
+
+
+_OPEN = frozenset({ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PENDING_CHECKOUT})
+"""States from which a charge may still succeed."""
+
+
+def _sum_of(parts: Iterable[Refund | PartCaptured]) -> Decimal:
+    return sum((part.amount for part in parts), ZERO)
+
+
+def _marked(refunds: Iterable[Refund], mark: str) -> Refund | None:
+    return next((refund for refund in refunds if refund.mark == mark), None)
+
+
+def _day_of(instant: Micros) -> Micros:
+    """The first instant of its day in UTC."""
+    return instant - instant % DAY

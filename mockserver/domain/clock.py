@@ -3,7 +3,11 @@ instants count from the Unix epoch, UTC. A wall time is microseconds as an insta
 clocks of a place as though they showed UTC (IANA time zone database).
 
 Real time is an argument: the clock is a function from the machine's time to the sandbox's, and only
-ever goes forward.
+ever goes forward. It is anchored where it last changed (``virtual`` when the machine said
+``real``), and what it says since is counted from there, so that no error adds up.
+
+Whole microseconds, because a run repeats byte for byte only if nothing is rounded; an ``Instant``
+has a tenth more, because the published form of a date-time has seven digits.
 """
 
 from __future__ import annotations
@@ -60,9 +64,9 @@ class Instant(int):
 
     def __new__(cls, micros: Micros, tenths: int = 0) -> Instant:
         """The instant of both."""
-        made = super().__new__(cls, micros)
-        made.tenths = tenths
-        return made
+        instant = super().__new__(cls, micros)
+        instant.tenths = tenths
+        return instant
 
     tenths: int
 
@@ -95,12 +99,13 @@ class Clock:
         if self.holds or self.mode is ClockMode.MANUAL or real <= self.real:
             return self.virtual
         elapsed = real - self.real
-        instant = self.virtual + (elapsed * self.rate if self.mode is ClockMode.FAST else elapsed)
-        return min(instant, LATEST)
+        if self.mode is ClockMode.FAST:
+            elapsed *= self.rate
+        return min(self.virtual + elapsed, LATEST)
 
     def check(self, instant: Micros, real: Micros, field: str = "To") -> None:
-        """Whether it can be moved to ``instant``. Raises ``Invalid`` (90), naming the ``field``,
-        when that lies in its past or beyond year 9999."""
+        """Raises ``Invalid`` (90), naming the ``field``, when the clock cannot be moved to
+        ``instant``: that lies in its past, or beyond the year 9999."""
         now = self.read(real)
         if instant < now:
             raise invalid(
@@ -141,7 +146,10 @@ def real_due(clock: Clock, at: Micros) -> Micros | None:
         return clock.real
     if clock.holds or clock.mode is ClockMode.MANUAL:
         return None
-    return clock.real + (-(-wait // clock.rate) if clock.mode is ClockMode.FAST else wait)
+    if clock.mode is ClockMode.FAST:
+        # Rounded up: a moment earlier it has not come.
+        wait = -(-wait // clock.rate)
+    return clock.real + wait
 
 
 def instant_of(moment: datetime) -> Micros:
@@ -242,11 +250,13 @@ UTC_ZONE = Zone()
 def zone(name: str) -> Zone:
     """The zone of a name such as Australia/Sydney. Raises ``ValueError`` with the nearest known
     name."""
-    # Of the few files that name a zone.
+    if name == "UTC":
+        return UTC_ZONE
+    # Read here: only the few files that name a zone pay for it.
     from zoneinfo import ZoneInfo, available_timezones
 
     try:
-        return Zone(name, ZoneInfo(name)) if name != "UTC" else UTC_ZONE
+        return Zone(name, ZoneInfo(name))
     except (KeyError, ValueError, OSError):
         hint = nearest(name[:60], sorted(available_timezones())) or ", such as Australia/Sydney"
         raise ValueError(

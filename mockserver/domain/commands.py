@@ -1,5 +1,13 @@
-"""What callers ask for, in the imperative. ``wire`` builds commands, ``engine`` carries them
-out."""
+"""What callers ask for, in the imperative. ``wire`` builds commands, ``engine`` carries them out.
+
+Many routes lead to one command: a charge by card, token, customer, payment method, wallet or
+checkout is a ``NewCharge`` with another ``source``, and a batch row, a renewal and a link's payment
+are ``NewCharge`` too. So the engine knows what is wanted, and not which of the routes wanted it.
+
+A field that a stored object has as well has the same name here, and is carried over by that name
+(``record.made_of``, ``record.updated``). In commands that change something, None leaves a field as
+it is.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field

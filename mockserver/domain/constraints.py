@@ -28,9 +28,8 @@ class Within:
         if self.low <= value and (self.high is None or value <= self.high):
             return None
         allowed = f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
-        return (
-            f"got {number_text(value) if isinstance(value, Decimal) else value}, wanted {allowed}"
-        )
+        got = number_text(value) if isinstance(value, Decimal) else value
+        return f"got {got}, wanted {allowed}"
 
 
 @record

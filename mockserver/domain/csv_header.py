@@ -30,19 +30,26 @@ def header_advice(cells: Sequence[str], known: Sequence[str]) -> str:
     nothing is known to help."""
     first = cells[0] if cells else ""
     line = ",".join(cells)
-    found = []
+    advice = []
     if first.startswith(BYTE_ORDER_MARK):
-        found.append("a second byte order mark stands before it: write one or none")
+        advice.append("a second byte order mark stands before it: write one or none")
     if line.removeprefix(BYTE_ORDER_MARK).lower().startswith("sep="):
-        found.append("this line is for spreadsheet programs alone: leave it out")
+        advice.append("this line is for spreadsheet programs alone: leave it out")
     separator = next((name for sign, name in _SEPARATORS.items() if sign in line), None)
     if separator is not None:
-        found.append(f"{separator} part its columns: write commas, and amounts with a point")
-    return f" - {'; '.join(found)}" if found else _nearest_name(cells, known)
+        advice.append(f"{separator} part its columns: write commas, and amounts with a point")
+    if not advice:
+        return _hint_of_misspelt(cells, known)
+    return f" - {'; '.join(advice)}"
 
 
-def _nearest_name(cells: Sequence[str], known: Sequence[str]) -> str:
-    """What the first name that is unknown may mean."""
+def _hint_of_misspelt(cells: Sequence[str], known: Sequence[str]) -> str:
+    """What the first unknown name may mean that is like a known one; empty when none is."""
     folded = {name.lower() for name in known}
-    unknown = (cell.strip() for cell in cells if cell.strip().lower() not in folded)
-    return next(filter(None, (nearest(name, known) for name in unknown)), "")
+    for cell in cells:
+        name = cell.strip()
+        if name.lower() not in folded:
+            hint = nearest(name, known)
+            if hint:
+                return hint
+    return ""

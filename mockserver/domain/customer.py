@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import PaymentMethodId
-from mockserver.domain.record import or_kept, record, replace, updated
+from mockserver.domain.record import new_or_old, record, replace, updated
 from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
 
 DELETED = "deleted"
@@ -69,14 +69,16 @@ class Customer:
         return updated(Payer(), self)
 
     def after_update(
-        self, given: CustomerDetails, default_payment_method_id: str | None
+        self, details: CustomerDetails, default_payment_method_id: str | None
     ) -> Customer:
-        """With the fields that are given."""
-        old, new = self.address, given.address
+        """With what a request says; what it leaves out stays, also within the address."""
+        address = details.address or self.address
+        if self.address is not None and details.address is not None:
+            address = updated(self.address, details.address)
         return replace(
-            updated(self, given),
-            address=updated(old, new) if old is not None and new is not None else new or old,
-            default_payment_method_id=or_kept(
+            updated(self, details),
+            address=address,
+            default_payment_method_id=new_or_old(
                 default_payment_method_id, self.default_payment_method_id
             ),
         )

@@ -97,11 +97,12 @@ def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
     it is."""
     if length <= len(body):
         return body
-    before, after = (
-        (b"&padding=", b"") if media_type is MediaType.FORM else (b',"padding":"', b'"}')
-    )
-    kept = body if media_type is MediaType.FORM else body[:-1]
-    return kept + before + b"x" * (length - len(kept) - len(before) - len(after)) + after
+    if media_type is MediaType.FORM:
+        start, end = body + b"&padding=", b""
+    else:
+        # The object is opened again: its last brace comes behind the padding.
+        start, end = body[:-1] + b',"padding":"', b'"}'
+    return start + b"x" * (length - len(start) - len(end)) + end
 
 
 @entity

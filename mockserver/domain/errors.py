@@ -6,7 +6,7 @@ every rule that it breaks is collected first, so that a caller can put them all 
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import ParamSpec, TypedDict, TypeVar
+from typing import NamedTuple, ParamSpec, TypedDict, TypeVar
 
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
@@ -37,13 +37,16 @@ class Refused(MockserverError):
         self, code: Code, details: Mapping[str, str] | None = None, *, message: str | None = None
     ) -> None:
         self.code = code
-        self.details = (
-            {mask_text(field): mask_text(text) for field, text in details.items()}
-            if details
-            else None
-        )
+        self.details = _masked(details)
         self.message = message or code.message
         super().__init__(self.message if not details else f"{self.message}: {self.details}")
+
+
+def _masked(details: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Details without what could be a card number; None for none."""
+    if not details:
+        return None
+    return {mask_text(field): mask_text(text) for field, text in details.items()}
 
 
 class Unauthorised(Refused):
@@ -119,8 +122,8 @@ class ForeignDocument(Refused):
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` - did you mean 'x'?`` for the closest known word, else an empty text: the tail of a
     refusal."""
-    found = nearest_of(word, known)
-    return f" - did you mean '{found}'?" if found else ""
+    meant = nearest_of(word, known)
+    return f" - did you mean '{meant}'?" if meant else ""
 
 
 def nearest_of(word: str, known: Iterable[str]) -> str | None:
@@ -128,8 +131,8 @@ def nearest_of(word: str, known: Iterable[str]) -> str | None:
     if len(word) > _LONGEST_WORD:
         return None
     by_fold = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
-    return by_fold[found[0]] if found else None
+    closest = difflib.get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
+    return by_fold[closest[0]] if closest else None
 
 
 MOST_FAULTS = 100
@@ -141,33 +144,49 @@ _MUTE = frozenset({Code.INVALID_CARD_NUMBER})
 suite)."""
 
 
-class Faults(list[tuple[Code, str, str]]):
-    """Faults found so far: a code and, per PascalCase field, what was got and what is allowed."""
+class FieldFault(NamedTuple):
+    """What is wrong with one PascalCase field: its code, and in ``text`` what was got and what is
+    allowed."""
+
+    code: Code
+    field: str
+    text: str
+
+
+class Faults(list[FieldFault]):
+    """What is wrong with a request, as far as it was looked at.
+
+    Checks add to it and go on, so that a caller can put all right at once; ``refuse`` ends them,
+    before anything changes. A check that goes on behind a fault may need what the fault denies: it
+    asks ``attempt``, which gives None then, and at the end ``sure``, which has raised before.
+    """
 
     def add(self, code: Code, field: str, text: str) -> None:
         """Remember one fault."""
-        self.append((code, field, text))
+        self.append(FieldFault(code, field, text))
 
     def wrong(self, field: str, text: str) -> None:
         """Remember a fault for which the service has no code of its own (90)."""
         self.add(Code.VALIDATION_ERROR, field, text)
 
-    def attempt(self, check: Callable[P, T], *given: P.args, **named: P.kwargs) -> T | None:
+    def attempt(self, check: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
         """What a check gives; None, and its faults are remembered, when it raises ``Invalid``."""
         try:
-            return check(*given, **named)
+            return check(*args, **named)
         except Invalid as refused:
             self.absorb(refused)
             return None
 
     def absorb(self, refused: Invalid) -> None:
         """Remember the faults of a check that has raised."""
-        self.extend((refused.code, field, text) for field, text in (refused.details or {}).items())
+        for field, text in (refused.details or {}).items():
+            self.add(refused.code, field, text)
 
     def blames(self, field: str) -> bool:
         """Whether a fault of a field, or of something in it, is known: what follows from the field
         is then in doubt."""
-        return any(name == field or name.startswith(field + ".") for _, name, _ in self)
+        inside = field + "."
+        return any(fault.field == field or fault.field.startswith(inside) for fault in self)
 
     @property
     def are_many(self) -> bool:
@@ -179,9 +198,11 @@ class Faults(list[tuple[Code, str, str]]):
         90."""
         if not self:
             return
-        codes = {code for code, _, _ in self}
+        codes = {fault.code for fault in self}
         code = codes.pop() if len(codes) == 1 else Code.VALIDATION_ERROR
-        raise Invalid(code, None if code in _MUTE else {field: text for _, field, text in self})
+        if code in _MUTE:
+            raise Invalid(code)
+        raise Invalid(code, {fault.field: fault.text for fault in self})
 
     def sure(self, checked: T | None) -> T:
         """What all checks have let pass. Raises ``Invalid`` as ``refuse``, ``RuntimeError`` for
@@ -228,9 +249,7 @@ def problem(
         "isRetryable": is_retryable,
         "type": f"{_ANCHOR}{code}",
         "resource": mask_text(resource) if resource else resource,
-        "details": {mask_text(name): mask_text(text) for name, text in details.items()}
-        if details
-        else None,
+        "details": _masked(details),
         "gatewayCode": gateway_code,
         "gatewayMessage": gateway_message,
         "httpStatus": status,

@@ -87,9 +87,9 @@ def ip_info(ip: str, seed: int) -> IpInfo:
     not an address.
     """
     bare = ip.strip()
-    return (
-        _ip_info(bare, seed) if len(bare) <= _LONGEST_ADDRESS else IpInfo(bare[:_LONGEST_ADDRESS])
-    )
+    if len(bare) > _LONGEST_ADDRESS:
+        return IpInfo(bare[:_LONGEST_ADDRESS])
+    return _ip_info(bare, seed)
 
 
 def bank_name(bank_code: str) -> str:
@@ -124,5 +124,6 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _drawn(table: str, *parts: object) -> _Row:
+    """The row of a table that the parts lead to, always the same for the same parts."""
     rows = _rows(table)
     return rows[int.from_bytes(digest(*parts, size=4), "big") % len(rows)]

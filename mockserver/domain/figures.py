@@ -1,14 +1,20 @@
 """The money of charges as figures: what is held, taken, given back and waited for.
 
-A figure follows from the charges alone, so it is right after every import, fork and restart.
-Amounts are exact decimals of one currency in major units. Source: docs/books.md, What the figures
-mean.
+A figure follows from the charges alone, so it is right after every import, fork and restart: no
+counter has to be kept in step with them. Amounts are exact decimals of one currency in major units.
+
+Money of a payment is in one place at a time. It is ``waiting`` for its payer, then ``pending`` at
+its provider or ``held`` by the issuer, then ``captured``; from there it is ``refunding`` and
+``refunded``, or ``returned`` by a bank, which is none of the merchant's any more. What a merchant
+has is the ``net``; what a customer misses, or will miss, is more: the ``exposure``.
+
+Source: docs/books.md, What the figures mean.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TypeAlias
 
 from mockserver.domain.charge import ZERO, Charge
@@ -41,9 +47,9 @@ class Figures:
     transferred: Decimal = ZERO
 
     @classmethod
-    def of(cls, shown: Mapping[str, object]) -> "Figures":
-        """The figures that an answer of the control API shows."""
-        return cls(*(Decimal(str(shown[name])) for name in NAMES))
+    def of(cls, members: Mapping[str, object]) -> "Figures":
+        """The figures out of an answer of the control API."""
+        return cls(*(Decimal(str(members[name])) for name in NAMES))
 
     @property
     def net(self) -> Decimal:
@@ -58,17 +64,16 @@ class Figures:
     def __add__(self, other: "Figures") -> "Figures":
         return Figures(*(getattr(self, name) + getattr(other, name) for name in NAMES))
 
-    def told(self, currency: str) -> str:
-        amounts = ((name, getattr(self, name)) for name in NAMES)
-        return (
-            ", ".join(
-                f"{name} {money_text(amount, currency)}" for name, amount in amounts if amount
-            )
-            or "no money"
-        )
+    def in_words(self, currency: str) -> str:
+        """``captured 20.00 AUD, refunded 5.00 AUD``; ``no money`` where all are 0."""
+        amounts = {name: getattr(self, name) for name in NAMES}
+        words = [
+            f"{name} {money_text(amount, currency)}" for name, amount in amounts.items() if amount
+        ]
+        return ", ".join(words) or "no money"
 
 
-NAMES = tuple(one.name for one in fields(Figures))
+NAMES = tuple(figure.name for figure in fields(Figures))
 """The names of the figures, in the order in which they are shown."""
 
 
@@ -76,28 +81,35 @@ def money_of(
     charge: Charge, at: Micros, last: Event | None = None
 ) -> Iterator[tuple[str, Decimal]]:
     """The figures of one charge at an instant, by their names, none of them twice; those that are
-    missing are 0. A refund counts once its provider has answered. ``last`` is the last move of the
-    charge by then, where it may have moved on since; refunds that have failed since are not in
-    it."""
+    missing are 0. ``last`` is the last move of the charge by then, where it may have moved on
+    since; None says that it stands as it is. Refunds that have failed since are not in it.
+
+    Pairs, not ``Figures``: sums over all charges of a sandbox add up the few that are there.
+    """
     status = charge.status if last is None else last.after
+    # What was held or pending then: amount is what of it has been captured since.
+    asked_for = charge.authorised or charge.amount
     if status in TAKEN:
         captured = charge.amount
         if charge.captures:
-            captured = sum((one.amount for one in charge.captures if one.added <= at), ZERO)
+            captured = sum((part.amount for part in charge.captures if part.added <= at), ZERO)
             if charge.voided is None or charge.voided > at:
                 yield "held", (charge.authorised or captured) - captured
         yield "captured", captured
         if charge.refunds or charge.reserved:
-            refunded = sum((one.amount for one in charge.refunds if one.moved <= at), ZERO)
-            asked = (one for one in (*charge.refunds, *(charge.reserved or ())) if one.added <= at)
+            # One that is ordered is on its way until its provider has answered.
+            refunds = (*charge.refunds, *(charge.reserved or ()))
+            ordered = sum((refund.amount for refund in refunds if refund.added <= at), ZERO)
+            refunded = sum((refund.amount for refund in charge.refunds if refund.moved <= at), ZERO)
             yield "refunded", refunded
-            yield "refunding", sum((one.amount for one in asked), -refunded)
+            yield "refunding", ordered - refunded
     elif status == ChargeState.AUTHORISED:
-        yield "held", charge.amount if last is None else charge.authorised or charge.amount
+        yield "held", charge.amount if last is None else asked_for
     elif status == ChargeState.PENDING:
-        # What was captured since of a hold that was pending then is less than was asked for.
-        is_past_hold = last is not None and last.before != ChargeState.AUTHORISED
-        yield "pending", (charge.authorised or charge.amount) if is_past_hold else charge.amount
+        # A capture that its provider has still to confirm is pending for what it asks, which may
+        # be less than was authorised.
+        is_capture = last is None or last.before == ChargeState.AUTHORISED
+        yield "pending", charge.amount if is_capture else asked_for
     elif status == ChargeState.PENDING_CHECKOUT:
         yield "waiting", charge.amount
     elif status == ChargeState.FAILED and charge.returned is not None:
@@ -105,6 +117,7 @@ def money_of(
 
 
 def figures_of(charge: Charge, at: Micros, last: Event | None = None) -> Figures:
+    """The same as a whole."""
     return Figures(**dict(money_of(charge, at, last)))
 
 
@@ -117,28 +130,30 @@ def transferred(transfer: Transfer) -> Iterator[tuple[str, Decimal]]:
 def peak(charges: Iterable[Charge], now: Micros) -> Decimal:
     """The most that the customer of some charges has missed at once; at one instant money was taken
     first."""
-    moves = sorted(chain.from_iterable(_moves(charge, now) for charge in charges))
-    return -min(accumulate(less for _, less in moves), default=ZERO)
+    # As the customer's purse sees it: what is taken is below 0, and so comes first at an instant.
+    changes = sorted(change for charge in charges for change in _changes(charge, now))
+    return -min(accumulate(amount for _, amount in changes), default=ZERO)
 
 
-def _moves(charge: Charge, now: Micros) -> Iterator[tuple[Micros, Decimal]]:
-    """When a charge took money from its customer (less than 0), and when it gave some back."""
-    authorised, is_taken = charge.authorised or charge.amount, charge.status in TAKEN
-    ended = None if is_taken else charge.voided or charge.returned
-    if (
-        is_taken
-        or ended is not None
-        or charge.status in (ChargeState.AUTHORISED, ChargeState.PENDING)
-    ):
+def _changes(charge: Charge, now: Micros) -> Iterator[tuple[Micros, Decimal]]:
+    """When a charge took money from its customer (an amount below 0), or a hold on it, and when it
+    gave some back."""
+    authorised = charge.authorised or charge.amount
+    if charge.status in TAKEN:
         yield charge.added, -authorised
-    if ended is not None:
-        yield ended, authorised
-    if is_taken:
         if charge.kept is None:
-            yield charge.voided or charge.succeeded or charge.added, authorised - charge.amount
-        yield from (
-            (refund.moved, refund.amount) for refund in charge.refunds if refund.moved <= now
-        )
+            released = charge.voided or charge.succeeded or charge.added
+            yield released, authorised - charge.amount
+        for refund in charge.refunds:
+            if refund.moved <= now:
+                yield refund.moved, refund.amount
+        return
+    ended = charge.voided or charge.returned
+    if ended is not None:
+        yield charge.added, -authorised
+        yield ended, authorised
+    elif charge.status in (ChargeState.AUTHORISED, ChargeState.PENDING):
+        yield charge.added, -authorised
 
 
 @record
@@ -158,4 +173,5 @@ class OrderMoney:
 def money_text(amount: Decimal, currency: str) -> str:
     """An amount with the digits of its currency: ``40.00 AUD``, ``5 JPY``."""
     known = CURRENCIES.get(currency)
-    return f"{amount:.{known.digits if known is not None else 2}f} {currency}".rstrip()
+    digits = 2 if known is None else known.digits
+    return f"{amount:.{digits}f} {currency}".rstrip()

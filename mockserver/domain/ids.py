@@ -1,5 +1,13 @@
 """Ids and draws: everything that looks random is computed from (seed, sandbox, purpose, counter).
 
+So a run that repeats its requests gets the same ids, whatever other sandboxes do meanwhile, and a
+fork goes on with ids of its own from the same counters. Each kind has its own counter: another
+customer does not change the ids of charges.
+
+An id is its counter, mixed by steps that can each be undone (a multiplication by an odd number, an
+exclusive or with its own upper bits): two counters never give one id, without a list of those that
+are taken.
+
 Shapes: published facts, 5.4 (32 lower-case hex digits for objects, dashed UUIDs for providers, 24
 hex for tokens).
 """
@@ -71,6 +79,7 @@ class Ids:
         key = self._keys.get(kind)
         if key is None:
             key = self._keys[kind] = int.from_bytes(digest("id", *self._seed_parts, kind), "big")
+        # A mixing of 128 bits in the manner of SplitMix64.
         mixed = (count * _ODD + key) & _MASK_128
         mixed ^= mixed >> 67
         mixed = (mixed * _ODD) & _MASK_128

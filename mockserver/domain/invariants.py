@@ -1,6 +1,12 @@
 """Sentences about the money that must hold at the end of a run: ``net("order-1") <= 20 and held(*)
 == 0``.
 
+A sentence is alternatives (``or``), each of comparisons that must all hold (``and``); there are no
+brackets. It is judged for each currency by itself, since amounts of two cannot be compared, and
+where it names each order (``*``) for each of them. A number has no currency: ``20`` is twenty of
+whatever is judged. What no charge has named has no money, so that a sentence about an order that
+was never paid can hold.
+
 Source: docs/books.md, Invariants.
 """
 
@@ -9,7 +15,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import TypeAlias
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.charge import ZERO
 from mockserver.domain.errors import nearest
@@ -34,8 +41,35 @@ _COMPARED: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
 _TERM = r"""-?\d+(?:\.\d+)?|\w+\(\s*(?:\*|\w+|"[^"]*"|'[^']*')\s*\)"""
 _COMPARISON = re.compile(rf"\s*({_TERM})\s*({'|'.join(_COMPARED)})\s*({_TERM})\s*(?:(and|or)\b|$)")
 
-_Term: TypeAlias = Decimal | tuple[str, str | None]
-"""A number, or a function and what it asks about: None for each order."""
+
+class _Function(NamedTuple):
+    """``net("order-1")``; ``name`` is None for ``*``, each order."""
+
+    function: str
+    name: str | None
+
+
+_Term: TypeAlias = Decimal | _Function
+
+
+class _Comparison(NamedTuple):
+    left: _Term
+    sign: str
+    right: _Term
+
+
+class _Place(NamedTuple):
+    """Where a sentence is judged: in a currency, and for the order that ``*`` stands for."""
+
+    order: str
+    currency: str
+
+
+class _Value(NamedTuple):
+    """What a term is, and that in words, which are empty for a number."""
+
+    amount: Decimal
+    words: str
 
 
 class Invariant:
@@ -45,67 +79,78 @@ class Invariant:
         self.text = text
         if len(text) > LONGEST:
             raise ValueError(f"got {len(text)} characters, at most {LONGEST} are allowed")
-        self._alternatives: list[list[tuple[_Term, str, _Term]]] = [[]]
-        at, joint = 0, "and"
+        self._alternatives: list[list[_Comparison]] = [[]]
+        position, joint = 0, "and"
         while joint:
-            found = _COMPARISON.match(text, at)
-            if found is None:
+            match = _COMPARISON.match(text, position)
+            if match is None:
                 raise ValueError(
-                    f"got '{text[at:][:80]}', wanted comparisons with and, or: net(\"order-1\") "
-                    "<= 20"
+                    f"got '{text[position:][:80]}', wanted comparisons with and, or: "
+                    'net("order-1") <= 20'
                 )
-            self._alternatives[-1].append((_term(found[1]), found[2], _term(found[3])))
-            at, joint = found.end(), found[4]
-            self._alternatives += [[]] if joint == "or" else []
+            left, sign, right, joint = match.groups()
+            self._alternatives[-1].append(_Comparison(_term(left), sign, _term(right)))
+            if joint == "or":
+                self._alternatives.append([])
+            position = match.end()
 
     def judged(self, orders: Iterable[OrderMoney]) -> Iterator[str]:
         """Where it does not hold, in words: each currency by itself, and with ``*`` each order.
-        Empty texts where it does, and nothing behind the first fault."""
-        known = {(one.key[1], one.currency): one for one in orders}
+        Empty texts where it does, so that a caller may pause, and nothing behind the first
+        fault."""
+        money = {_Place(order.key[1], order.currency): order for order in orders}
         totals = defaultdict[str, Decimal](Decimal)
-        for one in known.values():
-            totals[one.currency] += one.figures.net
-        terms = [
-            term for each in self._alternatives for left, _, right in each for term in (left, right)
-        ]
-        is_of_each = any(not isinstance(term, Decimal) and term[1] is None for term in terms)
-        for each in (known if is_of_each else [("", one) for one in totals]) or [("", "")]:
-            asked = {term: _asked(term, each, known, totals) for term in terms}
-            if not self._holds({term: value for term, (value, _) in asked.items()}):
-                said = dict.fromkeys(words for _, words in asked.values() if words)
-                yield f"{self.text} does not hold: {', '.join(said)}"
+        for order in money.values():
+            totals[order.currency] += order.figures.net
+        terms = list[_Term]()
+        for comparison in chain.from_iterable(self._alternatives):
+            terms += [comparison.left, comparison.right]
+        if any(isinstance(term, _Function) and term.name is None for term in terms):
+            places = list(money)
+        else:
+            places = [_Place("", currency) for currency in totals]
+        # Of a sandbox without any money it is judged once: every figure is 0.
+        for place in places or [_Place("", "")]:
+            values = {term: _value_of(term, place, money, totals) for term in terms}
+            if not self._holds(values):
+                words = dict.fromkeys(value.words for value in values.values() if value.words)
+                yield f"{self.text} does not hold: {', '.join(words)}"
                 return
             yield ""
 
-    def _holds(self, values: Mapping[_Term, Decimal]) -> bool:
-        return any(
-            all(_COMPARED[by](values[left], values[right]) for left, by, right in every)
-            for every in self._alternatives
-        )
+    def _holds(self, values: Mapping[_Term, _Value]) -> bool:
+        for comparisons in self._alternatives:
+            if all(
+                _COMPARED[sign](values[left].amount, values[right].amount)
+                for left, sign, right in comparisons
+            ):
+                return True
+        return False
 
 
-def _asked(
+def _value_of(
     term: _Term,
-    each: tuple[str, str],
-    known: Mapping[tuple[str, str], OrderMoney],
+    place: _Place,
+    money: Mapping[_Place, OrderMoney],
     totals: Mapping[str, Decimal],
-) -> tuple[Decimal, str]:
-    """What a term is, and that in words; ``each`` is the order that ``*`` stands for, with its
-    currency."""
+) -> _Value:
     if isinstance(term, Decimal):
-        return term, ""
-    function, name = term[0], each[0] if term[1] is None else term[1]
-    if function == "total":
+        return _Value(term, "")
+    name = place.order if term.name is None else term.name
+    if term.function == "total":
+        # The one function whose name is a currency.
         total = totals.get(name, ZERO)
-        return total, f"the total is {money_text(total, name)}"
-    order = known.get((name, each[1]), OrderMoney(("", name), each[1]))
-    if function == "charges":
-        return Decimal(len(order.charges)), f"charges of {name} is {len(order.charges)}"
-    found: Decimal = getattr(order.figures, function)
-    return found, f"{function} of {name} is {money_text(found, each[1])}"
+        return _Value(total, f"the total is {money_text(total, name)}")
+    order = money.get(_Place(name, place.currency), OrderMoney(("", name), place.currency))
+    if term.function == "charges":
+        count = len(order.charges)
+        return _Value(Decimal(count), f"charges of {name} is {count}")
+    amount: Decimal = getattr(order.figures, term.function)
+    return _Value(amount, f"{term.function} of {name} is {money_text(amount, place.currency)}")
 
 
 def _term(text: str) -> _Term:
+    """A number or a function. Raises ``ValueError`` with what was got and what is allowed."""
     function, is_call, name = text.removesuffix(")").partition("(")
     name = name.strip()
     if not is_call:
@@ -120,4 +165,4 @@ def _term(text: str) -> _Term:
         )
     if function != "total" and name != "*" and name[0] not in "\"'":
         raise ValueError(f"got {function}({name}), wanted an order in quotes, or *")
-    return function, None if name == "*" else name.strip("\"'")
+    return _Function(function, None if name == "*" else name.strip("\"'"))

@@ -1,6 +1,16 @@
 """Card numbers, ccv and keys, masked wherever a caller put them: none reaches a log, a journal, an
 export, an error or a page.
 
+Two questions are asked of a text. By its field (``mask_field``): what a field named ``ccv``,
+``cardNumber`` or ``Authorization`` holds is masked whatever it looks like, right or wrong. By its
+form (``mask_text``): what looks like a card number or a secret key is masked wherever it stands,
+since callers put them into references, addresses and e-mails. ``card_search`` says what looks like
+one. Where both could be wrong, more is masked: a reference with some stars costs a look into the
+shop's own log, a number that is shown costs far more.
+
+Everything that is shown passes here, also long bodies, so a text is searched to a limit
+(``_MOST_LOOKED_AT``), and beyond it all digits of long runs are masked without a search.
+
 Sources: docs/spec/service.md, What the service does, 6-8; assumption ``card.masking``;
 docs/security.md; docs/spec/published-facts.md, 1.2 (field names in any letter case).
 """
@@ -15,7 +25,7 @@ from mockserver.domain.card_search import (
     LIKE_A_CARD,
     cards_in,
     is_card,
-    is_phone,
+    is_surely_phone,
     plain_of,
     readings_of,
 )
@@ -52,7 +62,11 @@ _KEY_FIELDS = frozenset(
 _NOT_WORD = re.compile(r"[^a-z0-9]")
 _LONGEST_PREFIX = 8
 _MOST_LOOKED_AT = 5_000
+"""Characters of the runs of digits of one text that are searched for card numbers."""
+
 LONGEST_CARD_TEXT = 5 * MAX_LENGTH
+"""Characters that a card number takes at most: its digits, and up to four between any two."""
+
 LONGEST_NAME = 100
 
 
@@ -83,28 +97,34 @@ def _mask_as_it_stands(text: str) -> str:
     plain = plain_of(text)
     if not LIKE_A_CARD.search(plain):
         return text
-    parts, done, left = list[str](), 0, _MOST_LOOKED_AT
-    for found in CANDIDATE.finditer(plain):
-        if found["id"] is not None:
+    masked = list[str]()
+    # How much of the text masked holds, and how many characters may still be searched.
+    done, left = 0, _MOST_LOOKED_AT
+    for candidate in CANDIDATE.finditer(plain):
+        if candidate["id"] is not None:
             continue
-        begin, end = found.span()
-        looked_at = min(end, begin + left)
-        left -= looked_at - begin
-        # A number may reach beyond the part that is looked at, so its last characters are masked
-        # with the rest.
-        rest = end if looked_at == end else max(begin, looked_at - LONGEST_CARD_TEXT)
-        for start, stop in cards_in(plain, begin, looked_at) if looked_at > begin else ():
+        begin, end = candidate.span()
+        searched = min(end, begin + left)
+        left -= searched - begin
+        # From rest on, all digits are masked without a search. A number may reach beyond what is
+        # searched, so as many characters before that border belong to the rest as one may have.
+        rest = end
+        if searched < end:
+            rest = max(begin, searched - LONGEST_CARD_TEXT)
+        for start, stop in cards_in(plain, begin, searched):
             if stop > rest:
                 rest = min(rest, start)
                 break
-            parts += [text[done:start], _card_shown(plain[start:stop])]
+            masked += [text[done:start], _masked_card(plain[start:stop])]
             done = stop
-        parts += [text[done:rest], mask_digits(text[rest:end])]
+        masked += [text[done:rest], mask_digits(text[rest:end])]
         done = end
-    return "".join(parts) + text[done:]
+    return "".join(masked) + text[done:]
 
 
-def _card_shown(text: str) -> str:
+def _masked_card(text: str) -> str:
+    """A card number as first four, stars, last four. Several that overlap, and a longer run that
+    may have one in it, as stars alone: four digits shown may be the middle of a number."""
     digits = "".join(filter(str.isdecimal, text))
     return mask(digits) if is_card(digits) else "*" * len(digits)
 
@@ -134,19 +154,16 @@ def printable(text: str) -> str:
 
 def star_key(path: str, key: str | None) -> str:
     """The path with each part that is the key masked, even when it does not look like a key."""
-    return (
-        "/".join("***" if part == key else part for part in path.split("/"))
-        if key and key in path
-        else path
-    )
+    if not key or key not in path:
+        return path
+    return "/".join("***" if part == key else part for part in path.split("/"))
 
 
 def mask_digits(text: str) -> str:
     """The text with every digit masked: for what cannot be read, where a card number may stand in
     any form."""
-    return "".join(
-        "*" if plain.isdigit() else char for char, plain in zip(text, plain_of(text), strict=True)
-    )
+    pairs = zip(text, plain_of(text), strict=True)
+    return "".join("*" if plain.isdigit() else char for char, plain in pairs)
 
 
 def mask_field(name: str, text: str) -> str:
@@ -155,14 +172,17 @@ def mask_field(name: str, text: str) -> str:
 
 
 def sendable_field(name: str, text: str) -> str:
-    """The whole text of a field, fit to be sent again."""
-    mask = _mask_of(name[-LONGEST_NAME:])
-    masked = mask(text)
+    """The whole text of a field, fit to be sent again: what is masked by its name is replaced by
+    what a reader can fill in or the sandbox accepts."""
+    mask_it = _mask_of(name[-LONGEST_NAME:])
+    masked = mask_it(text)
     if masked == text or clean(text) in TEST_NUMBERS:
         return text
-    if mask is _mask_card:
+    if mask_it is _mask_card:
         return CARD_VARIABLE
-    return _TEST_CCV[: len(text)] if mask is _mask_ccv else masked
+    if mask_it is _mask_ccv:
+        return _TEST_CCV[: len(text)]
+    return masked
 
 
 def is_masked_by_name(name: str) -> bool:
@@ -198,20 +218,23 @@ def _mask_ccv(_: str) -> str:
 
 
 def _mask_phone(text: str) -> str:
-    return text if is_phone(text) else mask_text(text)
+    return text if is_surely_phone(text) else mask_text(text)
 
 
 def _mask_card(text: str) -> str:
-    """A card number, right or wrong. With so few digits it is a search by the leading ones, or was
-    masked before."""
+    """A card number, right or wrong: of a wrong one, such as one with a digit too many, only the
+    first four characters are shown."""
     masked = mask_text(text)
-    is_shown = sum(map(str.isdigit, masked)) <= _LONGEST_PREFIX
-    return masked if is_shown else masked[:4] + mask_digits(masked[4:])
+    # With so few digits it is a search by the leading ones, or is masked now.
+    if sum(map(str.isdigit, masked)) <= _LONGEST_PREFIX:
+        return masked
+    return masked[:4] + mask_digits(masked[4:])
 
 
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:
     """A query by name, as it may be shown, or with ``sendable_field`` sent again."""
-    return {mask_text(name): field(unquote(name), value) for name, value in query_pairs(query)}
+    pairs = query_pairs(query)
+    return {mask_text(name): field(unquote(name), value) for name, value in pairs}
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:

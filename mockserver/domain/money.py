@@ -1,7 +1,15 @@
 """Money: the ISO 4217 currencies, and amounts as exact ``Decimal`` numbers of major units.
 
 Amounts stay decimal for every currency, those without minor units included (published facts, 3):
-``5`` is five yen.
+``5`` is five yen. No amount is ever a float, or a count of cents.
+
+A number comes in with the digits that its sender wrote, and some answers show it with just these
+(``12.50``), others in the shortest form (``12.5``). So an amount keeps its digits until it is
+written; ``Decimal`` compares and adds 12.5 and 12.50 as the same money. What is computed (a cost, a
+share) is rounded once, half up, in a context of 80 digits, whatever context a thread has.
+
+An amount that a payment cannot have is refused here, in the order in which the service checks: not
+above 0 (74), then not finite, too long, or too fine for its currency (2).
 """
 
 import re
@@ -18,8 +26,14 @@ MAX_INTEGER_DIGITS = 15
 """Digits that an amount may have before the point (assumption ``amount.maximum``: no limit that a
 payment meets)."""
 
-_SHOWN = 12
-_COSTS = Context(prec=80, rounding=ROUND_HALF_UP)
+_LONGEST_QUOTED = 12
+"""Digits of an amount that a refusal quotes. A longer one may be a card number in the wrong
+field: its digits are counted instead."""
+
+_LONGEST_WORD = 24
+"""Characters of a wrong currency that a refusal quotes, for the same reason."""
+
+_EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 
 
 @record
@@ -59,11 +73,11 @@ _BY_NAME: dict[str, str] = {row.name.lower(): row.code for row in CURRENCIES.val
 def currency(text: str) -> Currency:
     """The currency of an alphabetic code in any letter case (assumption ``currency.allowed``).
     Raises ``Invalid`` (29) with what was got and the nearest code."""
-    # Letters such as a dotless i are upper-cased into others.
-    found = CURRENCIES.get(text.strip().upper()) if text.isascii() else None
-    if found is None:
+    # Of ASCII alone: letters such as a dotless i are upper-cased into others.
+    known = CURRENCIES.get(text.strip().upper()) if text.isascii() else None
+    if known is None:
         raise Invalid(Code.CURRENCY_NOT_SUPPORTED, {"Currency": _unknown(text)})
-    return found
+    return known
 
 
 def exact(amount: Decimal, currency: Currency) -> Decimal:
@@ -71,6 +85,7 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
     beyond those of the currency left out, and never in exponent form; its sign is the caller's to
     judge. Raises ``Invalid`` (2) when it is not finite, has more digits after the point than the
     currency has, or more than 15 before it (assumption ``amount.minimum / amount.maximum``)."""
+    # The short way of nearly all amounts: digits, perhaps a point and digits, none too many.
     whole, point, fraction = str(amount).partition(".")
     is_plain = whole.isdecimal() and (not point or fraction.isdecimal())
     if is_plain and len(fraction) <= currency.digits and len(whole) <= MAX_INTEGER_DIGITS:
@@ -80,30 +95,26 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
     if not amount:
         return ZERO
     check_length(amount)
-    given = places(amount)
-    if given > currency.digits:
-        # Counted, not quoted, when long: a card number may have slipped into the wrong field.
-        short = given + max(0, amount.adjusted()) < _SHOWN
-        got = number_text(amount) if short else f"{given} digits after the point"
+    decimals = places(amount)
+    if decimals > currency.digits:
+        is_short = decimals + max(0, amount.adjusted()) < _LONGEST_QUOTED
+        got = number_text(amount) if is_short else f"{decimals} digits after the point"
         raise _refused(
             f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point"
         )
     plain = Decimal(f"{amount:f}")
-    return (
-        plain
-        if digits_of(plain) <= currency.digits
-        else plain.quantize(currency.unit, context=_COSTS)
-    )
+    # What is left beyond the digits of the currency are zeros.
+    if digits_of(plain) > currency.digits:
+        return plain.quantize(currency.unit, context=_EXACT)
+    return plain
 
 
 def in_full(amount: Decimal, currency: Currency) -> Decimal:
     """An amount with all digits after the point that its currency has, if it does not have more:
     0.20 AUD, 5 JPY."""
-    return (
-        amount
-        if digits_of(amount) >= currency.digits
-        else amount.quantize(currency.unit, context=_COSTS)
-    )
+    if digits_of(amount) >= currency.digits:
+        return amount
+    return amount.quantize(currency.unit, context=_EXACT)
 
 
 def digits_of(number: Decimal) -> int:
@@ -135,20 +146,20 @@ def check_length(amount: Decimal) -> None:
 
 
 def amount_fault(text: str, code: str, most: int) -> str:
-    """Why a text is no amount of a currency, where one of ``most`` digits after the point would
-    be."""
+    """Why a text, which was refused as an amount, is none, in words. ``code`` is the currency that
+    its sender named, known or not; ``most`` the digits after the point that are allowed where it is
+    not known."""
     number = re.fullmatch(r"-?([0-9]+)(?:\.([0-9]+))?", text)
     if number is None:
-        return f"{'got a comma, ' if ',' in text else ''}wanted a number such as 12.50"
+        got = "got a comma, " if "," in text else ""
+        return f"{got}wanted a number such as 12.50"
     whole, fraction = number[1], number[2] or ""
     if len(whole) > MAX_INTEGER_DIGITS:
         return f"got {len(whole)} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed"
+    allowed = f"at most {most} are allowed"
     known = CURRENCIES.get(code.strip().upper())
-    allowed = (
-        f"{known.code} has {known.digits or 'no'} digits after the point"
-        if known
-        else f"at most {most} are allowed"
-    )
+    if known is not None:
+        allowed = f"{known.code} has {known.digits or 'no'} digits after the point"
     return f"got {len(fraction)} digits after the point, {allowed}"
 
 
@@ -166,25 +177,30 @@ def number_text(number: Decimal) -> str:
 
 
 def cut(amount: Decimal, currency: Currency) -> Money:
-    """An amount above 0 without the digits that its currency does not have, and at least its
-    smallest unit."""
-    whole = amount.quantize(currency.unit, ROUND_DOWN, context=_COSTS)
-    return Money(Decimal(number_text(max(whole, currency.unit))), currency)
+    """What can be paid of an amount above 0: rounded down to the digits of its currency, but never
+    to nothing."""
+    rounded = amount.quantize(currency.unit, ROUND_DOWN, context=_EXACT)
+    return Money(Decimal(number_text(max(rounded, currency.unit))), currency)
 
 
 @lru_cache(maxsize=4096)
 def share(amount: Decimal, percent: Decimal, digits: int = 2, plus: Decimal = ZERO) -> Decimal:
     """``percent`` per cent of ``amount`` and ``plus``, rounded half up to ``digits`` after the
     point, without trailing zeros."""
-    part = _COSTS.add(_COSTS.multiply(amount, percent).scaleb(-2, _COSTS), plus)
-    return Decimal(number_text(part.quantize(Decimal(1).scaleb(-digits), context=_COSTS)))
+    hundredths = _EXACT.multiply(amount, percent)
+    exact_share = _EXACT.add(hundredths.scaleb(-2, _EXACT), plus)
+    rounded = exact_share.quantize(Decimal(1).scaleb(-digits), context=_EXACT)
+    return Decimal(number_text(rounded))
 
 
 def places(amount: Decimal) -> int:
     """Digits after the point that are left without trailing zeros, for a finite number."""
+    if not amount:
+        return 0
     _, digits, exponent = amount.as_tuple()
-    written = "".join(map(str, digits)).rstrip("0")
-    return max(0, len(written) - len(digits) - int(exponent)) if amount else 0
+    written = "".join(map(str, digits))
+    trailing_zeros = len(written) - len(written.rstrip("0"))
+    return max(0, -int(exponent) - trailing_zeros)
 
 
 def _refused(reason: str) -> Invalid:
@@ -192,17 +208,21 @@ def _refused(reason: str) -> Invalid:
 
 
 def _unknown(text: str) -> str:
+    """What is wrong with the text of a currency, and which may be meant."""
     word = text.strip()
     allowed = "wanted an ISO 4217 code such as AUD"
     if not word:
         return f"got an empty text, {allowed}"
-    if len(word) > _SHOWN * 2 or any(character.isdigit() for character in word):
+    # With digits it may be a card number in the wrong field.
+    if len(word) > _LONGEST_WORD or any(character.isdigit() for character in word):
         return f"got a text of {len(word)} characters, {allowed}"
     # A currency's name, then the first two letters, which name its country; only then what looks
     # alike.
-    country = word.upper()[:2]
-    meant = _BY_NAME.get(word.lower()) or next(
-        (code for code in CURRENCIES if code[:2] == country), None
-    )
+    meant = _BY_NAME.get(word.lower()) or _first_of_country(word.upper()[:2])
     hint = f" - did you mean '{meant}'?" if meant else nearest(word, CURRENCIES)
     return f"got '{word}', {allowed}{hint}"
+
+
+def _first_of_country(country: str) -> str | None:
+    """The first currency whose code begins with that of a country."""
+    return next((code for code in CURRENCIES if code[:2] == country), None)

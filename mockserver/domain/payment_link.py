@@ -103,22 +103,24 @@ UNDER_WAY = frozenset({ChargeState.PENDING_CHECKOUT, ChargeState.PENDING, Charge
 """Charges that may still become payments, and hold their place until then."""
 
 
-def check_types(given: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymentType, ...] | None:
-    """The named ways to pay, in any letter case, each once. A fault (90) for unknown ones and for
-    an empty list."""
-    if given is None:
+def check_types(words: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymentType, ...] | None:
+    """The named ways to pay, in any letter case, each once; None for all. Adds a fault (90) for
+    each unknown one and for an empty list."""
+    if words is None:
         return None
-    if not given:
+    if not words:
         faults.wrong("AllowedPaymentTypes", "wanted one or more payment types, or null for all")
     by_word = {member.value: member for member in LinkPaymentType}
-    for place, word in enumerate(given):
-        if word.lower() not in by_word:
-            words = (
-                f"got '{word[:20]}', wanted one of "
-                f"{', '.join(by_word)}{nearest(word[:20], by_word)}"
-            )
-            faults.wrong(f"AllowedPaymentTypes.{place}", words)
-    return tuple(dict.fromkeys(by_word[word.lower()] for word in given if word.lower() in by_word))
+    types = dict[LinkPaymentType, None]()
+    for place, word in enumerate(words):
+        payment_type = by_word.get(word.lower())
+        if payment_type is not None:
+            types[payment_type] = None
+            continue
+        start = word[:20]
+        allowed = f"wanted one of {', '.join(by_word)}{nearest(start, by_word)}"
+        faults.wrong(f"AllowedPaymentTypes.{place}", f"got '{start}', {allowed}")
+    return tuple(types)
 
 
 def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
@@ -129,14 +131,11 @@ def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
     head, comma, data = image.partition(",")
     kind, _, encoding = head.lower().partition(";")
     wanted = "wanted a data URI such as data:image/png;base64,..."
-    if (
-        not comma
-        or not kind.startswith("data:image/")
-        or kind == "data:image/"
-        or encoding != "base64"
-    ):
+    is_image = kind.startswith("data:image/") and kind != "data:image/"
+    if not comma or not is_image or encoding != "base64":
         faults.wrong("Image", wanted)
         return
+    # By its length first: what is too large is not decoded.
     length = len(data) * 3 // 4 - data[-2:].count("=")
     if length > most_bytes:
         faults.wrong("Image", f"got {length} bytes, wanted at most {most_bytes}")

@@ -53,28 +53,25 @@ class PaymentMethod:
     state: Presence = Presence.ACTIVE
     seq: int = -1
     _charged: list[Instrument] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What ``charged`` gives, once it has been asked."""
 
     def charged(self) -> Instrument:
-        """The instrument as all of its charges show it."""
+        """The instrument as all of its charges show it: one object, of which they keep no
+        copies."""
         if not self._charged:
-            shown = replace(
+            instrument = replace(
                 self.instrument,
                 payment_method_id=self.payment_method_id,
                 customer_id=self.customer_id,
             )
-            self._charged.append(shown)
+            self._charged.append(instrument)
         return self._charged[0]
 
     def after_removal(self, now: Micros) -> PaymentMethod:
         """Removed, without e-mail, also that of a payer who is not a customer. Raises
         ``WrongState`` (73)."""
+        state = PAYMENT_METHOD.advance(self.state, PresenceEvent.REMOVED)
         payer = self.payer
-        return replace(
-            self,
-            state=PAYMENT_METHOD.advance(self.state, PresenceEvent.REMOVED),
-            removed=now,
-            email=DELETED,
-            payer=replace(payer, email=DELETED)
-            if payer is not None and payer.customer_id is None
-            else payer,
-        )
+        if payer is not None and payer.customer_id is None:
+            payer = replace(payer, email=DELETED)
+        return replace(self, state=state, removed=now, email=DELETED, payer=payer)

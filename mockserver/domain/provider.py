@@ -1,5 +1,8 @@
 """Payment providers (gateways): what they can do, what they cost, who takes over when they fail.
 
+A provider's type says what it can do (``CAPABILITIES``); its price list what a payment costs, by
+which the cheapest is found; its conditions for which payments it is offered at all.
+
 Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 2.12 (fields,
 ``hideConfiguration``, ``requireConfiguration``), 3 (types), 10 (the dummy provider's id).
 """
@@ -121,13 +124,14 @@ class Provider:
         )
 
     def after_update(
-        self, given: ProviderDetails, latency: tuple[Micros, Micros] | None
+        self, details: ProviderDetails, latency: tuple[Micros, Micros] | None
     ) -> Provider:
-        """With the fields that are given; ``latency`` is that of the authentication parameters."""
+        """With the fields that a request gives; ``latency`` is that of its authentication
+        parameters, where it has any."""
         return replace(
-            updated(self, given),
-            summary=replace(self.summary, name=given.name or self.summary.name),
-            latency=self.latency if given.authentication is None else latency,
+            updated(self, details),
+            summary=replace(self.summary, name=details.name or self.summary.name),
+            latency=self.latency if details.authentication is None else latency,
         )
 
     def after_removal(self) -> Provider:
@@ -135,13 +139,14 @@ class Provider:
         return replace(self, state=PROVIDER.advance(self.state, PresenceEvent.REMOVED))
 
     def cost_of(self, amount: Decimal, money: Currency, card: CardNumber | None) -> Decimal | None:
-        """Estimated cost of a payment, to the digits of its currency; None when the price list has
-        no row for it."""
+        """Estimated cost of a payment, to the digits of its currency, by the first row of the price
+        list that fits; None when none does."""
         brand = card.brand if card is not None else None
         for cost in self.costs:
-            if cost.scheme in (None, brand) and (
-                cost.international is None or cost.international is self._is_international(card)
-            ):
+            if cost.scheme not in (None, brand):
+                continue
+            # Asked last: it takes a lookup of the card's issuer.
+            if cost.international is None or cost.international is self._is_international(card):
                 return share(amount, cost.percent, money.digits, cost.fixed)
         return None
 
@@ -182,10 +187,8 @@ MOST_COST = Decimal(1_000_000)
 def check_costs(costs: Sequence[Cost] | None, faults: Faults) -> None:
     """Faults (90) of cost rows with a negative or absurd number."""
     for place, cost in enumerate(costs or ()):
-        for field_name, number in (
-            ("TransactionCost", cost.fixed),
-            ("TransactionPercentage", cost.percent),
-        ):
+        numbers = {"TransactionCost": cost.fixed, "TransactionPercentage": cost.percent}
+        for field_name, number in numbers.items():
             if not 0 <= number <= MOST_COST:
                 faults.wrong(f"CostData.{place}.{field_name}", f"wanted 0 to {MOST_COST}")
 
@@ -194,22 +197,25 @@ def simulated_latency(
     authentication: Mapping[str, str], faults: Faults
 ) -> tuple[Micros, Micros] | None:
     """The dummy provider's MinMilliseconds and MaxMilliseconds (published facts, 3), any letter
-    case; None when absent. Adds a fault (90) for anything but whole numbers in order, up to ten
+    case; None when both are absent. Adds a fault (90) for anything but whole numbers up to ten
     minutes."""
     folded = {key.lower(): value.strip() for key, value in authentication.items()}
-    given: list[int | None] = []
-    for name in ("MinMilliseconds", "MaxMilliseconds"):
-        text = folded.get(name.lower(), "")
-        given.append(whole_of(text, 0, LONGEST_LATENCY))
-        if text and given[-1] is None:
-            faults.wrong(
-                f"AuthenticationParameters.{name}",
-                f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}",
-            )
-    low, high = given
+    low = _milliseconds(folded, "MinMilliseconds", faults)
+    high = _milliseconds(folded, "MaxMilliseconds", faults)
     if low is None and high is None:
         return None
-    return (low or 0) * MILLISECOND, max(low or 0, high or 0) * MILLISECOND
+    # One alone is the other too, as far as it can be: from 0, or at least the least.
+    least = low or 0
+    return least * MILLISECOND, max(least, high or 0) * MILLISECOND
+
+
+def _milliseconds(folded: Mapping[str, str], name: str, faults: Faults) -> int | None:
+    text = folded.get(name.lower(), "")
+    number = whole_of(text, 0, LONGEST_LATENCY)
+    if text and number is None:
+        words = f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}"
+        faults.wrong(f"AuthenticationParameters.{name}", words)
+    return number
 
 
 def default_provider(added: Micros) -> Provider:
@@ -235,7 +241,8 @@ class ProviderCondition:
     applies_conversion: bool = False
 
     def holds(self, amount: Decimal | None, currency: str | None) -> bool:
-        """Whether a payment fits; what the caller does not say is unknown and fits nothing."""
+        """Whether a payment fits; an amount or a currency that the caller does not say (None) is
+        unknown and meets no condition on it."""
         if self.currency is not None and self.currency != currency:
             return False
         if self.less_than is not None and (amount is None or amount >= self.less_than):

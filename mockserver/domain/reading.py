@@ -34,9 +34,9 @@ class SpelledWord(str):
 
     def __new__(cls, word: str, plain: str) -> SpelledWord:
         """The word of a name."""
-        made = super().__new__(cls, word)
-        made.plain = plain
-        return made
+        spelled = super().__new__(cls, word)
+        spelled.plain = plain
+        return spelled
 
 
 def number_of(value: object) -> Decimal | None:
@@ -44,34 +44,39 @@ def number_of(value: object) -> Decimal | None:
     "`` are numbers; true is not."""
     if type(value) is int or type(value) is Decimal:
         return Decimal(value)
-    if not isinstance(value, str) or (found := _NUMBER.fullmatch(value.strip())) is None:
+    match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
         return None
-    digits, exponent = found[1], found[2] or "0"
+    digits, exponent = match[1], match[2] or "0"
     if len(digits) > MAX_NUMBER or len(exponent) > _LONG or abs(int(exponent)) > MAX_NUMBER:
         return None
-    return Decimal(found[0])
+    return Decimal(match[0])
 
 
 def whole_of(value: object, low: int = 0, high: int = 10**18) -> int | None:
     """The whole number from ``low`` to ``high`` that a JSON number or a text of plain digits
     means."""
-    if isinstance(value, str):
-        number = (
-            int(value)
-            if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_WHOLE
-            else None
-        )
+    if type(value) is int:
+        number = value
+    elif isinstance(value, str) and _is_short_number(value, _LONGEST_WHOLE):
+        number = int(value)
     else:
-        number = value if type(value) is int else None
-    return number if number is not None and low <= number <= high else None
+        return None
+    return number if low <= number <= high else None
+
+
+def _is_short_number(text: str, longest: int) -> bool:
+    """Whether a text is of plain digits, and of so many at most: longer ones take time to read."""
+    return text.isascii() and text.isdecimal() and len(text) <= longest
 
 
 def flag_of(value: object) -> bool | None:
     """True or false, as JSON or as the word in any letter case."""
     if isinstance(value, bool):
         return value
-    folded = value.lower() if isinstance(value, str) else ""
-    return folded == "true" if folded in ("true", "false") else None
+    if not isinstance(value, str):
+        return None
+    return {"true": True, "false": False}.get(value.lower())
 
 
 def choice_of(choices: type[En]) -> Callable[[object], En | None]:
@@ -82,11 +87,9 @@ def choice_of(choices: type[En]) -> Callable[[object], En | None]:
     by_fold |= getattr(choices, "other_words", dict)()
 
     def read(value: object) -> En | None:
-        index = (
-            int(value)
-            if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX
-            else value
-        )
+        index = value
+        if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX:
+            index = int(value)
         if type(index) is int and 0 <= index < len(members):
             return members[index]
         return by_fold.get(value.lower()) if isinstance(value, str) else None
@@ -118,7 +121,6 @@ def query_pairs(query: bytes) -> list[tuple[str, str]]:
     text = query.decode("utf-8", "replace")
     if "%" in text or "+" in text:
         return parse_qsl(text, keep_blank_values=True, errors="replace")
-    return [
-        (name, value)
-        for name, _, value in [pair.partition("=") for pair in text.split("&") if pair]
-    ]
+    # Without escapes it is only to be split.
+    pairs = [pair.partition("=") for pair in text.split("&") if pair]
+    return [(name, value) for name, _, value in pairs]

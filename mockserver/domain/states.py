@@ -1,8 +1,14 @@
 """The states and events of every kind of object, the tables of its legal moves, and what is told of
 a move: journals are written and webhooks planned from that.
 
-``states.md`` has the moves, as diagrams. What they do not show is refused by
+``states.md`` has the moves, as diagrams, and it is the law: the tables are read from it when the
+package is imported, so a person and the program read the same page, and a diagram that names an
+unknown state or event stops the import. What the diagrams do not show is refused by
 ``TransitionTable.advance``, the only way to change a state, before anything else changes.
+
+Two kinds of enumeration stand below: states, in the words of the service where it shows them, and
+events, what can happen to an object. An object that can do something new gets an event here and an
+arrow in ``states.md``.
 """
 
 from __future__ import annotations
@@ -55,13 +61,11 @@ class TransitionTable(Generic[S, E]):
     def event_to(self, state: S) -> E | None:
         """The event that brings an object to a state, whatever it was in before; None when none
         does."""
-        events = (
-            event
-            for before, row in self.moves.items()
-            for event, after in row.items()
-            if after is state is not before
-        )
-        return next(events, None)
+        for before, row in self.moves.items():
+            for event, after in row.items():
+                if after is state and before is not state:
+                    return event
+        return None
 
 
 _ARROW = re.compile(
@@ -72,11 +76,13 @@ _ARROW = re.compile(
 def _table(
     name: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
 ) -> TransitionTable[S, E]:
-    """The table of the diagram in ``states.md`` that has the name, or of that of its states. Raises
-    ``ValueError`` for a state or an event that there is not."""
+    """The table of the diagram in ``states.md`` that has the name, or else that of its states, such
+    as ``presence``, which several kinds of object share. Raises ``ValueError`` for a state or an
+    event that there is not."""
     begins: dict[E | None, S] = {}
     moves: dict[S, dict[E, S]] = {}
-    for arrow in _ARROW.finditer(_diagrams().get(name) or _diagrams()[states.__name__.lower()]):
+    diagram = _diagrams().get(name) or _diagrams()[states.__name__.lower()]
+    for arrow in _ARROW.finditer(diagram):
         before, after, event = arrow.group("before", "after", "event")
         if before == "[*]":
             begins[events(event) if event else None] = states(after)
@@ -89,17 +95,22 @@ def _table(
 
 @cache
 def _diagrams() -> Mapping[str, str]:
-    _, *sections = Path(__file__).with_name("states.md").read_text("utf-8").split("\n## ")
-    return {name: diagram for name, _, diagram in (section.partition("\n") for section in sections)}
+    """The sections of ``states.md`` by their titles."""
+    page = Path(__file__).with_name("states.md").read_text("utf-8")
+    _, *sections = page.split("\n## ")
+    diagrams = {}
+    for section in sections:
+        title, _, diagram = section.partition("\n")
+        diagrams[title] = diagram
+    return diagrams
 
 
 def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:
     """The table as a Mermaid state diagram; ``word`` spells a state."""
     lines = ["stateDiagram-v2"]
-    lines += [
-        f"    [*] --> {word(state)}" + (f": {event}" if event else "")
-        for event, state in table.begins.items()
-    ]
+    for event, state in table.begins.items():
+        by = f": {event}" if event else ""
+        lines.append(f"    [*] --> {word(state)}{by}")
     for state, row in table.moves.items():
         lines += [
             f"    {word(state)} --> {word(after)}: {event.value}" for event, after in row.items()
@@ -254,11 +265,11 @@ WEBHOOK_SUBSCRIPTION = _table(
     "webhook_subscription", Presence, PresenceEvent, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION
 )
 
-_OF_PAYERS = (CHARGE, VAULT, CCV, CUSTOMER, PAYMENT_METHOD, PROVIDER, TOKEN, PAYTO, NETWORK_TOKEN)
-_OF_SHOPS = (SUBSCRIPTION, TRANSFER, WEBHOOK_SUBSCRIPTION, BATCH, BATCH_ROW, DELIVERY)
-TABLES: Mapping[str, TransitionTable[Any, Any]] = {
-    table.name: table for table in (*_OF_PAYERS, *_OF_SHOPS)
-}
+_IN_ORDER: tuple[TransitionTable[Any, Any], ...] = (
+    *(CHARGE, VAULT, CCV, CUSTOMER, PAYMENT_METHOD, PROVIDER, TOKEN, PAYTO, NETWORK_TOKEN),
+    *(SUBSCRIPTION, TRANSFER, WEBHOOK_SUBSCRIPTION, BATCH, BATCH_ROW, DELIVERY),
+)
+TABLES: Mapping[str, TransitionTable[Any, Any]] = {table.name: table for table in _IN_ORDER}
 
 Subject = StrEnum(
     "Subject",

@@ -40,46 +40,47 @@ class RetryInterval(StrEnum):
     DAY = "Day"
 
 
-_MONTHS = 12
+_MONTHS_OF_YEAR = 12
 _LENGTHS: dict[Interval, Micros] = {Interval.DAY: DAY, Interval.WEEK: 7 * DAY}
-_MONTHS_OF: dict[Interval, int] = {Interval.MONTH: 1, Interval.YEAR: _MONTHS}
+_MONTHS_OF: dict[Interval, int] = {Interval.MONTH: 1, Interval.YEAR: _MONTHS_OF_YEAR}
 RETRY_LENGTHS: dict[RetryInterval, Micros] = {RetryInterval.HOUR: HOUR, RetryInterval.DAY: DAY}
-
-
-_LONGEST_SAFE = 28
-"""The day that every month has."""
+_DAY_OF_EVERY_MONTH = 28
 
 
 def later(
     anchor: Micros, interval: Interval, count: int, *, walks_by: int | None = None
 ) -> Micros | None:
     """``count`` intervals (0 or more) after the anchor; None beyond the year 9999. ``walks_by``: in
-    steps of so many intervals, each counted from the one before."""
+    steps of so many intervals, each counted from the one before; None: all from the anchor."""
     months = _MONTHS_OF.get(interval)
     if months is None:
-        instant: Micros | None = anchor + _LENGTHS[interval] * count
-    else:
-        instant = _months_later(
-            anchor, months * count, months * walks_by if walks_by else months * count
-        )
-    return instant if instant is not None and instant <= LATEST else None
+        instant = anchor + _LENGTHS[interval] * count
+        return instant if instant <= LATEST else None
+    # Counted from the anchor, it is one step.
+    step = count if walks_by is None else walks_by
+    return _months_later(anchor, months * count, months * step)
 
 
 def _months_later(anchor: Micros, count: int, step: int) -> Micros | None:
+    """``count`` months after the anchor, in steps of ``step`` months: each month on the way that is
+    too short for the day shortens it for good."""
     moment = datetime_of(anchor)
     year, month = _month_after(moment, count)
     if year > MAXYEAR:
         return None
     day = moment.day
-    for passed in range(step, count + 1, step) if day > _LONGEST_SAFE and step else ():
-        day = min(day, calendar.monthrange(*_month_after(moment, passed))[1])
-        if day == _LONGEST_SAFE:
-            break
-    return instant_of(moment.replace(year=year, month=month, day=day))
+    passed = step
+    while step and passed <= count and day > _DAY_OF_EVERY_MONTH:
+        _, last_day = calendar.monthrange(*_month_after(moment, passed))
+        day = min(day, last_day)
+        passed += step
+    instant = instant_of(moment.replace(year=year, month=month, day=day))
+    return instant if instant <= LATEST else None
 
 
 def _month_after(moment: datetime, count: int) -> tuple[int, int]:
-    years, month = divmod(moment.month - 1 + count, _MONTHS)
+    """The year and the month (1 to 12) so many months after a moment."""
+    years, month = divmod(moment.month - 1 + count, _MONTHS_OF_YEAR)
     return moment.year + years, month + 1
 
 
@@ -156,8 +157,8 @@ class Subscription:
         return replace(self, status=SUBSCRIPTION.advance(self.status, event))
 
     def after_payment(self, amount: Decimal, paid: int, waiting: int) -> Subscription:
-        """One of its payments succeeded (``paid`` 1, or -1 for one that did so no longer), or is
-        under way."""
+        """A payment of this amount moved. ``paid``: 1, it has succeeded; -1, what had succeeded was
+        taken back; ``waiting``: 1, it is under way; -1, it is so no longer; else 0."""
         return replace(
             self,
             payments=self.payments + paid,

@@ -54,28 +54,27 @@ def check_expiry(expiry: Expiry, now: Micros, faults: Faults, *, with_card: bool
     """The instant of expiry, or None for never. Adds a fault for both fields at once (82, 85), or a
     time that is not in the future (83, 86). ``with_card``: the card is vaulted with something else,
     so that its fields say vault."""
-    both, bad = (
-        Code.CANNOT_PROVIDE_BOTH_EXPIRE_DATE_AND_EXPIRE_SECONDS,
-        Code.INVALID_EXPIRE_DATE_OR_EXPIRE_SECONDS,
-    )
-    seconds_field, date_field = "ExpireSeconds", "ExpireDate"
     if with_card:
         both = Code.CANNOT_PROVIDE_BOTH_VAULT_EXPIRE_DATE_AND_VAULT_EXPIRE_SECONDS
-        bad, seconds_field, date_field = (
-            Code.INVALID_VAULT_EXPIRY_DATE,
-            "VaultExpireSeconds",
-            "VaultExpireDate",
-        )
-    if expiry.seconds is not None and expiry.date is not None:
-        faults.add(both, seconds_field, f"got {seconds_field} and {date_field}, give one of them")
-    elif expiry.seconds is not None and expiry.seconds <= 0:
-        faults.add(bad, seconds_field, f"got {expiry.seconds}, wanted 1 or more seconds")
-    elif expiry.seconds is not None and now + expiry.seconds * SECOND > LATEST:
-        faults.add(bad, seconds_field, "wanted an expiry before the year 10000")
-    elif expiry.seconds is not None:
-        return Instant(now + expiry.seconds * SECOND)
-    elif expiry.date is not None and expiry.date <= now:
-        faults.add(bad, date_field, f"got {iso(expiry.date)}, wanted a time after {iso(now)}")
+        bad = Code.INVALID_VAULT_EXPIRY_DATE
+        seconds_field, date_field = "VaultExpireSeconds", "VaultExpireDate"
     else:
-        return expiry.date
-    return None
+        both = Code.CANNOT_PROVIDE_BOTH_EXPIRE_DATE_AND_EXPIRE_SECONDS
+        bad = Code.INVALID_EXPIRE_DATE_OR_EXPIRE_SECONDS
+        seconds_field, date_field = "ExpireSeconds", "ExpireDate"
+    seconds, date = expiry.seconds, expiry.date
+    if seconds is not None and date is not None:
+        faults.add(both, seconds_field, f"got {seconds_field} and {date_field}, give one of them")
+        return None
+    if seconds is not None:
+        if seconds <= 0:
+            faults.add(bad, seconds_field, f"got {seconds}, wanted 1 or more seconds")
+            return None
+        if now + seconds * SECOND > LATEST:
+            faults.add(bad, seconds_field, "wanted an expiry before the year 10000")
+            return None
+        return Instant(now + seconds * SECOND)
+    if date is not None and date <= now:
+        faults.add(bad, date_field, f"got {iso(date)}, wanted a time after {iso(now)}")
+        return None
+    return date

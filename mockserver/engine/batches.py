@@ -19,7 +19,7 @@ from mockserver.domain.batch import (
     PacePoint,
     ResultsFault,
     RowFailure,
-    drawn,
+    in_drawn_order,
     read_lines,
 )
 from mockserver.domain.charge import Charge
@@ -292,7 +292,7 @@ def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Iterable[int
         return range(rule.every, count + 1, rule.every)
     if rule.share is not None:
         # The share is met exactly: of all rows in an order drawn by the seed, so many of the first.
-        return drawn(salt, range(1, count + 1))[: int(rule.share * count + Decimal("0.5"))]
+        return in_drawn_order(range(1, count + 1), salt)[: int(rule.share * count + Decimal("0.5"))]
     tests = [(test, _COLUMNS[test.path]) for test in rule.where or ()]
     return [
         number

@@ -20,7 +20,7 @@ from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import or_kept, record, replace, updated
+from mockserver.domain.record import new_or_old, record, replace, updated
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import (
     NETWORK_TOKEN,
@@ -169,9 +169,9 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     expiry = card.expiry
     if wanted.expiry:
         expiry = faults.attempt(intake.check_expiry_date, step, wanted.expiry)
-    holder = or_kept(wanted.cardholder, card.cardholder)
+    holder = new_or_old(wanted.cardholder, card.cardholder)
     changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
-    metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
+    metadata, vault_id = new_or_old(wanted.metadata, method.metadata), method.vault_id
     item = vaulted(sandbox, method)
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.

@@ -267,7 +267,7 @@ class Document:
             schedule.entries += planned.take(LINES)
         for batch in self.state.tables.batches:
             for start in range(0, len(batch.rows), LINES):
-                batch.settle_rows(start)
+                batch.write_current_rows(start)
 
     def _parts(self) -> Iterator[tuple[str, object]]:
         """All that has lines of its own, with the name of its part."""

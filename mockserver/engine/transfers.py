@@ -143,7 +143,8 @@ def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -
         amount = found.attempt(exact, amount, money) or ZERO
     # A transfer has a code of its own for whatever is wrong with its amount.
     codes = {"Amount": Code.INVALID_TRANSFER_AMOUNT, "Currency": Code.CURRENCY_NOT_SUPPORTED}
-    faults.extend((codes[name], f"Transfers.{place}.{name}", words) for _, name, words in found)
+    for fault in found:
+        faults.add(codes[fault.field], f"Transfers.{place}.{fault.field}", fault.text)
     return replace(transfer, amount=amount, currency=money.code if money else None)
 
 

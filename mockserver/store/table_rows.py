@@ -336,14 +336,14 @@ class BatchPart(Part):
                 break
             most -= len(batch.rows)
             self._known.append(())
-            batch.news_of_rows()
+            batch.take_moved_rows()
             self._put_rows(changes, batch, range(len(batch.rows)))
         for batch, known in zip(self._table.rows, self._known, strict=False):
             stands = _standing(batch)
             if stands != known:
                 self._known[batch.seq] = stands
                 changes.put(self.name, batch.seq, [replace(batch, rows=[]), len(batch.rows)])
-                self._put_rows(changes, batch, batch.news_of_rows())
+                self._put_rows(changes, batch, batch.take_moved_rows())
 
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
         for block in sorted({place // BATCH_BLOCK for place in moved}):
@@ -365,7 +365,7 @@ class BatchPart(Part):
                 raise ValueError(
                     f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}"
                 )
-            batch.news_of_rows()
+            batch.take_moved_rows()
             self._known.append(_standing(batch))
 
 

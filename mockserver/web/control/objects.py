@@ -185,7 +185,9 @@ def _batch_rows(row: Any) -> list[dict[str, object]] | None:
             amount=f"{one.currency} {number_text(one.amount)}",
             reason=one.failure and mask_text(one.failure.reason),
         )
-        for number, one in enumerate(map(row.standing, range(min(len(row.rows), MOST_RELATED))), 1)
+        for number, one in enumerate(
+            map(row.current_row, range(min(len(row.rows), MOST_RELATED))), 1
+        )
     ]
 
 

@@ -5,7 +5,7 @@ Source: docs/spec/service.md, Batches.
 
 from collections.abc import Awaitable
 
-from mockserver.domain.batch import LINES, lines_of, parts_of
+from mockserver.domain.batch import LINES, result_rows, write_rows
 from mockserver.engine import batches, searches
 from mockserver.engine.step import Step
 from mockserver.web.operations import shown
@@ -47,7 +47,7 @@ def write_results_ahead(_: Runner, step: Step) -> Awaitable[object] | None:
     batch = step.sandbox.batches.get(step.asked.path["batch_id"])
     if batch is None or len(batch.rows) <= LINES:
         return None
-    return for_each(parts_of(batch), lambda rows: lines_of(rows, batch.status))
+    return for_each(result_rows(batch), lambda rows: write_rows(rows, batch.status))
 
 
 LIST = ListOf(searches.BATCHES, "BatchesReply", BatchQuery)
