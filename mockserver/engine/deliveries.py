@@ -347,7 +347,7 @@ def _planned_by_rule(
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts
     before it."""
     sandbox = step.sandbox
-    if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked:
+    if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked_at:
         return _ORDINARY
     message = news.message
     own = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import replace
-from mockserver.scenario.matching import OPERATORS, as_text, canonical, compile_test, shown
+from mockserver.scenario.matching import OPERATORS, as_text, canonical, compile_test, excerpt
 from mockserver.scenario.paths import walked
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scenario import (
@@ -136,7 +136,7 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
                 isinstance(one, (bool, str)) for one in (wanted, got)
             )
             is_same = is_alike and canonical(wanted) == canonical(got)
-            return [] if is_same else [f"{path}: wanted {shown(wanted)}, got {_kind(got)}"]
+            return [] if is_same else [f"{path}: wanted {excerpt(wanted)}, got {_kind(got)}"]
     return [found for member in members for found in differences(*member)]
 
 
@@ -146,7 +146,7 @@ def _kind(value: object) -> str:
         if isinstance(value, Mapping)
         else "a list"
         if isinstance(value, list)
-        else shown(value)
+        else excerpt(value)
     )
 
 

@@ -17,8 +17,8 @@ from mockserver.scenario.matching import (
     FieldTest,
     Patterns,
     compile_test,
+    excerpt,
     known_operators,
-    shown,
 )
 from mockserver.scenario.provider_outcome import (
     Approve,
@@ -58,7 +58,7 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise ValueError(f"got {shown(value)}, wanted a map of keys and values")
+        raise ValueError(f"got {excerpt(value)}, wanted a map of keys and values")
     tests, patterns = [], Patterns()
     for name, wanted in value.items():
         if name not in ROW_FIELDS:

@@ -16,7 +16,7 @@ from mockserver.scenario.decisions import (
     reasons,
 )
 from mockserver.scenario.director import Decision, Director, Ruleset
-from mockserver.scenario.matching import Attempt, Stage, shown
+from mockserver.scenario.matching import Attempt, Stage, excerpt
 from mockserver.scenario.operations import (
     NOTIFYING,
     OPERATIONS,
@@ -306,7 +306,7 @@ def stored_values(given: Mapping[str, object]) -> dict[str, object]:
         bare = path.removeprefix("state.")
         if "." not in bare:
             raise ValueError(
-                f"got {shown(bare)}, wanted the path of a stored value, such as charge.status"
+                f"got {excerpt(bare)}, wanted the path of a stored value, such as charge.status"
             )
         kind, plain = known_path(f"state.{bare}").kind, _plain(bare)
         try:

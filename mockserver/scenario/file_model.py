@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, V
 from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS
 from mockserver.domain.record import mutable, record
-from mockserver.scenario.matching import shown
+from mockserver.scenario.matching import excerpt
 from mockserver.scenario.operations import meaning_of, unknown_key
 from mockserver.scenario.problems import Path, Problems
 
@@ -201,7 +201,7 @@ def got_of(value: object) -> str:
         if isinstance(value, dict)
         else "a list"
         if isinstance(value, list)
-        else shown(value)
+        else excerpt(value)
     )
 
 

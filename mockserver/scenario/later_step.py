@@ -16,7 +16,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.file_model import Empty, file_model, keys_of, only_one
-from mockserver.scenario.matching import json_text, shown
+from mockserver.scenario.matching import excerpt, json_text
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text, read_text
 
@@ -76,7 +76,7 @@ def read_event(value: object) -> str:
     """The name of an event: words joined by dots."""
     if not isinstance(value, str) or len(value) > _LONGEST_EVENT or not re.fullmatch(_EVENT, value):
         raise ValueError(
-            f"got {shown(value)}, wanted words joined by dots, such as charge.dispute.created"
+            f"got {excerpt(value)}, wanted words joined by dots, such as charge.dispute.created"
         )
     return value
 
@@ -99,7 +99,7 @@ def _check_set(changes: Mapping[str, object]) -> None:
             )
         if path == _EXPIRY:
             if not isinstance(value, str) or not re.fullmatch(_EXPIRY_DATE, value):
-                raise ValueError(f"set: {path}: got {shown(value)}, wanted MM/YY, such as 12/40")
+                raise ValueError(f"set: {path}: got {excerpt(value)}, wanted MM/YY, such as 12/40")
         elif value not in _STATES[path]:
             hint = nearest(str(value), _STATES[path])
             raise ValueError(

@@ -71,7 +71,7 @@ Reader: TypeAlias = Callable[[Attempt], object]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?")
 _BEGINS_NUMBER = frozenset("-0123456789")
-_LONGEST_SHOWN = 80
+_LONGEST_EXCERPT = 80
 _LONGEST_SEARCHED = 1_000
 """Characters of a text, and items of a list, that are searched."""
 
@@ -128,11 +128,11 @@ def json_text(value: object) -> str:
             return json.dumps(value)
 
 
-def shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """A value for an explanation: short, and with anything that looks like a card number masked."""
     if value is None:
         return "nothing"
-    text = shown_start(plain_text(value))
+    text = text_excerpt(plain_text(value))
     return f"'{text}'" if isinstance(value, str) else text
 
 
@@ -142,15 +142,15 @@ def plain_text(value: object) -> str:
     return json_text(value) if is_json else str(value)
 
 
-def shown_start(text: str) -> str:
+def text_excerpt(text: str) -> str:
     """The beginning of a text as an explanation shows it, masked."""
-    masked = mask_start(text, _LONGEST_SHOWN + 1)
-    is_short = len(masked) <= _LONGEST_SHOWN
-    return masked if is_short else masked[: _LONGEST_SHOWN - 3] + "..."
+    masked = mask_start(text, _LONGEST_EXCERPT + 1)
+    is_short = len(masked) <= _LONGEST_EXCERPT
+    return masked if is_short else masked[: _LONGEST_EXCERPT - 3] + "..."
 
 
-LONGEST_LOOKED_AT = _LONGEST_SHOWN + 1 + LONGEST_CARD_TEXT
-"""Characters of a text that decide what ``shown_start`` shows of it."""
+LONGEST_LOOKED_AT = _LONGEST_EXCERPT + 1 + LONGEST_CARD_TEXT
+"""Characters of a text that decide what ``text_excerpt`` shows of it."""
 
 
 def _number(value: object) -> Decimal | None:
@@ -160,27 +160,27 @@ def _number(value: object) -> Decimal | None:
 
 def _values(wanted: object) -> frozenset[Value]:
     if not isinstance(wanted, list) or not wanted:
-        raise ValueError(f"got {shown(wanted)}, wanted a list of values")
+        raise ValueError(f"got {excerpt(wanted)}, wanted a list of values")
     return frozenset(map(canonical, wanted))
 
 
 def _bound(wanted: object) -> Decimal:
     limit = _number(wanted)
     if limit is None:
-        raise ValueError(f"got {shown(wanted)}, wanted a number")
+        raise ValueError(f"got {excerpt(wanted)}, wanted a number")
     return limit
 
 
 def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError(
-            f"got {shown(wanted)}, wanted a list of the lowest and the highest number, both "
+            f"got {excerpt(wanted)}, wanted a list of the lowest and the highest number, both "
             "included"
         )
     low, high = _bound(wanted[0]), _bound(wanted[1])
     if high < low:
         raise ValueError(
-            f"got [{shown(wanted[0])}, {shown(wanted[1])}], wanted the lower one first"
+            f"got [{excerpt(wanted[0])}, {excerpt(wanted[1])}], wanted the lower one first"
         )
     return low, high
 
@@ -188,7 +188,7 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
 def _step(wanted: object) -> Decimal:
     step = _bound(wanted)
     if step < 1 or step % 1:
-        raise ValueError(f"got {shown(wanted)}, wanted a whole number from 1 on")
+        raise ValueError(f"got {excerpt(wanted)}, wanted a whole number from 1 on")
     return step
 
 
@@ -199,7 +199,7 @@ def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bo
 
 def _text(wanted: object) -> str:
     if isinstance(wanted, bool) or not isinstance(wanted, (str, int, Decimal)) or wanted == "":
-        raise ValueError(f"got {shown(wanted)}, wanted a text")
+        raise ValueError(f"got {excerpt(wanted)}, wanted a text")
     return as_text(wanted)
 
 
@@ -257,16 +257,16 @@ def _pattern(wanted: object) -> Any:
         why = problem.args[0].decode(errors="replace")
         if "too large" in why:
             raise ValueError(
-                f"got {shown(text)}, which is too large a regular expression: repeat less in it"
+                f"got {excerpt(text)}, which is too large a regular expression: repeat less in it"
             ) from None
         raise ValueError(
-            f"got {shown(text)}, which is not a regular expression{_BEYOND}: {why}"
+            f"got {excerpt(text)}, which is not a regular expression{_BEYOND}: {why}"
         ) from None
 
 
 def _presence(wanted: object) -> bool:
     if not isinstance(wanted, bool):
-        raise ValueError(f"got {shown(wanted)}, wanted true or false")
+        raise ValueError(f"got {excerpt(wanted)}, wanted true or false")
     return wanted
 
 
@@ -341,7 +341,7 @@ class Difference:
     got: object
 
     def __str__(self) -> str:
-        got = self.got if isinstance(self.got, Words) else shown(self.got)
+        got = self.got if isinstance(self.got, Words) else excerpt(self.got)
         return f"{self.field}: wanted {self.wanted}, got {got}"
 
 
@@ -416,11 +416,11 @@ def _operand(operand: object) -> str:
     if isinstance(operand, list):
         return (
             "["
-            + ", ".join(shown(one) for one in operand[:10])
+            + ", ".join(excerpt(one) for one in operand[:10])
             + (", ..." if len(operand) > 10 else "")
             + "]"
         )
-    return shown(operand)
+    return excerpt(operand)
 
 
 def known_operators(wanted: object) -> None:
@@ -446,7 +446,7 @@ def known_operators(wanted: object) -> None:
         )
         if any(isinstance(one, (list, dict)) for one in operands):
             raise ValueError(
-                f"{word}: got {shown(operand)}, wanted "
+                f"{word}: got {excerpt(operand)}, wanted "
                 f"{'plain values' if word == 'in' else 'a plain value'}"
             )
 
@@ -494,7 +494,7 @@ class Kind:
         if read is None and value is not None:
             allowed = f", allowed: {', '.join(self.allowed)}" if self.allowed else ""
             raise ValueError(
-                f"got {shown(value)}, wanted "
+                f"got {excerpt(value)}, wanted "
                 f"{self.words}{allowed}{nearest(str(value), self.allowed)}"
             )
         return read

@@ -21,7 +21,7 @@ from mockserver.domain.clock import DAY, EARLIEST, Micros
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, keys_of, short_for
-from mockserver.scenario.matching import Attempt, Reader, Stage, shown
+from mockserver.scenario.matching import Attempt, Reader, Stage, excerpt
 from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
 from mockserver.scenario.provider_outcome import CATALOGUE
@@ -189,7 +189,7 @@ def _read_key(value: object) -> object:
         return []
     if not isinstance(value, list) or not value:
         raise ValueError(
-            f"got {shown(value) if value else 'nothing'}, wanted a list of paths such as "
+            f"got {excerpt(value) if value else 'nothing'}, wanted a list of paths such as "
             f"[request.reference], or {ALL}"
         )
     return value
@@ -326,4 +326,4 @@ def key_text(value: object) -> str:
     """One part of a key: short, and never a card number; equal amounts make equal keys."""
     if isinstance(value, Decimal):
         value = number_text(value)
-    return "" if value is None else shown(value).strip("'")
+    return "" if value is None else excerpt(value).strip("'")

@@ -26,7 +26,7 @@ from mockserver.domain.clock import (
     zone,
 )
 from mockserver.domain.reading import number_of
-from mockserver.scenario.matching import shown
+from mockserver.scenario.matching import excerpt
 
 N = TypeVar("N", int, Decimal)
 
@@ -37,7 +37,7 @@ _DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 def _text(value: object, wanted: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"got {shown(value)}, wanted {wanted}")
+        raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
     return value
 
 
@@ -70,14 +70,14 @@ def read_point(value: object) -> tuple[Micros, bool]:
     except ValueError:
         wanted = "a time of day such as 18:05 or a date-time such as 2031-03-01T18:05:00Z"
         midnight = "; midnight is 00:00" if str(value).startswith("24:") else ""
-        raise ValueError(f"got {shown(value)}, wanted {wanted}{midnight}") from None
+        raise ValueError(f"got {excerpt(value)}, wanted {wanted}{midnight}") from None
 
 
 def read_number(value: object) -> Decimal:
     """A number of 0 or more, digits kept."""
     number = number_of(value)
     if number is None or not number.is_finite() or number < 0 or number.adjusted() > 15:
-        raise ValueError(f"got {shown(value)}, wanted a number of 0 or more")
+        raise ValueError(f"got {excerpt(value)}, wanted a number of 0 or more")
     return number
 
 
@@ -87,8 +87,8 @@ def read_id(value: object) -> str:
         value = str(value)
     if not isinstance(value, str) or not re.fullmatch(_ID, value):
         raise ValueError(
-            f"got {shown(value)}, wanted a name of letters, digits, dots, hyphens and underscores "
-            "(at most 100)"
+            f"got {excerpt(value)}, wanted a name of letters, digits, dots, hyphens and "
+            "underscores (at most 100)"
         )
     return value
 
@@ -107,7 +107,7 @@ def read_flag(value: object) -> bool:
             if str(value).lower() in {"yes", "no", "on", "off"}
             else ""
         )
-        raise ValueError(f"got {shown(value)}, wanted true or false{hint}")
+        raise ValueError(f"got {excerpt(value)}, wanted true or false{hint}")
     return value
 
 
@@ -120,7 +120,7 @@ def read_switch(value: object) -> bool:
     if value is True or value == {}:
         return True
     raise ValueError(
-        f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)"
+        f"got {excerpt(value)}, wanted {{}} or true (leave the key out to switch it off)"
     )
 
 
@@ -132,7 +132,7 @@ def _only(
     def checked(value: object) -> N:
         found = read(value)
         if not holds(found):
-            raise ValueError(f"got {shown(value)}, wanted {wanted}")
+            raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
         return found
 
     return BeforeValidator(checked, written)
@@ -143,7 +143,7 @@ def whole(low: int, high: int) -> BeforeValidator:
 
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"got {shown(value)}, wanted a whole number from {low} to {high}")
+            raise ValueError(f"got {excerpt(value)}, wanted a whole number from {low} to {high}")
         return value
 
     return BeforeValidator(read, Annotated[int, Field(ge=low, le=high)])

@@ -16,7 +16,7 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.matching import ORDER, FieldTest, shown
+from mockserver.scenario.matching import ORDER, FieldTest, excerpt
 from mockserver.scenario.operations import ABOUT_A_CHARGE, PROVIDER_OPERATIONS, STATE, TAKING
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.paths import STORED
@@ -146,7 +146,7 @@ def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
         return
     known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
     if test.equals.isdisjoint(known):
-        wanted = " or ".join(sorted(map(shown, test.equals)))
+        wanted = " or ".join(sorted(map(excerpt, test.equals)))
         there = ", ".join(sorted(known))
         yield (
             f"fires only for a provider created later: {wanted} is not in this file, which has "

@@ -19,7 +19,7 @@ from mockserver.domain.facts import UncertainResult
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model
-from mockserver.scenario.matching import shown
+from mockserver.scenario.matching import excerpt
 from mockserver.scenario.scalars import Duration, DurationText, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
@@ -134,7 +134,7 @@ def _hold(value: object) -> Micros | HoldUntil:
         length = 0
     if not length:
         raise ValueError(
-            f"got {shown(value)}, wanted a duration above 0 such as 300ms, or released, or all"
+            f"got {excerpt(value)}, wanted a duration above 0 such as 300ms, or released, or all"
         )
     return length
 
@@ -163,7 +163,8 @@ def _pause(value: object) -> object:
         value = pause // SECOND
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST_PAUSE:
         raise ValueError(
-            f"got {shown(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s"
+            f"got {excerpt(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as "
+            "3 or 3s"
         )
     return value
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model
-from mockserver.scenario.matching import shown
+from mockserver.scenario.matching import excerpt
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 from mockserver.scenario.transport import Edit, Omit
 
@@ -44,7 +44,7 @@ def _read_answer(value: object) -> object:
         isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
     ):
         return value
-    raise ValueError(f"got {shown(value)}, wanted an HTTP status from 100 to 599 or timeout")
+    raise ValueError(f"got {excerpt(value)}, wanted an HTTP status from 100 to 599 or timeout")
 
 
 Answer = Annotated[

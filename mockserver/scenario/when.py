@@ -38,8 +38,8 @@ from mockserver.scenario.matching import (
     Patterns,
     Words,
     compile_test,
+    excerpt,
     known_operators,
-    shown,
 )
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
@@ -126,7 +126,7 @@ def operations_of(when: Mapping[str, object], problems: Problems) -> frozenset[s
         with problems.at():
             if not isinstance(pattern, str):
                 raise ValueError(
-                    f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*"
+                    f"got {excerpt(pattern)}, wanted an operation's name or a glob such as charge.*"
                 )
             found |= operations_like(pattern)
     return found
@@ -204,9 +204,7 @@ def _test(
 
 def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
     if not isinstance(wanted, dict) or not wanted:
-        raise ValueError(
-            f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}"
-        )
+        raise ValueError(f"got {excerpt(wanted or None)}, wanted a map of {', '.join(CARD_FACTS)}")
     tests = []
     for fact, value in wanted.items():
         with problems.at(fact):
@@ -231,7 +229,7 @@ def _bounds(wanted: object) -> object:
     """A time that has passed is more or less than another, never exactly so long."""
     if not isinstance(wanted, dict) or not wanted:
         raise ValueError(
-            f"got {shown(wanted) if wanted else 'nothing'}, wanted a map such as {{above: 30d}}"
+            f"got {excerpt(wanted) if wanted else 'nothing'}, wanted a map such as {{above: 30d}}"
         )
     for word in wanted:
         if word not in (*BOUNDS, "between"):
@@ -246,7 +244,7 @@ def _among(wanted: object, allowed: tuple[str, ...]) -> object:
     for value in _wanted_values(wanted):
         if value not in allowed:
             raise ValueError(
-                f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}"
+                f"got {excerpt(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}"
             )
     return wanted
 
@@ -255,7 +253,7 @@ def _counted(wanted: object) -> object:
     """Requests, calls and attempts count from 1: nothing else can ever be equal to them."""
     for value in _wanted_values(wanted):
         if whole_of(value, 1) is None:
-            raise ValueError(f"got {shown(value)}, wanted a whole number from 1 on")
+            raise ValueError(f"got {excerpt(value)}, wanted a whole number from 1 on")
     return wanted
 
 
@@ -264,7 +262,7 @@ def _declared(wanted: object, declared: frozenset[str]) -> None:
     for value in _wanted_values(wanted):
         hint = nearest(str(value), declared)
         if value not in declared and value != DEFAULT_PROVIDER_ID and hint:
-            raise ValueError(f"got {shown(value)}, which is not a provider of this file{hint}")
+            raise ValueError(f"got {excerpt(value)}, which is not a provider of this file{hint}")
 
 
 def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
@@ -301,7 +299,7 @@ def _digits(wanted: object, most: int, word: str = "eq") -> object:
             or (whole and len(text) < most)
         ):
             allowed = f"{most} digits" if whole else f"1 to {most} digits"
-            raise ValueError(f"got {shown(value)}, wanted {allowed} (never a full number)")
+            raise ValueError(f"got {excerpt(value)}, wanted {allowed} (never a full number)")
         return text
 
     return _operands(wanted, read, word)
@@ -335,14 +333,14 @@ def _month_day(value: object) -> object:
     if value != LAST and (
         isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 31
     ):
-        raise ValueError(f"got {shown(value)}, wanted a day from 1 to 31 or {LAST}")
+        raise ValueError(f"got {excerpt(value)}, wanted a day from 1 to 31 or {LAST}")
     return value
 
 
 def _weekday(value: object) -> object:
     if value not in WEEKDAYS:
         hint = nearest(str(value)[:3].lower(), WEEKDAYS)
-        raise ValueError(f"got {shown(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
+        raise ValueError(f"got {excerpt(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
     return value
 
 

@@ -239,7 +239,7 @@ class OperationEndpoint(Endpoint):
                 step = self._begin(request, sandbox)
                 _check_form(request, step)
                 step.learn(self._read(request, sandbox))
-            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
+            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked_at:
                 step.result.decisions += _SILENCE
                 return step, None
             # Before anything happens.

@@ -188,7 +188,7 @@ and the findings."""
 
 def upload_decision(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision | None:
     """What the rules say of a body that is being sent; None when none of them can say anything."""
-    if (Stage.UPLOAD, op) not in sandbox.config.rules.asked:
+    if (Stage.UPLOAD, op) not in sandbox.config.rules.asked_at:
         return None
     return sandbox.decide(Stage.UPLOAD, Attempt(op, sandbox.now, headers=headers))
 
