@@ -15,15 +15,10 @@ from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, value_at
-from mockserver.scenario.matching import (
-    TEXT,
-    FieldTest,
-    Kind,
-    Patterns,
-    compile_test,
-    known_operators,
-)
+from mockserver.scenario.kinds import TEXT, Kind
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators
 from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
+from mockserver.scenario.patterns import Patterns
 
 MOST_TESTS = 1_000
 _MOST_FAULTS = 20

@@ -23,8 +23,8 @@ from mockserver.engine.past import Past
 from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.transport import HoldUntil
 

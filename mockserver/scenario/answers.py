@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import replace
-from mockserver.scenario.matching import OPERATORS, as_text, canonical, compile_test, excerpt
+from mockserver.scenario.matching import OPERATORS, compile_test
 from mockserver.scenario.paths import walked
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scenario import (
@@ -21,6 +21,7 @@ from mockserver.scenario.scenario import (
     TogetherMap,
     WaitMap,
 )
+from mockserver.scenario.values import as_text, canonical, excerpt
 
 _FIRST_BAD = 400
 

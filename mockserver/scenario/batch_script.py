@@ -11,15 +11,9 @@ from pydantic import BeforeValidator, Field, PlainValidator
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, only_one
-from mockserver.scenario.matching import (
-    NUMBER,
-    TEXT,
-    FieldTest,
-    Patterns,
-    compile_test,
-    excerpt,
-    known_operators,
-)
+from mockserver.scenario.kinds import NUMBER, TEXT
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators
+from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.provider_outcome import (
     Approve,
     DeclineWord,
@@ -29,6 +23,7 @@ from mockserver.scenario.provider_outcome import (
     TimedOut,
 )
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
+from mockserver.scenario.values import excerpt
 
 ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
 _WHICH = ("at", "every", "where", "share")

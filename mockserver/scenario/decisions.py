@@ -18,18 +18,12 @@ from enum import StrEnum
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Ruleset, exhausted, indexed_test, named_outcome
-from mockserver.scenario.matching import (
-    LONGEST_LOOKED_AT,
-    Attempt,
-    Difference,
-    Stage,
-    Words,
-    plain_text,
-    text_excerpt,
-)
+from mockserver.scenario.matching import Difference, Words
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.rule import Named, Rule
+from mockserver.scenario.values import LONGEST_LOOKED_AT, plain_text, text_excerpt
 
 MOST_FAILED = 20
 """Rules of which a step keeps the test that they failed."""

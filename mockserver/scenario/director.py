@@ -43,17 +43,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record, replace
-from mockserver.scenario.matching import (
-    Attempt,
-    Difference,
-    FieldTest,
-    Reader,
-    Stage,
-    Value,
-    Words,
-    canonical,
-    excerpt,
-)
+from mockserver.scenario.attempt import Attempt, Reader, Stage
+from mockserver.scenario.matching import Difference, FieldTest, Words
 from mockserver.scenario.outcome import NOTHING, Outcome, applicability
 from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import (
@@ -70,6 +61,7 @@ from mockserver.scenario.scalars import LAST_MOVE
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.tally import UNSEEN, CountedCall, CountedRule, Tallies, Tally
 from mockserver.scenario.transport import At, ErrorBody, Transport
+from mockserver.scenario.values import Value, canonical, excerpt
 
 _SELECTIVE = (
     "request.",

@@ -9,6 +9,7 @@ from mockserver.domain.clock import Micros, iso, parse_instant
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import query_pairs, snake
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.decisions import (
     StageDecision,
     kept_decisions,
@@ -16,7 +17,6 @@ from mockserver.scenario.decisions import (
     reasons,
 )
 from mockserver.scenario.director import Decision, Director, Ruleset
-from mockserver.scenario.matching import Attempt, Stage, excerpt
 from mockserver.scenario.operations import (
     NOTIFYING,
     OPERATIONS,
@@ -30,6 +30,7 @@ from mockserver.scenario.provider_outcome import REFUSALS, Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At
+from mockserver.scenario.values import excerpt
 
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""

@@ -17,9 +17,9 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, V
 from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS
 from mockserver.domain.record import mutable, record
-from mockserver.scenario.matching import excerpt
 from mockserver.scenario.operations import meaning_of, unknown_key
 from mockserver.scenario.problems import Path, Problems
+from mockserver.scenario.values import excerpt
 
 T = TypeVar("T")
 

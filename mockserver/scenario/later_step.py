@@ -16,9 +16,9 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.file_model import Empty, file_model, keys_of, only_one
-from mockserver.scenario.matching import excerpt, json_text
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text, read_text
+from mockserver.scenario.values import excerpt, json_text
 
 STATES: Mapping[str, type[StrEnum]] = {
     "payto": PayToState,

@@ -20,9 +20,9 @@ from mockserver.domain.ids import digest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.scenario.answers import check_calls
+from mockserver.scenario.attempt import Reader, Stage
 from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
-from mockserver.scenario.matching import Reader, Stage
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, check_there, day_reader, known_path

@@ -36,17 +36,8 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.scenario.matching import (
-    FLAG,
-    LENGTH,
-    NUMBER,
-    TEXT,
-    Attempt,
-    Kind,
-    Length,
-    Reader,
-    choice,
-)
+from mockserver.scenario.attempt import Attempt, Reader
+from mockserver.scenario.kinds import FLAG, LENGTH, NUMBER, TEXT, Kind, Length, choice
 from mockserver.scenario.operations import ALL_OPERATIONS, STATE, UNREQUESTED
 
 STORED: Mapping[str, type] = {

@@ -7,7 +7,7 @@ Source: docs/scenario-language.md, When a rule is asked.
 from collections.abc import Iterator
 
 from mockserver.domain.record import record
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
     CONNECTION,

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from mockserver.domain.errors import MOST_FAULTS, MockserverError, Refused
 from mockserver.domain.masking import mask_text, printable
 from mockserver.domain.record import mutable, record, replace
-from mockserver.scenario.matching import Patterns
+from mockserver.scenario.patterns import Patterns
 
 Path: TypeAlias = tuple[str | int, ...]
 Positions: TypeAlias = Mapping[Path, tuple[int, int]]

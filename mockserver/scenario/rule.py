@@ -20,12 +20,13 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from mockserver.domain.clock import DAY, EARLIEST, Micros
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
+from mockserver.scenario.attempt import Attempt, Reader, Stage
 from mockserver.scenario.file_model import file_model, keys_of, short_for
-from mockserver.scenario.matching import Attempt, Reader, Stage, excerpt
 from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
 from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.scalars import Count, Duration, Id, Period, Positive, Share, Text, whole
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.when import KEYS, When
 
 DRAW_BITS = 64

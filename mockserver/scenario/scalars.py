@@ -26,7 +26,7 @@ from mockserver.domain.clock import (
     zone,
 )
 from mockserver.domain.reading import number_of
-from mockserver.scenario.matching import excerpt
+from mockserver.scenario.values import excerpt
 
 N = TypeVar("N", int, Decimal)
 

@@ -19,7 +19,6 @@ from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, keys_of
 from mockserver.scenario.finding_names import finding_names, known_finding
-from mockserver.scenario.matching import excerpt
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import RandomScope, Rule
@@ -34,6 +33,7 @@ from mockserver.scenario.scalars import (
     read_text,
     whole,
 )
+from mockserver.scenario.values import excerpt
 
 
 @record

@@ -16,13 +16,14 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.matching import ORDER, FieldTest, excerpt
+from mockserver.scenario.matching import ORDER, FieldTest
 from mockserver.scenario.operations import ABOUT_A_CHARGE, PROVIDER_OPERATIONS, STATE, TAKING
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.paths import STORED
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import FaultKind
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.webhook_plan import WebhookPlan
 from mockserver.scenario.when import Window
 

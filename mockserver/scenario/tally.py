@@ -22,7 +22,9 @@ from typing import NamedTuple
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.record import mutable, record
-from mockserver.scenario.matching import Attempt, Difference, Length, Words
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.kinds import Length
+from mockserver.scenario.matching import Difference, Words
 from mockserver.scenario.paths import age_of
 from mockserver.scenario.rule import AtEnd, Rule, Sequence
 

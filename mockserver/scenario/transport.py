@@ -19,8 +19,8 @@ from mockserver.domain.facts import UncertainResult
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model
-from mockserver.scenario.matching import excerpt
 from mockserver.scenario.scalars import Duration, DurationText, Switch, Text, read_duration, whole
+from mockserver.scenario.values import excerpt
 
 _FIRST_BAD, _BROKEN = 400, 500
 UNAVAILABLE = 503

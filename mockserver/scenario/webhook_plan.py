@@ -13,9 +13,9 @@ from pydantic import BeforeValidator, Field
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model
-from mockserver.scenario.matching import excerpt
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 from mockserver.scenario.transport import Edit, Omit
+from mockserver.scenario.values import excerpt
 
 MOST_BYTES = 1_000_000
 """Bytes that a webhook can be padded to."""

@@ -16,8 +16,8 @@ from typing import Any
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import (
     UNAVAILABLE,
     At,

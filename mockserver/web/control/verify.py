@@ -19,9 +19,11 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import asked_with
 from mockserver.findings.catalogue import Severity, kind_of
-from mockserver.scenario.matching import Attempt, Difference, excerpt
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.matching import Difference
 from mockserver.scenario.problems import Problems, ScenarioRefused
 from mockserver.scenario.rule import Expectation
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall, ControlRoute
