@@ -96,10 +96,8 @@ class RowRule:
     @property
     def outcome(self) -> ProviderOutcome | Stall:
         """What the provider says to these rows, or that it never says anything."""
-        found: ProviderOutcome | Stall = next(
-            one for word in _WHAT if (one := getattr(self, word)) is not None
-        )
-        return found
+        outcomes: list[ProviderOutcome | Stall | None] = [getattr(self, word) for word in _WHAT]
+        return next(outcome for outcome in outcomes if outcome is not None)
 
 
 @file_model
@@ -148,9 +146,15 @@ class BatchScript:
 
     @property
     def words(self) -> str:
-        said = [f"{len(self.rows)} rules for rows"] if self.rows else []
-        said += [f"{len(self.progress)} steps of progress"] if self.progress else []
-        said += [f"stalls at {self.stall_at:f}"] if self.stall_at is not None else []
-        said += [f"ends {self.end}"] if self.end is not None else []
-        said += ["results spoilt"] if self.results != ResultsPlan() else []
-        return "batch: " + ", ".join(said)
+        words = []
+        if self.rows:
+            words.append(f"{len(self.rows)} rules for rows")
+        if self.progress:
+            words.append(f"{len(self.progress)} steps of progress")
+        if self.stall_at is not None:
+            words.append(f"stalls at {self.stall_at:f}")
+        if self.end is not None:
+            words.append(f"ends {self.end}")
+        if self.results != ResultsPlan():
+            words.append("results spoilt")
+        return "batch: " + ", ".join(words)

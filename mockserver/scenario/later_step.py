@@ -56,6 +56,9 @@ _PAYER = {
 }
 """How a payer ends a challenge."""
 
+_PAYER_TAKES = 30 * SECOND
+"""The time that a payer takes whose time the file does not say."""
+
 
 Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE EXPIRE")
 """What can happen to an object on its own, besides a change of its fields."""
@@ -133,39 +136,34 @@ class Later:
     move: Move = field(init=False)
 
     def __post_init__(self) -> None:
-        move = Move(
-            only_one([move for move in Move if getattr(self, move.value) is not None], Move)
-        )
+        given = [move for move in Move if getattr(self, move.value) is not None]
+        move = Move(only_one(given, Move))
         object.__setattr__(self, "move", move)
         if self.set is not None:
             _check_set(self.set)
 
     @property
     def words(self) -> str:
-        said = self.set or {"to": self.settle}
-        if (part := self.capture or self.refund or self.emit) is not None:
-            said = {one.name: getattr(part, one.name) for one in fields(part)}
-        given = {name: value for name, value in said.items() if value not in (None, {})}
-        texts = {
-            name: value if isinstance(value, str) else json_text(value)
-            for name, value in given.items()
-        }
-        details = ", ".join(f"{name} {mask_text(text)}" for name, text in texts.items())
-        return f"{duration_text(self.after)} later: {self.move}" + (
-            f" {details}" if details else ""
-        )
+        details: Mapping[str, object] = self.set or {"to": self.settle}
+        part = self.capture or self.refund or self.emit
+        if part is not None:
+            details = {key.name: getattr(part, key.name) for key in fields(part)}
+        words = []
+        for name, value in details.items():
+            if value is not None and value != {}:
+                text = value if isinstance(value, str) else json_text(value)
+                words.append(f"{name} {mask_text(text)}")
+        return f"{duration_text(self.after)} later: {self.move} {', '.join(words)}".rstrip()
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     """What the payer of a challenge does on its own, when the file says so."""
-    if challenge.payer is None or (
-        challenge.payer is PayerAnswer.ABANDONS and challenge.after is None
-    ):
-        # A payer who leaves the page lets the challenge expire.
+    if challenge.payer is None:
         return ()
-    return (
-        Later(
-            30 * SECOND if challenge.after is None else challenge.after,
-            settle=_PAYER[challenge.payer],
-        ),
-    )
+    after = challenge.after
+    if after is None:
+        if challenge.payer is PayerAnswer.ABANDONS:
+            # A payer who leaves the page lets the challenge expire.
+            return ()
+        after = _PAYER_TAKES
+    return (Later(after, settle=_PAYER[challenge.payer]),)

@@ -62,8 +62,9 @@ def read_instant(value: object) -> Micros:
 
 def read_point(value: object) -> tuple[Micros, bool]:
     """An instant, or a time of day (then True) in microseconds after midnight."""
-    if isinstance(value, str) and (found := re.fullmatch(_TIME_OF_DAY, value.strip())):
-        hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    time_of_day = re.fullmatch(_TIME_OF_DAY, value.strip()) if isinstance(value, str) else None
+    if time_of_day is not None:
+        hours, minutes, seconds = (int(part or 0) for part in time_of_day.groups())
         return hours * HOUR + minutes * MINUTE + seconds * SECOND, True
     try:
         return read_instant(value), False
@@ -101,17 +102,17 @@ def read_text(value: object) -> str:
 
 
 def read_flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        hint = (
-            " (yes and no are texts here)"
-            if str(value).lower() in {"yes", "no", "on", "off"}
-            else ""
-        )
-        raise ValueError(f"got {excerpt(value)}, wanted true or false{hint}")
-    return value
+    """``true`` or ``false``."""
+    if isinstance(value, bool):
+        return value
+    # They are flags in older YAML.
+    is_old_flag = str(value).lower() in {"yes", "no", "on", "off"}
+    hint = " (yes and no are texts here)" if is_old_flag else ""
+    raise ValueError(f"got {excerpt(value)}, wanted true or false{hint}")
 
 
 def read_zone(value: object) -> Zone | None:
+    """A time zone by its name."""
     return None if value is None else zone(_text(value, "a time zone such as Australia/Sydney"))
 
 
@@ -127,13 +128,14 @@ def read_switch(value: object) -> bool:
 def _only(
     read: Callable[[object], N], holds: Callable[[N], bool], wanted: str, written: Any
 ) -> BeforeValidator:
-    """What a reader gives, if it lies within bounds; ``written`` is what a file may write there."""
+    """What ``read`` gives, if ``holds`` is true of it; ``wanted`` says in words what that is,
+    ``written`` is what a file may write there."""
 
     def checked(value: object) -> N:
-        found = read(value)
-        if not holds(found):
+        value_read = read(value)
+        if not holds(value_read):
             raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
-        return found
+        return value_read
 
     return BeforeValidator(checked, written)
 
