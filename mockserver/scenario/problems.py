@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from operator import attrgetter
 from typing import TypeAlias
 
 from mockserver.domain.errors import MOST_FAULTS, MockserverError, Refused
@@ -30,8 +31,8 @@ def path_text(path: Sequence[str | int]) -> str:
     """``rules[2].when.op``, as a person would write it."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
-    return text
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
 
 
 @record
@@ -57,7 +58,7 @@ class ScenarioRefused(MockserverError):
     file."""
 
     def __init__(self, problems: Sequence[ScenarioProblem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda one: (one.file, one.line, one.column)))
+        self.problems = tuple(sorted(problems, key=attrgetter("file", "line", "column")))
         lines = [str(problem) for problem in self.problems[:MOST_TOLD]]
         if len(self.problems) > MOST_TOLD:
             lines.append(f"... and {len(self.problems) - MOST_TOLD} more")
