@@ -15,8 +15,8 @@ from mockserver.engine.config import MakeObserver, SandboxConfig, ServerConfig
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario, ScenarioReader

@@ -34,8 +34,8 @@ from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.answers import ready, unexpected
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
-from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
@@ -239,7 +239,7 @@ class OperationEndpoint(Endpoint):
                 step = self._begin(request, sandbox)
                 _check_form(request, step)
                 step.learn(self._read(request, sandbox))
-            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
+            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked_at:
                 step.result.decisions += _SILENCE
                 return step, None
             # Before anything happens.

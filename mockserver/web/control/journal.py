@@ -39,6 +39,7 @@ from mockserver.domain.states import Event
 from mockserver.engine.journal import Described, Journal, JournalEntry, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.decisions import (
     Firing,
     StageDecision,
@@ -47,7 +48,6 @@ from mockserver.scenario.decisions import (
     unnamed_before,
 )
 from mockserver.scenario.director import Ruleset
-from mockserver.scenario.matching import Attempt
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.transport import FaultKind
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing

@@ -14,7 +14,7 @@ from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.problems import MOST_BYTES, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing

@@ -19,9 +19,11 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import asked_with
 from mockserver.findings.catalogue import Severity, kind_of
-from mockserver.scenario.matching import Attempt, Difference, shown
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.matching import Difference
 from mockserver.scenario.problems import Problems, ScenarioRefused
 from mockserver.scenario.rule import Expectation
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall, ControlRoute
@@ -287,12 +289,12 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
         raw = {"op": raw}
     if not isinstance(raw, Mapping):
         problems.add(
-            (), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
+            (), f"got {excerpt(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
         )
         return
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
-        problems.add(("where",), f"got {shown(where)}, wanted tests as in when")
+        problems.add(("where",), f"got {excerpt(where)}, wanted tests as in when")
     elif len(where) > _MOST_TESTS:
         problems.add(("where",), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
     else:
@@ -337,7 +339,7 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
             or not counts
             or counts.keys() - {"exactly", "min", "max"}
         ):
-            raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
+            raise ValueError(f"got {excerpt(raw)}, wanted exactly, or min and max")
         if any(
             type(number) is not int or not 0 <= number <= 1_000_000_000
             for number in counts.values()
