@@ -60,7 +60,7 @@ def test_what_changes_has_no_hash() -> None:
 
 def test_an_entity_is_equal_to_itself_alone() -> None:
     room = Room("a")
-    assert room == room  # noqa: PLR0124
+    assert room == room
     assert room != Room("a")
     assert len({room, Room("a")}) == 2
 
