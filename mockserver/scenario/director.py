@@ -135,9 +135,10 @@ class Ruleset:
 
     ``id`` is the same for the same rules in the same order, also in another run. ``asked`` are the
     stages and operations in which any rule is asked: in others no attempt need be
-    described. ``longest_lag`` is how far back a read may have to see, ``replays`` says whether
-    answers may be given again, ``overlaps`` whether a rule looks at the calls that are under way,
-    ``connections`` whether at the connection.
+    described. ``expecting`` are the rules that expect how often they fire. ``longest_lag`` is how
+    far back a read may have to see, ``replays`` says whether answers may be given again,
+    ``overlaps`` whether a rule looks at the calls that are under way, ``connections`` whether at
+    the connection.
     """
 
     def __init__(self, scenarios: Reversible[Scenario]) -> None:
@@ -156,6 +157,7 @@ class Ruleset:
         self.id = digest("rules", *(f"{rule.id} {rule.text}" for rule in self.rules)).hex()
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         self.stages = {rule.stage for rule in self.rules}
+        self.expecting = [rule for rule in self.rules if rule.may_be_unmet]
         outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
         self.longest_lag = max(
             (DAY if one.lag == LAST_MOVE else one.lag for one in outcomes), default=0
@@ -367,19 +369,21 @@ class Director:
 
     def rules(self, now: Micros | None = None) -> list[CountedRule]:
         """How every rule stands, in the order of asking, at ``now``, or as it first fired."""
-        tallies = [
-            (rule, self.tallies.rules.get(rule.id) or Tally.of(rule)) for rule in self.ruleset.rules
-        ]
-        return [
-            CountedRule(rule, tally, tally.first or 0 if now is None else now)
-            for rule, tally in tallies
-        ]
+        return [self._counted(rule, now) for rule in self.ruleset.rules]
+
+    def _counted(self, rule: Rule, now: Micros | None) -> CountedRule:
+        tally = self.tallies.rules.get(rule.id) or Tally.of(rule)
+        return CountedRule(rule, tally, tally.first or 0 if now is None else now)
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that
         had to suffice."""
-        found = [one for one in self.rules() if one.unmet is not None]
-        return [f"rule '{one.rule.id}' ({one.rule.file}): {one.unmet}" for one in found]
+        words = []
+        for rule in self.ruleset.expecting:
+            unmet = self._counted(rule, None).unmet
+            if unmet is not None:
+                words.append(f"rule '{rule.id}' ({rule.file}): {unmet}")
+        return words
 
     def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
         """A sentence on each of some scenarios of which no rule has fired: what its rules wait for.
