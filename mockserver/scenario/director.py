@@ -166,7 +166,7 @@ class Ruleset:
 
     ``id`` is the same for the same rules in the same order, also in another run.
     ``asked_at`` are the stages and operations in which any rule is asked: in others no attempt
-    need be described. ``longest_lag`` is how far back a read may have to see, ``replays`` says
+    need be described. ``expecting`` are the rules that expect how often they fire. ``longest_lag`` is how far back a read may have to see, ``replays`` says
     whether answers may be given again, ``overlaps`` whether a rule looks at the calls that are
     under way, ``connections`` whether at the connection.
     """
@@ -177,6 +177,7 @@ class Ruleset:
         self.id = digest("rules", *(f"{rule.id} {rule.text}" for rule in self.rules)).hex()
         self.asked_at = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         self.stages = {rule.stage for rule in self.rules}
+        self.expecting = [rule for rule in self.rules if rule.may_be_unmet]
         outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
         # How far back the last change lies is not known: it may be as far as a lag can be.
         lags = [DAY if outcome.lag == LAST_MOVE else outcome.lag for outcome in outcomes]
@@ -422,21 +423,22 @@ class Director:
     def rules(self, now: Micros | None = None) -> list[CountedRule]:
         """How every rule stands, in the order of asking, at ``now``; without it, each as it first
         fired."""
-        standings: list[CountedRule] = []
-        for rule in self.ruleset.rules:
-            tally = self.tallies.rules.get(rule.id) or Tally.of(rule)
-            at = now if now is not None else tally.first or 0
-            standings.append(CountedRule(rule, tally, at))
-        return standings
+        return [self._counted(rule, now) for rule in self.ruleset.rules]
+
+    def _counted(self, rule: Rule, now: Micros | None) -> CountedRule:
+        tally = self.tallies.rules.get(rule.id) or Tally.of(rule)
+        at = now if now is not None else tally.first or 0
+        return CountedRule(rule, tally, at)
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that
         had to suffice."""
-        return [
-            f"rule '{counted.rule.id}' ({counted.rule.file}): {counted.unmet}"
-            for counted in self.rules()
-            if counted.unmet is not None
-        ]
+        words = []
+        for rule in self.ruleset.expecting:
+            unmet = self._counted(rule, None).unmet
+            if unmet is not None:
+                words.append(f"rule '{rule.id}' ({rule.file}): {unmet}")
+        return words
 
     def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
         """A sentence on each of some scenarios of which no rule has fired: what its rules wait for.

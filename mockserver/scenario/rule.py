@@ -272,6 +272,12 @@ class Rule:
         return all(outcome.passes and outcome.latency is not None for outcome in outcomes)
 
     @property
+    def may_be_unmet(self) -> bool:
+        """Whether it expects how often it fires, or has a sequence that must suffice."""
+        must_suffice = isinstance(self.plan, Sequence) and self.plan.at_end is AtEnd.FAIL
+        return must_suffice or self.expect is not None
+
+    @property
     def waits_for(self) -> str:
         """What it takes to make it fire, in words."""
         when = self.when
