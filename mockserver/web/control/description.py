@@ -79,6 +79,7 @@ def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any
     made: dict[str, Any] = json.loads(_CONSTANT)
     made["info"]["description"] = _INTRODUCTION
     made |= {"servers": [{"url": url}], "paths": paths}
+    made["tags"] = [{"name": name} for name in dict.fromkeys(map(_tag, routes))]
     made["components"]["schemas"] = {
         name: one for name, one in schemas.named.items() if name not in queries
     }
@@ -99,6 +100,7 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": _name(row),
         "summary": row.summary,
+        "tags": [_tag(row)],
         "security": _security(row),
         "responses": _responses(row, schemas, shown.get("answer")),
     }
@@ -138,6 +140,12 @@ def _security(row: ControlRoute[Any, Any]) -> list[dict[str, list[str]]]:
     ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
     tokens: list[dict[str, list[str]]] = [{}, {"adminToken": []}, {"adminBearer": []}]
     return [{**way, **token} for way in ways for token in tokens]
+
+
+def _tag(row: ControlRoute[Any, Any]) -> str:
+    """What a call is about, by which a reference groups it: the first word after ``/__admin``."""
+    first, *further = row.path.strip("/").split("/")
+    return further[0] if first == "__admin" else "server"
 
 
 def _name(row: ControlRoute[Any, Any]) -> str:
