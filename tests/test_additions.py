@@ -71,7 +71,7 @@ def promised() -> dict[str, list[list[str]]]:
 
 PROMISED = promised()
 
-CALLS = "docs/control-calls.md"
+CALLS = "docs/control-api.md"
 USE = ["-m", "tools.docs", "--tables", CALLS], ["-c", "from tests import added; added.main()"]
 """Print again what is printed from code, then use everything."""
 
@@ -146,5 +146,6 @@ def test_an_addition_works(what: str, seen: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_one_run_of_the_tools_prints_what_has_changed(folder: Path, seen: dict[str, Any]) -> None:
     page = (folder / CALLS).read_text("utf-8")
-    assert "## POST /__admin/greeting\n\nBe greeted." in page
-    assert '"greeting": "Hello, Ann"' in page
+    assert "| `POST /__admin/greeting` | Be greeted |" in page
+    examples = (folder / "mockserver/web/control/examples.json").read_text("utf-8")
+    assert '"greeting": "Hello, Ann"' in examples

@@ -166,9 +166,10 @@ class Ruleset:
 
     ``id`` is the same for the same rules in the same order, also in another run.
     ``asked_at`` are the stages and operations in which any rule is asked: in others no attempt
-    need be described. ``expecting`` are the rules that expect how often they fire. ``longest_lag`` is how far back a read may have to see, ``replays`` says
-    whether answers may be given again, ``overlaps`` whether a rule looks at the calls that are
-    under way, ``connections`` whether at the connection.
+    need be described. ``expecting`` are the rules that expect how often they fire. ``longest_lag``
+    is how far back a read may have to see, ``replays`` says whether answers may be given again,
+    ``overlaps`` whether a rule looks at the calls that are under way, ``connections`` whether at
+    the connection.
     """
 
     def __init__(self, scenarios: Reversible[Scenario]) -> None:

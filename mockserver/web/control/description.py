@@ -84,6 +84,7 @@ def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any
     described: dict[str, Any] = json.loads(_CONSTANT)
     described["info"]["description"] = _INTRODUCTION
     described |= {"servers": [{"url": url}], "paths": paths}
+    described["tags"] = [{"name": name} for name in dict.fromkeys(map(_tag, routes))]
     # The fields of a query are parameters of its call already.
     query_names = {query.__name__ for query in queries}
     described["components"]["schemas"] = {
@@ -106,6 +107,7 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": _name(row),
         "summary": row.summary,
+        "tags": [_tag(row)],
         "security": _security(row),
         "responses": _responses(row, schemas, example.get("answer")),
     }
@@ -149,6 +151,12 @@ def _security(row: ControlRoute[Any, Any]) -> list[dict[str, list[str]]]:
     ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
     tokens: list[dict[str, list[str]]] = [{}, {"adminToken": []}, {"adminBearer": []}]
     return [{**way, **token} for way in ways for token in tokens]
+
+
+def _tag(row: ControlRoute[Any, Any]) -> str:
+    """What a call is about, by which a reference groups it: the first word after ``/__admin``."""
+    first, *further = row.path.strip("/").split("/")
+    return further[0] if first == "__admin" else "server"
 
 
 def _name(row: ControlRoute[Any, Any]) -> str:
