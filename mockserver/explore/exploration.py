@@ -173,9 +173,7 @@ class Lab:
             name, scenario_of(name, runner.seed, control), timeout, ignored=self.base.ignored
         )
         usual.output.unlink()
-        moves = [
-            moves_of(_struck_charges(trial, one.entries), one.entries) for one in (seen, usual)
-        ]
+        moves = [moves_of(_struck_charges(trial, run.calls), run.calls) for run in (seen, usual)]
         has_books = bool(runner.aftermath.books)
         after = beside_unforged(
             seen.after, usual.after, has_moved=moves[0] != moves[1], has_books=has_books
@@ -183,15 +181,14 @@ class Lab:
         return replace(seen, after=after)
 
 
-def _struck_charges(trial: Trial, entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The charges that the calls of a trial have made or moved."""
+def _struck_charges(trial: Trial, calls: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The charges that the calls of a trial have made, moved or named."""
     struck = {(point.op, point.nth) for point, _ in trial.injections}
     return [
-        event["id"]
-        for entry in entries
-        if (entry["op"], entry["call"]) in struck
-        for event in entry["events"]
-        if event["subject"] == "charge"
+        charge
+        for call in calls
+        if (call["op"], call["call"]) in struck
+        for charge in call["charges"]
     ]
 
 

@@ -87,14 +87,21 @@ currency."""
 async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since
     a mark."""
-    sandbox, query = call.sandbox(), call.query
-    is_all = query.reference is None and query.since is None
-    orders, end, totals = await (_of_all if is_all else _of_some)(call, sandbox)
+    return await money_shown(call, call.sandbox(), call.query)
+
+
+async def money_shown(call: AnyCall, sandbox: Sandbox, query: BooksQuery) -> dict[str, object]:
+    """The same, of a query that another call makes."""
+    since = query.since if query.reference is None else None
+    after = None if since is None else _entry(call, sandbox, since)
+    if query.reference is None and after is None:
+        orders, end, totals = await _of_all(sandbox, query)
+    else:
+        orders, end, totals = await _of_some(sandbox, query, after)
     about = entries_about(sandbox, orders)
-    watch = watch_of(sandbox)
-    doubts = watch.doubts if watch is not None else None
     sentence = profile_of(sandbox.assumed).sentence
-    in_doubt = [] if doubts is None else doubts.open()
+    watch = watch_of(sandbox)
+    in_doubt = watch.doubts.open() if watch is not None else []
     doubtful = {subject for subject, _ in in_doubt}
     return {
         "now": iso(sandbox.now),
@@ -104,32 +111,30 @@ async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
             currency: reply_of("MoneyAnswer", figures) for currency, figures in totals.items()
         },
         "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
-        "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
+        "under_way": under_way(call, sandbox),
     }
 
 
-async def _of_all(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
+async def _of_all(sandbox: Sandbox, query: BooksQuery) -> _Page:
     """A page of all orders, with the running totals of the sandbox."""
-    limit = call.query.limit
     looked = await for_each(
-        _first_charges(sandbox, call.query.after or 0, limit), lambda found: found
+        _first_charges(sandbox, query.after or 0, query.limit), lambda found: found
     )
     first = [found for found in looked if found is not None]
-    page = await _orders(sandbox, [key for _, key in first[:limit]])
+    page = await _orders(sandbox, [key for _, key in first[: query.limit]])
     totals = totals_of(sandbox)
     await for_each(totals.unknown(), bool)
-    return page, first[-1][0] if len(first) > limit else None, totals.at(sandbox.now)
+    return page, first[-1][0] if len(first) > query.limit else None, totals.at(sandbox.now)
 
 
-async def _of_some(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
-    """A page of the orders of a reference, or of those touched since a mark."""
-    query = call.query
+async def _of_some(sandbox: Sandbox, query: BooksQuery, after: int | None) -> _Page:
+    """A page of the orders of a reference, or of those touched after a journal entry."""
     await _ready(sandbox)
     keys: list[OrderKey] = []
     if query.reference is not None:
         keys = [("reference", query.reference)]
-    elif query.since is not None:
-        keys = [*touched(sandbox, _entry(call, sandbox, query.since))]
+    elif after is not None:
+        keys = [*touched(sandbox, after)]
     found, totals = await _orders(sandbox, keys), dict[str, Figures]()
     for order in found:
         totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
@@ -296,13 +301,16 @@ async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[OrderMoney
     return list(chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key))))
 
 
-def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
-    """How many webhooks are being sent, and batches run by themselves."""
-    sending = len(call.world.runner.sending(sandbox))
+def under_way(call: AnyCall, sandbox: Sandbox) -> int:
+    """How many calls that move money wait for the end of their answer, how many webhooks are being
+    sent, and how many batches run by themselves."""
+    watch = watch_of(sandbox)
+    going = len(call.world.runner.sending(sandbox))
+    going += watch.doubts.under_way if watch is not None else 0
     if sandbox.clock.mode is ClockMode.MANUAL:
-        return sending
+        return going
     running = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
-    return sending + sum(sandbox.batches.count("status", state) for state in running)
+    return going + sum(sandbox.batches.count("status", state) for state in running)
 
 
 async def _ready(sandbox: Sandbox) -> None:

@@ -50,6 +50,7 @@ _WHILE_HELD = (
     "findings/finish",
     "hold",
     "marks",
+    "run",
     "sandbox",
     "scenarios/dry-run",
     "verify",

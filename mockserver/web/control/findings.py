@@ -7,20 +7,24 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mockserver.books.orders import key_of, orders_of, touched
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.figures import money_text
-from mockserver.domain.masking import mask_text, printable
+from mockserver.domain.masking import mask_field, mask_printed, mask_text, printable
+from mockserver.domain.states import Event
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
+from mockserver.scenario.decisions import fired_in
 from mockserver.web.control import journal
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.raised import watch_of
 from mockserver.web.runner import for_each
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import PrintableName, digits
+from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.webhooks import delivery_reply
@@ -130,6 +134,17 @@ def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
     return watch.ledger.select(least=severity, after=after) if watch is not None else []
 
 
+def findings_since(call: AnyCall, sandbox: Sandbox, after: int) -> list[dict[str, object]]:
+    """All findings after an entry as answers show them, oldest first; none with ``--findings
+    off``."""
+    watch = watch_of(sandbox)
+    if watch is None:
+        return []
+    watch.pace.look(sandbox.now, call.world.real_clock())
+    profile = profile_of(sandbox.assumed)
+    return [shown(finding, profile) for finding in at_least(sandbox, Severity.NOTE, after)]
+
+
 def idle_of(sandbox: Sandbox) -> list[str]:
     """A sentence on each scenario of which no rule has fired."""
     return [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
@@ -162,7 +177,7 @@ async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
     after, profile = call.since(sandbox, call.query.since), profile_of(sandbox.assumed)
     found = at_least(sandbox, Severity.NOTE, after) if "findings" in wanted else []
     told = {
-        "timeline": "\n".join(await _timeline(sandbox, after)) if "timeline" in wanted else "",
+        "timeline": "\n".join(await timeline(sandbox, after)) if "timeline" in wanted else "",
         "findings": "\n\n".join("\n".join(lines_of(shown(one, profile))) for one in found),
         "books": "\n".join(await _books(sandbox, after)) if "books" in wanted else "",
     }
@@ -187,48 +202,59 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
     return lines
 
 
-async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
+async def timeline(sandbox: Sandbox, after: int) -> list[str]:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status,
-    rule; then changes."""
+    rule; then changes. Bodies are not shown, so they are not masked either: that takes most of the
+    time of a whole entry."""
     kept = list(sandbox.journal.since(after))
-    entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, sandbox))
     hidden = len(kept) - LENGTH
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
-    for entry, as_it_was in zip(entries, kept[-LENGTH:], strict=True):
-        lines.append(f"{_time(entry['at'])}  {_what(entry)}")
-        lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
-        lines += [f"{_INDENT}{fault}" for fault in _faults(as_it_was)]
-        for webhook_id in entry["webhooks"]:
-            found = sandbox.deliveries.get(webhook_id)
-            lines += (
-                _tries(delivery_reply(found), entry["at"])
-                if found
-                else [f"{_INDENT}webhook {webhook_id}"]
-            )
+    profile = profile_of(sandbox.assumed)
+    for told in await for_each(kept[-LENGTH:], lambda entry: _told(entry, sandbox, profile)):
+        lines += told
     return lines or ["no request reached this sandbox"]
+
+
+def _told(entry: JournalEntry, sandbox: Sandbox, profile: WireProfile) -> list[str]:
+    """The lines of one entry."""
+    at = iso(entry.at)
+    lines = [f"{_time(at)}  {_what(entry)}"]
+    lines += [f"{_INDENT}{_change(event, profile)}" for event in entry.events]
+    lines += [f"{_INDENT}{fault}" for fault in _faults(entry)]
+    for webhook_id in entry.webhooks:
+        delivery = sandbox.deliveries.get(webhook_id)
+        lines += (
+            _tries(delivery_reply(delivery), at) if delivery else [f"{_INDENT}webhook {webhook_id}"]
+        )
+    return lines
 
 
 def _time(at: str) -> str:
     return at[:23].replace("T", " ")
 
 
-def _what(entry: Mapping[str, Any]) -> str:
-    request, answer, fault = entry["request"], entry["answer"], entry["fault"]
-    words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
-    if request and entry["op"] in ("clock.advance", "clock.set"):
-        words += [
-            f"{name} {request['body'][name]}"
-            for name in ("by", "to", "now", "mode")
-            if name in request["body"]
-        ]
-    if entry["status"] is not None:
-        words.append(str(entry["status"]))
-    if isinstance(answer, dict) and "message" in answer and "code" in answer:
-        words.append(f"{answer['message']} (code {answer['code']})")
+def _what(entry: JournalEntry) -> str:
+    """The request, or what came due, and how it was answered."""
+    is_request = bool(entry.method)
+    status, fault, refused = journal.status_of(entry), entry.fault, journal.problem_of(entry)
+    asked = f"{entry.method} {mask_printed(entry.path)}"
+    words = [asked if is_request else f"came due: {entry.op}"]
+    if is_request and entry.op in ("clock.advance", "clock.set"):
+        words += _moves_of_clock(mask_body(entry.raw))
+    if status is not None:
+        words.append(str(status))
+    if refused is not None:
+        words.append(f"{mask_field('message', refused['message'])} (code {refused['code']})")
     if fault:
-        words.append(f"fault {fault['kind']} at {fault['at']}")
-    words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
+        words.append(f"fault {fault.kind} at {fault.at}")
+    words += [f"rule {rule}" for rule in fired_in(entry.decisions)]
     return "  ".join(words)
+
+
+def _moves_of_clock(body: object) -> list[str]:
+    """What a call asks of the clock."""
+    fields = body if isinstance(body, dict) else {}
+    return [f"{name} {fields[name]}" for name in ("by", "to", "now", "mode") if name in fields]
 
 
 def _faults(entry: JournalEntry) -> list[str]:
@@ -245,11 +271,10 @@ def _faults(entry: JournalEntry) -> list[str]:
     return [*told, f"and {left} more"] if left else told
 
 
-def _change(event: Mapping[str, Any]) -> str:
-    subject = f"{event['subject']} {event['id']}"
-    return (
-        f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
-    )
+def _change(event: Event, profile: WireProfile) -> str:
+    states = journal.moved(event, profile)
+    move = f"{states['before'] or '(new)'} -> {states['after'] or '(gone)'}"
+    return f"{event.subject} {event.subject_id} {event.what}: {move}"
 
 
 def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
