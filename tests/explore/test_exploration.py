@@ -325,6 +325,32 @@ def test_a_run_whose_client_only_waits_takes_no_job(tmp_path: Path) -> None:
     assert list(verdicts(explored(prepared(tmp_path, client), jobs=1))) == CELLS
 
 
+def test_many_runs_that_wait_go_on_beside_one_that_works(tmp_path: Path) -> None:
+    met = Barrier(3)
+
+    def client(name: str) -> Mapping[str, Any]:
+        if name == "charge.create-1-lost_answer" or "too_slow" in name:
+            met.wait(20)
+        return {}
+
+    made = explored(
+        prepared(tmp_path, client), jobs=1, faults=(fault("lost_answer"), fault("too_slow"))
+    )
+    assert len(made.cells) == 4
+
+
+def test_where_all_use_the_same_books_one_run_goes_on_at_a_time(tmp_path: Path) -> None:
+    alone = Lock()
+
+    def client(name: str) -> Mapping[str, Any]:
+        assert alone.acquire(blocking=False)
+        time.sleep(0.01)
+        alone.release()
+        return {}
+
+    assert list(verdicts(explored(prepared(tmp_path, client), jobs=3, is_alone=True))) == CELLS
+
+
 def test_what_is_known_is_not_tried_again(tmp_path: Path) -> None:
     known = explored(prepared(tmp_path, lambda name: {"exit": 1})).cells[:2]
     lab = prepared(tmp_path)
