@@ -349,11 +349,23 @@ class RemoteSandbox:
         """The money of this sandbox: its orders, all or those touched since a mark, with totals and
         calls in doubt."""
         params: dict[str, Any] = {"limit": PAGE, **({} if since is None else {"since": since})}
-        found: dict[str, Any] = self.call("GET", "/__admin/books", params=params)
-        page = found
+        return self._whole_money(self.call("GET", "/__admin/books", params=params), params)
+
+    def _whole_money(self, first: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+        """A first page of the money with the orders of all further pages."""
+        page = first
         while page["next"] is not None:
             page = self.call("GET", "/__admin/books", params={**params, "after": page["next"]})
-            found["orders"] += page["orders"]
+            first["orders"] += page["orders"]
+        return first
+
+    def run(self, *, timeout: Duration, finish: bool = False) -> dict[str, Any]:
+        """What a run came to, since the last mark when one was set: the answer of ``POST
+        /__admin/run``, with all orders. What is under way may take so long to finish; with
+        ``finish`` the story ends."""
+        asked = {"timeout": _duration(timeout), "finish": finish}
+        found: dict[str, Any] = self.call("POST", "/__admin/run", json=asked, params=self.from_mark)
+        self._whole_money(found["money"], {"limit": PAGE, **self.from_mark})
         return found
 
     def compare_books(

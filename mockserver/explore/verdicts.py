@@ -421,25 +421,24 @@ class Reference:
         return cls(first, shared) if one == other else cls()
 
 
-def operations_of(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
-    """How often a journal's calls asked for each operation that moves money."""
-    return Counter(
-        entry["op"] for entry in entries if entry["call"] is not None and entry["op"] in MONEY
-    )
+def operations_of(calls: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
+    """How often the calls of a run asked for each operation that moves money."""
+    return Counter(call["op"] for call in calls if call["call"] is not None and call["op"] in MONEY)
 
 
 FORGED = "forged-webhook-accepted"
 
 
-def moves_of(charges: Collection[str], entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """The operations that moved the money of some charges, each with how often it came: by what
-    their requests name. Their order and time do not count, nor do reads."""
-    moves = Counter[str]()
-    for entry in entries:
-        if entry["call"] is not None and entry["op"] in MONEY:
-            asked = str(entry.get("request"))
-            moves[entry["op"]] += any(charge in asked for charge in charges)
-    return +moves
+def moves_of(charges: Collection[str], calls: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """The operations that moved the money of some charges, each with how often it came. Their order
+    and time do not count, nor do reads."""
+    return Counter(
+        call["op"]
+        for call in calls
+        if call["call"] is not None
+        and call["op"] in MONEY
+        and not set(charges).isdisjoint(call["charges"])
+    )
 
 
 def beside_unforged(end: RunEnd, control: RunEnd, *, has_moved: bool, has_books: bool) -> RunEnd:

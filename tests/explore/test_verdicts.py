@@ -512,15 +512,15 @@ def test_what_differs_without_the_forgery_too_is_not_its_doing() -> None:
 
 
 def test_the_moves_of_a_charge_are_those_that_name_it() -> None:
-    entries = [
-        {"op": op, "call": 1, "request": {"path": f"/charge/{charge}"}}
+    calls = [
+        {"op": op, "call": 1, "charges": [charge]}
         for op, charge in [
             ("charge.capture", "ch_1"),
             ("charge.get", "ch_1"),
             ("charge.refund", "ch_2"),
         ]
     ]
-    assert moves_of(["ch_1"], entries) == {"charge.capture": 1}
+    assert moves_of(["ch_1"], calls) == {"charge.capture": 1}
 
 
 CALLED_PENDING = [{"reference": "order-1", "state": "pending"}]

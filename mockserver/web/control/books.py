@@ -100,18 +100,21 @@ class _Page(NamedTuple):
 async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since
     a mark."""
-    sandbox, query = call.sandbox(), call.query
-    if query.reference is None and query.since is None:
-        page = await _page_of_all(call, sandbox)
+    return await money_shown(call, call.sandbox(), call.query)
+
+
+async def money_shown(call: AnyCall, sandbox: Sandbox, query: BooksQuery) -> dict[str, object]:
+    """The same, of a query that another call makes."""
+    since = query.since if query.reference is None else None
+    after = None if since is None else _entry_number(call, sandbox, since)
+    if query.reference is None and after is None:
+        page = await _page_of_all(sandbox, query)
     else:
-        page = await _page_of_some(call, sandbox)
+        page = await _page_of_some(sandbox, query, after)
     entries = entries_about(sandbox, page.orders)
     watch = watch_of(sandbox)
     in_doubt = [] if watch is None else watch.doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
-    under_way = _under_way(call, sandbox)
-    if watch is not None:
-        under_way += watch.doubts.under_way
     sentence = profile_of(sandbox.assumed).sentence
     return {
         "now": iso(sandbox.now),
@@ -121,20 +124,20 @@ async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
             currency: reply_of("MoneyAnswer", figures) for currency, figures in page.totals.items()
         },
         "in_doubt": [{"entry": fact.entry, "line": sentence(fact.line)} for _, fact in in_doubt],
-        "under_way": under_way,
+        "under_way": under_way(call, sandbox),
     }
 
 
-async def _page_of_all(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
+async def _page_of_all(sandbox: Sandbox, query: BooksQuery) -> _Page:
     """A page of all orders, with the running totals of the sandbox."""
-    limit = call.query.limit
+    limit = query.limit
     begins: list[_Beginning] = []
 
     def note(beginning: _Beginning | None) -> None:
         if beginning is not None:
             begins.append(beginning)
 
-    await for_each(_beginnings(sandbox, call.query.after or 0, limit + 1), note)
+    await for_each(_beginnings(sandbox, query.after or 0, limit + 1), note)
     orders = await _orders(sandbox, [beginning.key for beginning in begins[:limit]])
     following = begins[limit].place if len(begins) > limit else None
     totals = totals_of(sandbox)
@@ -143,15 +146,14 @@ async def _page_of_all(call: ControlCall[ControlBody, BooksQuery], sandbox: Sand
     return _Page(orders, following, totals.at(sandbox.now))
 
 
-async def _page_of_some(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
-    """A page of the orders of a reference, or of those touched since a mark."""
-    query = call.query
+async def _page_of_some(sandbox: Sandbox, query: BooksQuery, after: int | None) -> _Page:
+    """A page of the orders of a reference, or of those touched after a journal entry."""
     await _learn_orders(sandbox)
     keys: list[OrderKey] = []
     if query.reference is not None:
         keys = [("reference", query.reference)]
-    elif query.since is not None:
-        keys = list(touched(sandbox, _entry_number(call, sandbox, query.since)))
+    elif after is not None:
+        keys = list(touched(sandbox, after))
     orders = await _orders(sandbox, keys)
     totals: dict[str, Figures] = {}
     for order in orders:
@@ -352,13 +354,16 @@ async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[OrderMoney
     return list(chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key))))
 
 
-def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
-    """How many webhooks are being sent, and batches run by themselves."""
-    sending = len(call.world.runner.sending(sandbox))
+def under_way(call: AnyCall, sandbox: Sandbox) -> int:
+    """How many calls that move money wait for the end of their answer, how many webhooks are being
+    sent, and how many batches run by themselves."""
+    watch = watch_of(sandbox)
+    going = len(call.world.runner.sending(sandbox))
+    going += watch.doubts.under_way if watch is not None else 0
     if sandbox.clock.mode is ClockMode.MANUAL:
-        return sending
+        return going
     running = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
-    return sending + sum(sandbox.batches.count("status", state) for state in running)
+    return going + sum(sandbox.batches.count("status", state) for state in running)
 
 
 async def _learn_orders(sandbox: Sandbox) -> None:

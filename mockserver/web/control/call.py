@@ -80,6 +80,7 @@ _GO_ON_WHILE_HELD = (
     "findings/finish",
     "hold",
     "marks",
+    "run",
     "sandbox",
     "scenarios/dry-run",
     "verify",

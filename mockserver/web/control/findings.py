@@ -9,21 +9,25 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mockserver.books.orders import key_of, orders_of, touched
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.figures import money_text
-from mockserver.domain.masking import mask_text, printable
+from mockserver.domain.masking import mask_field, mask_printed, mask_text, printable
+from mockserver.domain.states import Event
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
+from mockserver.scenario.decisions import fired_in
 from mockserver.web.control import journal
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
-from mockserver.web.control.entry_facts import faults_of, problem_of
+from mockserver.web.control.entry_facts import faults_of, problem_of, status_of
 from mockserver.web.control.raised import watch_of
 from mockserver.web.runner import for_each
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import PrintableName, digits
+from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.webhooks import delivery_reply
@@ -143,6 +147,17 @@ def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
     return watch.ledger.select(least=severity, after=after) if watch is not None else []
 
 
+def findings_since(call: AnyCall, sandbox: Sandbox, after: int) -> list[dict[str, object]]:
+    """All findings after an entry as answers show them, oldest first; none with ``--findings
+    off``."""
+    watch = watch_of(sandbox)
+    if watch is None:
+        return []
+    watch.pace.look(sandbox.now, call.world.real_clock())
+    profile = profile_of(sandbox.assumed)
+    return [finding_reply(finding, profile) for finding in at_least(sandbox, Severity.NOTE, after)]
+
+
 def idle_of(sandbox: Sandbox) -> list[str]:
     """A sentence on each scenario of which no rule has fired."""
     return [mask_text(text) for text in sandbox.director.idle(sandbox.config.scenarios)]
@@ -176,7 +191,7 @@ async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
     after = call.since(sandbox, call.query.since)
     texts: dict[str, str] = {}
     if "timeline" in wanted:
-        texts["timeline"] = "\n".join(await _timeline(sandbox, after))
+        texts["timeline"] = "\n".join(await timeline(sandbox, after))
     if "findings" in wanted:
         texts["findings"] = _findings_text(sandbox, after)
     if "books" in wanted:
@@ -208,26 +223,34 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
     return lines
 
 
-async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
+async def timeline(sandbox: Sandbox, after: int) -> list[str]:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status,
-    rule; then changes."""
+    rule; then changes. Bodies are not shown, so they are not masked either: that takes most of the
+    time of a whole entry."""
     entries = list(sandbox.journal.since(after))
+    left_out = len(entries) - LENGTH
+    lines = [f"({left_out} entries before these)"] if left_out > 0 else []
+    profile = profile_of(sandbox.assumed)
     newest = entries[-LENGTH:]
-    replies = await for_each(newest, lambda entry: journal.entry_reply(entry, sandbox))
-    left_out = len(entries) - len(newest)
-    lines = [f"({left_out} entries before these)"] if left_out else []
-    for entry, reply in zip(newest, replies, strict=True):
-        lines.append(f"{_time(reply['at'])}  {_step_line(reply)}")
-        lines += [f"{_INDENT}{_change(event)}" for event in reply["events"]]
-        lines += [f"{_INDENT}{fault}" for fault in _faults(entry)]
-        for webhook_id in reply["webhooks"]:
-            delivery = sandbox.deliveries.get(webhook_id)
-            if delivery is None:
-                # It was pushed out of the log.
-                lines.append(f"{_INDENT}webhook {webhook_id}")
-            else:
-                lines += _tries(delivery_reply(delivery), reply["at"])
+    for entry_lines in await for_each(newest, lambda entry: _entry_lines(entry, sandbox, profile)):
+        lines += entry_lines
     return lines or ["no request reached this sandbox"]
+
+
+def _entry_lines(entry: JournalEntry, sandbox: Sandbox, profile: WireProfile) -> list[str]:
+    """The lines of one entry."""
+    at = iso(entry.at)
+    lines = [f"{_time(at)}  {_step_line(entry)}"]
+    lines += [f"{_INDENT}{_change(event, profile)}" for event in entry.events]
+    lines += [f"{_INDENT}{fault}" for fault in _faults(entry)]
+    for webhook_id in entry.webhooks:
+        delivery = sandbox.deliveries.get(webhook_id)
+        if delivery is None:
+            # It was pushed out of the log.
+            lines.append(f"{_INDENT}webhook {webhook_id}")
+        else:
+            lines += _tries(delivery_reply(delivery), at)
+    return lines
 
 
 def _time(at: str) -> str:
@@ -235,21 +258,30 @@ def _time(at: str) -> str:
     return at[:23].replace("T", " ")
 
 
-def _step_line(reply: Mapping[str, Any]) -> str:
-    """What was asked in an entry of the journal, and what came of it."""
-    request, answer, fault = reply["request"], reply["answer"], reply["fault"]
-    words = [f"{request['method']} {request['path']}" if request else f"came due: {reply['op']}"]
-    if request and reply["op"] in ("clock.advance", "clock.set"):
-        body = request["body"]
-        words += [f"{name} {body[name]}" for name in ("by", "to", "now", "mode") if name in body]
-    if reply["status"] is not None:
-        words.append(str(reply["status"]))
-    if isinstance(answer, dict) and "message" in answer and "code" in answer:
-        words.append(f"{answer['message']} (code {answer['code']})")
+def _step_line(entry: JournalEntry) -> str:
+    """What was asked in an entry of the journal, or came due, and what came of it."""
+    is_request = bool(entry.method)
+    status, fault, refused = status_of(entry), entry.fault, problem_of(entry)
+    if is_request:
+        words = [f"{entry.method} {mask_printed(entry.path)}"]
+    else:
+        words = [f"came due: {entry.op}"]
+    if is_request and entry.op in ("clock.advance", "clock.set"):
+        words += _moves_of_clock(mask_body(entry.raw))
+    if status is not None:
+        words.append(str(status))
+    if refused is not None:
+        words.append(f"{mask_field('message', refused['message'])} (code {refused['code']})")
     if fault:
-        words.append(f"fault {fault['kind']} at {fault['at']}")
-    words += [f"rule {decision['rule']}" for decision in reply["decisions"] if decision["rule"]]
+        words.append(f"fault {fault.kind} at {fault.at}")
+    words += [f"rule {rule}" for rule in fired_in(entry.decisions)]
     return "  ".join(words)
+
+
+def _moves_of_clock(body: object) -> list[str]:
+    """What a call asks of the clock."""
+    fields = body if isinstance(body, dict) else {}
+    return [f"{name} {fields[name]}" for name in ("by", "to", "now", "mode") if name in fields]
 
 
 def _faults(entry: JournalEntry) -> list[str]:
@@ -265,10 +297,11 @@ def _faults(entry: JournalEntry) -> list[str]:
     return [*faults, f"and {left_out} more"] if left_out else faults
 
 
-def _change(event: Mapping[str, Any]) -> str:
+def _change(event: Event, profile: WireProfile) -> str:
     """``charge 3f2a… captured: AUTHORISED -> SUCCESS``."""
-    before, after = event["before"] or "(new)", event["after"] or "(gone)"
-    return f"{event['subject']} {event['id']} {event['what']}: {before} -> {after}"
+    states = journal.states_of(event, profile)
+    before, after = states["before"] or "(new)", states["after"] or "(gone)"
+    return f"{event.subject} {event.subject_id} {event.what}: {before} -> {after}"
 
 
 def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
