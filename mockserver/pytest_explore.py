@@ -33,6 +33,7 @@ from mockserver.explore.aftermath import Look, look_at
 from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, legend, tables, word
+from mockserver.explore.review import beside_usual
 from mockserver.explore.trial import differences, points_of
 from mockserver.explore.verdicts import (
     Judged,
@@ -40,7 +41,6 @@ from mockserver.explore.verdicts import (
     RunEnd,
     RunMoney,
     Verdict,
-    beside_usual,
     judged,
     money_of,
     operations_of,

@@ -137,24 +137,26 @@ def _agrees_on_taken(belief: Belief, truth: Figures) -> bool:
 
 
 def difference(
-    belief: Belief, order: OrderMoney, *, is_settled: bool = False
+    belief: Belief, order: OrderMoney, *, is_settled: bool = False, asked: str = ""
 ) -> tuple[str, str] | None:
     """The finding of an order on which books and sandbox differ, and what it cost, in words; None
-    when they agree."""
+    when they agree. ``asked`` says of an order without a charge what was asked of the service for
+    it, and why nothing came of that."""
     # Until its provider has answered a capture, or a hold, the order may well be called held.
     moves = (one.status is ChargeState.PENDING and not one.capture for one in order.charges)
     is_held_soon = belief.claims == {Claim.HELD} and not order.figures.net and any(moves)
     if is_held_soon or agrees(belief, order.figures, is_settled=is_settled):
         return None
-    return next(_Difference(belief, order).findings())
+    return next(_Difference(belief, order, asked).findings())
 
 
 class _Difference:
     """An order on which books and sandbox differ: the findings that fit it, each as a merchant
     would say it."""
 
-    def __init__(self, belief: Belief, order: OrderMoney) -> None:
+    def __init__(self, belief: Belief, order: OrderMoney, asked: str) -> None:
         self.belief, self.order, self.truth, self.about = belief, order, order.figures, belief.order
+        self.asked = asked
         self.is_same_gross = belief.paid in (None, self.truth.captured)
         self.booked = belief.in_words(order.currency)
         self.called = (
@@ -199,8 +201,25 @@ class _Difference:
             amount = f"{self.money(belief.paid)} of " if belief.paid else ""
             yield (
                 "paid-without-money",
-                f"the shop {does} {amount}{self.about}, {_why_none(self.order, truth)}",
+                f"the shop {does} {amount}{self.about}, {self._why_none()}",
             )
+
+    def _why_none(self) -> str:
+        """Why an order has no money that its shop counts."""
+        truth, charges = self.truth, self.order.charges
+        if truth.returned:
+            return f"which bounced: {self.money(truth.returned)}"
+        if truth.held:
+            return f"of which {self.money(truth.held)} are only held: they were never captured"
+        if not charges:
+            return self.asked or "for which no payment was ever asked"
+        last = charges[-1]
+        payment = f"whose payment of {self.money(last.amount)}"
+        if last.voided is not None:
+            return f"{payment} was voided"
+        if last.failed_attempts:
+            return f"{payment} was declined: {last.failed_attempts[-1].error_message}"
+        return f"{payment} failed"
 
     def _of_other_sums(self) -> Iterator[tuple[str, str]]:
         """The customer paid several times what the shop books, or the other way round."""
@@ -264,15 +283,3 @@ class _Difference:
 
 def _is_multiple(greater: Decimal, smaller: Decimal | None) -> bool:
     return smaller is not None and greater >= 2 * smaller > 0 and not greater % smaller
-
-
-def _why_none(order: OrderMoney, truth: Figures) -> str:
-    if truth.returned:
-        return "which bounced"
-    if truth.held:
-        return "which is only held: it was never captured"
-    return (
-        "whose payment failed or was voided"
-        if order.charges
-        else "for which no payment was ever asked"
-    )

@@ -5,8 +5,13 @@ An order is a subscription, a reference, or a charge without either. Source: doc
 order is, and What a comparison finds.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
 
 from mockserver.books.comparison import COMPARED, Belief, agrees, difference
 from mockserver.books.shop_rows import BadRow, Claim, ShopRow, excess
@@ -26,9 +31,11 @@ from mockserver.domain.states import Event, Subject
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
+from mockserver.scenario.transport import At
 
 _MOST_LINES, _MOST_WEBHOOKS = 4, 2
 _LONGEST_NAME = 60
+_NO_MONEY = "paid-without-money"
 
 
 def key_of(charge: Charge) -> OrderKey:
@@ -199,11 +206,39 @@ class ComparedBooks:
                 orders.get(currency) or OrderMoney(key, currency),
                 Belief(name, rows[currency]),
             )
-            found = difference(belief, order, is_settled=self.is_settled) or self._of_payers(
-                belief, order
-            )
+            asked = "" if order.charges else self._asked_in_vain.get(key, "")
+            found = difference(
+                belief, order, is_settled=self.is_settled, asked=asked
+            ) or self._of_payers(belief, order)
             if found is not None:
                 yield BookDifference(*found, belief, order)
+
+    @cached_property
+    def _asked_in_vain(self) -> Mapping[OrderKey, str]:
+        """What was asked for orders by calls that have made no charge, the last of each, as far as
+        the journal is kept."""
+        asked: dict[OrderKey, str] = {}
+        for entry in self._sandbox.journal.entries:
+            if entry.op == "charge.create" and not entry.events:
+                reference, amount = self._asked_of(entry)
+                if reference:
+                    words = f"whose payment{amount} was asked for and not made: {_ending(entry)}"
+                    asked["reference", reference] = words
+        return asked
+
+    def _asked_of(self, entry: JournalEntry) -> tuple[str, str]:
+        """The reference that the body of a payment gave, and its amount in words; empty without."""
+        try:
+            body = json.loads(entry.raw)
+            fields = {str(name).lower(): value for name, value in body.items()}
+            amount = Decimal(str(fields.get("amount")))
+        except (ValueError, ArithmeticError, AttributeError):
+            return "", ""
+        provider = self._sandbox.providers.get(str(fields.get("providerid")))
+        known = provider.currency if provider is not None else ""
+        currency = str(fields.get("currency") or known).upper()
+        words = f" of {money_text(amount, currency)}" if amount.is_finite() else ""
+        return str(fields.get("reference") or ""), words
 
     def _of_payers(self, belief: Belief, order: OrderMoney) -> tuple[str, str] | None:
         """Money of an order that came from another customer than its rows name. Both must be known:
@@ -271,13 +306,14 @@ class Report:
             f"the shop's books: {found.belief.in_words(currency)}",
             f"the sandbox: {order.figures.in_words(currency)}",
         )
-        lines = [Evidence(mask_text(line)) for line in (found.words, *both)]
+        sent = [delivery for one in ids for delivery in self._webhooks[one]]
+        credited = _credited_by_another(order, sent) if found.name == _NO_MONEY else ""
+        lines = [Evidence(mask_text(line)) for line in (f"{found.words}{credited}", *both)]
         parting = parted(found.belief, order, steps, is_settled=self._books.is_settled)
         if parting is not None:
             how = f"{parting.op}: {_ending(parting)}"
             lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))
         lines += [Evidence(f"{one.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]]
-        sent = [delivery for one in ids for delivery in self._webhooks[one]]
         lines += [
             Evidence(_sending(one), one.entry, one.delivery_id) for one in sent[-_MOST_WEBHOOKS:]
         ]
@@ -285,12 +321,39 @@ class Report:
         self._ledger.add(found.name, self._now, lines, **about)
 
 
+def _credited_by_another(order: OrderMoney, sent: Iterable[Delivery]) -> str:
+    """Which webhook of another order has come to the address of an order and was taken; empty when
+    none has."""
+    for delivery in sent:
+        data = _data_of(delivery)
+        other, charge = data.get("reference"), data.get("chargeId")
+        is_own = order.key == ("reference", other) or any(
+            charge == own.charge_id for own in order.charges
+        )
+        is_taken = any(one.is_accepted for one in delivery.tries)
+        if charge is None or is_own or not is_taken:
+            continue
+        named = mask_start(str(other or charge), _LONGEST_NAME)
+        return f"; a webhook of {named} came to its address, and was taken to be about it"
+    return ""
+
+
+def _data_of(delivery: Delivery) -> Mapping[str, Any]:
+    """What a webhook says of its object; empty where it says nothing that can be read."""
+    with suppress(ValueError, AttributeError):
+        data = json.loads(delivery.content.body).get("data")
+        return data if isinstance(data, dict) else {}
+    return {}
+
+
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     if not entry.method:
         return f"it came due at {entry.op}" if not entry.events else entry.events[-1].what
-    if entry.fault is not None:
+    if entry.fault is not None and entry.fault.at is At.ANSWER:
         return f"the answer was spoilt ({entry.fault.kind.value})"
+    if entry.fault is not None:
+        return f"nothing has happened ({entry.fault.status or entry.fault.kind.value})"
     return f"answered {entry.status}"
 
 

@@ -19,18 +19,16 @@ from mockserver.explore.baseline import Baseline, scenario_of
 from mockserver.explore.failures import CRASH, FAULTS, Fault, InjectionPoint
 from mockserver.explore.fault_table import Trial, compensated, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
-from mockserver.explore.shrink import minimise
-from mockserver.explore.trial import Observed, TrialRunner
-from mockserver.explore.verdicts import (
+from mockserver.explore.review import (
     FORGED,
-    Judged,
-    Verdict,
+    beside_shop,
     beside_unforged,
     beside_usual,
-    invariants_of,
-    judged,
     moves_of,
 )
+from mockserver.explore.shrink import minimise
+from mockserver.explore.trial import Observed, TrialRunner
+from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
 
 
 @record
@@ -144,9 +142,9 @@ class Lab:
             trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
         )
         seen = self._beside_unforged(trial, seen, runner, timeout + trial.waits)
-        if not trial.is_ours:
-            # Where the fault itself moved money, the run without it is no measure.
-            seen = replace(seen, after=beside_usual(seen.after, reference))
+        after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
+        # Where the fault itself moved money, the run without it is no measure.
+        seen = replace(seen, after=after if trial.is_ours else beside_usual(after, reference))
         how = {
             "has_books": has_books,
             "has_fired": _has_struck(trial, seen),

@@ -176,9 +176,18 @@ class Observed:
 
     def printed(self) -> str:
         """The end of what it printed, card numbers, ccv and keys masked."""
+        return mask_printed(self.end_of_output().decode("utf-8", "replace"))[-_LONGEST_OUTPUT:]
+
+    def end_of_output(self) -> bytes:
+        """The end of what it printed, as it is: for no report."""
         with self.output.open("rb") as file:
             file.seek(-min(_READ, file.seek(0, SEEK_END)), SEEK_END)
-            return mask_printed(file.read().decode("utf-8", "replace"))[-_LONGEST_OUTPUT:]
+            return file.read()
+
+    @property
+    def last_entry(self) -> int:
+        """The journal entry of the last call that the command made itself."""
+        return max((call["id"] for call in self.calls), default=0)
 
     @property
     def words(self) -> str:
