@@ -49,7 +49,9 @@ guard: mockserver.web.guard:Guard.__call__
             record: mockserver.engine.charges:_begun
             stored: mockserver.engine.step:Step.add
         page: mockserver.web.operations.lists:ListOf.__call__
-          search: mockserver.engine.searches:search
+          what is asked for: mockserver.engine.searches:query_of
+          rows: mockserver.engine.indexed_table:Table.search
+          each row: mockserver.engine.indexed_table:Table.derived
         worded: mockserver.wire.resources:charge_text
           as text: mockserver.wire.resources:kept_text
         webhooks: mockserver.engine.step_effects:plan

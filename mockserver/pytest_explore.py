@@ -29,18 +29,18 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import mutable
-from mockserver.explore.aftermath import settled_down
+from mockserver.explore.aftermath import Look, look_at
 from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, legend, tables, word
-from mockserver.explore.trial import differences, facts_of, points_of
+from mockserver.explore.review import beside_usual
+from mockserver.explore.trial import differences, points_of
 from mockserver.explore.verdicts import (
     Judged,
     Reference,
     RunEnd,
     RunMoney,
     Verdict,
-    beside_usual,
     judged,
     money_of,
     operations_of,
@@ -126,26 +126,21 @@ def test_itself(test: str) -> str:
     return TRIED_ID.sub(lambda found: f"[{found['own']}]" if found["own"] else "", test)
 
 
-def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
-    """The calls of a test as a journal shows them, in short; in a shared sandbox from where the
-    test began."""
+def calls_of(look: Look) -> list[Mapping[str, Any]]:
+    """The calls of a test in short, numbered from where the test began: others may have used the
+    same sandbox before."""
     numbers: Counter[str] = Counter()
-    calls = []
-    for entry in sandbox.journal(**sandbox.from_mark):
-        is_call = entry["call"] is not None
-        numbers[entry["op"]] += is_call
-        short = {
-            "op": entry["op"],
-            "call": numbers[entry["op"]] if is_call else None,
-            "status": entry["status"],
-        }
-        calls.append({**short, "webhooks": entry["webhooks"], "facts": facts_of(entry)})
+    calls = list[Mapping[str, Any]]()
+    for call in look.calls:
+        is_call = call["call"] is not None
+        numbers[call["op"]] += is_call
+        calls.append({**call, "call": numbers[call["op"]] if is_call else None})
     return calls
 
 
 def money_in(sandbox: RemoteSandbox) -> RunMoney:
     """The money that a test has moved, once what is under way has ended."""
-    return RunMoney.of(settled_down(sandbox), sandbox.after)
+    return RunMoney.of(look_at(sandbox).money, sandbox.after)
 
 
 class Learner:
@@ -187,20 +182,20 @@ class Learner:
             return report
         # What cannot be asked any more is not explored.
         with suppress(ControlRefused, HTTPError):
-            allowed = asked_of(item).allow or ()
+            allowed, look = asked_of(item).allow or (), look_at(sandbox, finish=True)
             bad = [
                 row["finding"]
-                for row in sandbox.findings("error", finish=True)
-                if row["finding"] not in allowed
+                for row in look.findings
+                if row["severity"] == "error" and row["finding"] not in allowed
             ]
             why_not = (
                 f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}"
                 if bad
                 else None
             )
-            is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-            found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
-            setattr(report, _LEARNT, {**found, "money": astuple(money_in(sandbox))})
+            found = {"calls": calls_of(look), "is_manual": look.is_manual, "why_not": why_not}
+            money = RunMoney.of(look.money, sandbox.after)
+            setattr(report, _LEARNT, {**found, "money": astuple(money)})
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -317,15 +312,11 @@ def scenario_of(trial: Trial, sandbox: RemoteSandbox | None = None) -> str:
     return scenario_text({"version": 1, "name": SCENARIO, "rules": [fault.rule(point)]})
 
 
-def has_fired(trial: Trial, sandbox: RemoteSandbox) -> bool:
+def has_fired(trial: Trial, look: Look) -> bool:
     """Whether what is tried happened."""
     [(point, fault)] = trial.injections
-    is_hit = any(
-        row["hits"] for row in sandbox.rules() if row["id"].startswith(f"{fault.name}-{point.op}-")
-    )
-    return is_hit and (
-        not fault.comes_due or f"came due: {fault.comes_due}" in sandbox.report("timeline")
-    )
+    is_hit = any(rule.startswith(f"{fault.name}-{point.op}-") for rule in look.fired)
+    return is_hit and (not fault.comes_due or f"came due: {fault.comes_due}" in look.timeline)
 
 
 def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
@@ -555,8 +546,9 @@ class Explorer:
         sandbox, came, allowed = item.stash[sandbox_key], _of(item), asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False)
         rows = [row for row in ended["findings"] if row["finding"] not in allowed]
-        came.has_struck = is_hit = has_fired(tried, sandbox)
-        operations = operations_of(calls_of(sandbox))
+        look = look_at(sandbox)
+        came.has_struck = is_hit = has_fired(tried, look)
+        operations = operations_of(look.calls)
         after = RunEnd(
             came.money or RunMoney(()), rows, broken=ended["rules"], operations=operations
         )

@@ -366,12 +366,24 @@ class RemoteSandbox:
         params: JsonObject = {"limit": PAGE}
         if since is not None:
             params["since"] = since
-        first_page: JsonObject = self.call("GET", "/__admin/books", params=params)
+        return self._whole_money(self.call("GET", "/__admin/books", params=params), params)
+
+    def _whole_money(self, first_page: JsonObject, params: Mapping[str, object]) -> JsonObject:
+        """A first page of the money with the orders of all further pages."""
         page = first_page
         while page["next"] is not None:
             page = self.call("GET", "/__admin/books", params={**params, "after": page["next"]})
             first_page["orders"] += page["orders"]
         return first_page
+
+    def run(self, *, timeout: Duration, finish: bool = False) -> JsonObject:
+        """What a run came to, since the last mark when one was set: the answer of ``POST
+        /__admin/run``, with all orders. What is under way may take so long to finish; with
+        ``finish`` the story ends."""
+        body = {"timeout": _duration(timeout), "finish": finish}
+        result: JsonObject = self.call("POST", "/__admin/run", json=body, params=self.from_mark)
+        self._whole_money(result["money"], {"limit": PAGE, **self.from_mark})
+        return result
 
     def compare_books(
         self,

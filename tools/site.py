@@ -5,10 +5,15 @@ A hook of mkdocs (mkdocs.yml names it). The pages are written for the repository
 begins at the file it stands in; here they are the same pages in one folder. npm brings the scripts
 when the site is built, so that the built site needs no network: mermaid draws the diagrams,
 iframe-worker lets the search work from a folder.
+
+The calls of the control API are no page of docs/: Swagger UI draws them from the API's own
+document, as it does at ``/docs`` of a server. The document comes as a script, because a browser
+reads no other file from a folder.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tarfile
@@ -20,6 +25,10 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+from mockserver.web.control.description import control
+from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.page import library_files, static_files
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = {name: name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")} | {
@@ -37,6 +46,30 @@ STYLE = """
 .md-typeset code.word { white-space: nowrap; }
 .md-typeset td code, .md-typeset td { word-break: normal; overflow-wrap: normal; }
 """
+CALLS = "control-calls.html"
+"""The page with the calls of the control API."""
+CALLS_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Calls of the control API</title>
+<link rel="stylesheet" href="stylesheets/swagger-ui.css">
+<link rel="stylesheet" href="stylesheets/reference.css">
+<script src="javascripts/swagger-ui-bundle.js" defer></script>
+<script src="javascripts/control-document.js" defer></script>
+<script src="javascripts/reference.js" defer></script>
+</head>
+<body>
+<nav><a href="index.html">mockserver</a> <a href="control-api.html">Control API</a></nav>
+<main id="reference"></main>
+</body>
+</html>
+"""
+CALLS_LINK = f"[Each call with its fields, an example and the answer]({CALLS})."
+CALLS_PLACE = "<!-- site: calls -->"
+"""Where a page of docs/ has that link on the site; the repository has no such page."""
 WORD = re.compile(r"<code>(?=[^<\s]{1,40}</code>)")
 LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 
@@ -49,6 +82,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     files.append(File.generated(config, "stylesheets/site.css", content=STYLE))
     for script, (package, member) in SCRIPTS.items():
         files.append(File.generated(config, script, content=_from_npm(package, member)))
+    for name, content in reference_files().items():
+        files.append(File.generated(config, name, content=content))
     texts = {page: (ROOT / name).read_text("utf-8") for name, page in TOP.items()}
     texts |= {
         file.src_uri: file.content_string
@@ -57,6 +92,26 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     }
     for name, content in agents_files(config["nav"], texts, config["site_description"]).items():
         files.append(File.generated(config, name, content=content))
+
+
+def reference_files() -> dict[str, str | bytes]:
+    """The page with the calls of the control API, and what it loads, by their places."""
+    document = control(CONTROL_ROUTES, "")
+    # There is no server to call.
+    del document["servers"]
+    files: dict[str, str | bytes] = {
+        CALLS: CALLS_PAGE,
+        "javascripts/control-document.js": f"window.openapiDocument = {json.dumps(document)};",
+    }
+    for name in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        files[_place(name)] = library_files()[name].body
+    for name in ("reference.js", "reference.css"):
+        files[_place(name)] = static_files()[name].body
+    return files
+
+
+def _place(name: str) -> str:
+    return f"{'stylesheets' if name.endswith('.css') else 'javascripts'}/{name}"
 
 
 LONG_ENOUGH = 90
@@ -74,6 +129,8 @@ def agents_files(
         lines.append(f"\n## {title}\n")
         for one in [part] if isinstance(under, str) else under:
             [(name, page)] = one.items()
+            if page == CALLS:
+                continue
             said = first_sentences(texts[page])
             lines.append(
                 f"- [{name}]({page.removesuffix('.md')}.html){f': {said}' if said else ''}"
@@ -96,7 +153,8 @@ def first_sentences(text: str) -> str:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links within one folder, files of the repository by name, and Markdown inside of what
     folds."""
-    return LINK.sub(link, markdown).replace("<details>", '<details markdown="1">')
+    text = LINK.sub(link, markdown).replace("<details>", '<details markdown="1">')
+    return text.replace(CALLS_PLACE, CALLS_LINK)
 
 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import ast
 import csv
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from graphlib import TopologicalSorter
 from typing import Any
-from urllib.parse import urlencode
 
 import click
 import yaml
@@ -30,17 +29,14 @@ from mockserver.scenario.paths import STORED, names_of, stored_in, testable
 from mockserver.scenario.provider_outcome import CATALOGUE, REFUSALS
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
-from mockserver.web.control.call import JSON, ControlRoute
-from mockserver.web.control.description import control as described
-from mockserver.web.control.description import examples
 from mockserver.web.control.metrics import METRICS
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
+from tools.additions import diff_of
 from tools.imports import INNER_HOUSE, PACKAGE, graph, layer_of
 
-DEMO_KEY = "sk_demo"
 ROOT = PACKAGE.parent
 
 
@@ -83,61 +79,6 @@ def control() -> str:
     return markdown(
         ["call", "does"], ([f"`{row.method} {row.path}`", row.summary] for row in CONTROL_ROUTES)
     )
-
-
-def control_calls() -> str:
-    """Every call of the control API with its parameters, its body, and an example with what is
-    answered."""
-    document = described(CONTROL_ROUTES, "")
-    return "\n\n".join(_control_call(row, document) for row in CONTROL_ROUTES)
-
-
-def _control_call(row: ControlRoute, document: Mapping[str, Any]) -> str:
-    operation, shown = (
-        document["paths"][row.path][row.method.lower()],
-        examples()[f"{row.method} {row.path}"],
-    )
-    fields = [
-        (one["name"], one["in"], one.get("description", ""))
-        for one in operation.get("parameters", [])
-    ]
-    named = (
-        document["components"]["schemas"].get(row.body.__name__, {}) if row.body is not None else {}
-    )
-    fields += [
-        (name, "body", one.get("description", ""))
-        for name, one in named.get("properties", {}).items()
-    ]
-    told = [f"## {row.method} {row.path}", f"{row.summary}."]
-    if fields:
-        told.append(
-            markdown(
-                ["field", "in", "meaning"],
-                ([code(name), where, words] for name, where, words in fields),
-            )
-        )
-    asked = shown.get("parameters", {})
-    query = urlencode(
-        {name: value for name, value in asked.items() if f"{{{name}}}" not in row.path}
-    )
-    line = f"{row.method} {row.path.format(**asked)}{'?' * bool(query)}{query}"
-    body = [json.dumps(shown["body"], ensure_ascii=False)] if shown.get("body") else []
-    told.append(fenced("http", [line, *([f"x-secretkey: {DEMO_KEY}"] if row.keyed else []), *body]))
-    answer = (
-        shown["answer"]
-        if row.media != JSON
-        else json.dumps(shown["answer"], indent=1, ensure_ascii=False)
-    )
-    told.append(
-        f"answers {row.success}:\n\n" + fenced("json" if row.media == JSON else "text", [answer])
-    )
-    told += [f"{status}: {words}." for status, words in row.answers.items()]
-    return "\n\n".join(told)
-
-
-def fenced(language: str, lines: Iterable[str]) -> str:
-    """A block of Markdown."""
-    return "\n".join([f"```{language}", *lines, "```"])
 
 
 def clients() -> str:
@@ -484,6 +425,11 @@ def tools() -> str:
     return markdown(["tool", "does"], rows)
 
 
+def recipe(what: str) -> str:
+    """An addition as a diff."""
+    return f"```diff\n{diff_of(what)}```"
+
+
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (row.name for rows in COMMANDS.values() for row in rows):
@@ -521,7 +467,6 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "action": action,
     "routes": routes,
     "control": control,
-    "control-calls": control_calls,
     "clients": clients,
     "unseen": unseen,
     "metrics": metrics,
@@ -546,4 +491,9 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "inner-layers": inner_layers,
     "rooms": rooms,
     "room-layers": room_layers,
+    "recipe-outcome": partial(recipe, "an outcome of a provider, by name"),
+    "recipe-field": partial(recipe, "a field of a charge"),
+    "recipe-setting": partial(recipe, "a setting"),
+    "recipe-assumption": partial(recipe, "an assumption"),
+    "recipe-finding": partial(recipe, "a finding"),
 }

@@ -164,26 +164,29 @@ def _agrees_on_taken(belief: Belief, truth: Figures) -> bool:
 
 
 def difference(
-    belief: Belief, order: OrderMoney, *, is_settled: bool = False
+    belief: Belief, order: OrderMoney, *, is_settled: bool = False, in_vain: str = ""
 ) -> BookFinding | None:
-    """The finding of an order on which books and sandbox differ; None when they agree."""
+    """The finding of an order on which books and sandbox differ; None when they agree. ``in_vain``
+    says of an order without a charge what was asked of the service for it, and why nothing came of
+    that."""
     # Until its provider has answered a capture, or a hold, the order may well be called held.
-    waits_for_hold = any(
+    awaits_provider = any(
         charge.status is ChargeState.PENDING and not charge.capture for charge in order.charges
     )
-    if belief.claims == {Claim.HELD} and waits_for_hold and not order.figures.net:
+    if belief.claims == {Claim.HELD} and awaits_provider and not order.figures.net:
         return None
     if agrees(belief, order.figures, is_settled=is_settled):
         return None
-    return next(_Difference(belief, order).findings())
+    return next(_Difference(belief, order, in_vain).findings())
 
 
 class _Difference:
     """An order on which books and sandbox differ: the findings that fit it. ``order_name`` is the
     order, ``shop_says`` and ``shop_calls`` what the shop books for it, in words."""
 
-    def __init__(self, belief: Belief, order: OrderMoney) -> None:
+    def __init__(self, belief: Belief, order: OrderMoney, in_vain: str) -> None:
         self.belief, self.order, self.truth = belief, order, order.figures
+        self.in_vain = in_vain
         self.order_name = belief.order
         # Where the books give what was taken, as it was taken, they may differ in the refunds
         # alone.
@@ -232,8 +235,25 @@ class _Difference:
             does = "ships" if is_shipped else "counts as paid"
             goods = f"{self.part(belief.paid)}{self.order_name}"
             yield BookFinding(
-                "paid-without-money", f"the shop {does} {goods}, {_why_none(self.order, truth)}"
+                "paid-without-money", f"the shop {does} {goods}, {self._why_no_money()}"
             )
+
+    def _why_no_money(self) -> str:
+        """Why an order has no money that its shop counts."""
+        truth, charges = self.truth, self.order.charges
+        if truth.returned:
+            return f"which bounced: {self.money(truth.returned)}"
+        if truth.held:
+            return f"of which {self.money(truth.held)} are only held: they were never captured"
+        if not charges:
+            return self.in_vain or "for which no payment was ever asked"
+        last = charges[-1]
+        payment = f"whose payment of {self.money(last.amount)}"
+        if last.voided is not None:
+            return f"{payment} was voided"
+        if last.failed_attempts:
+            return f"{payment} was declined: {last.failed_attempts[-1].error_message}"
+        return f"{payment} failed"
 
     def _of_other_sums(self) -> Iterator[BookFinding]:
         """The customer paid several times what the shop books, or the other way round."""
@@ -325,14 +345,3 @@ class _Difference:
 def _is_multiple(greater: Decimal, smaller: Decimal | None) -> bool:
     """Whether one amount is another twice, three times, ..."""
     return smaller is not None and greater >= 2 * smaller > 0 and not greater % smaller
-
-
-def _why_none(order: OrderMoney, truth: Figures) -> str:
-    """Why no money of an order has come."""
-    if truth.returned:
-        return "which bounced"
-    if truth.held:
-        return "which is only held: it was never captured"
-    if order.charges:
-        return "whose payment failed or was voided"
-    return "for which no payment was ever asked"

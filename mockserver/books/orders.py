@@ -12,8 +12,12 @@ sandbox parted (``where_parted``), and the webhooks that told the shop of it.
 Source: docs/books.md, What an order is, and What a comparison finds.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from functools import cached_property
 
 from mockserver.books.comparison import COMPARED, Belief, BookFinding, agrees, difference
 from mockserver.books.shop_rows import BadRow, Claim, ShopRow, too_exact_for
@@ -36,6 +40,7 @@ from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST_LINES, _MOST_WEBHOOKS = 4, 2
 _LONGEST_NAME = 60
+_NO_MONEY = "paid-without-money"
 
 
 def key_of(charge: Charge) -> OrderKey:
@@ -159,6 +164,15 @@ class BookDifference:
     order: OrderMoney
 
 
+@record
+class _AskedPayment:
+    """A payment as a call has asked for it; ``of_amount`` is `` of 20.00 AUD``, empty for an amount
+    that makes no sense."""
+
+    reference: str
+    of_amount: str
+
+
 class ComparedBooks:
     """One comparison: ``rows`` by their place in the books. ``is_settled``: nothing waits any more,
     so what the shop calls pending has failed or is paid.
@@ -231,11 +245,42 @@ class ComparedBooks:
         for currency in dict.fromkeys((*orders, *rows)):
             order = orders.get(currency) or OrderMoney(key, currency)
             belief = Belief(name, rows[currency])
-            finding = difference(belief, order, is_settled=self.is_settled)
+            in_vain = "" if order.charges else self._asked_in_vain.get(key, "")
+            finding = difference(belief, order, is_settled=self.is_settled, in_vain=in_vain)
             if finding is None:
                 finding = self._paid_by_another(belief, order)
             if finding is not None:
                 yield BookDifference(finding.name, finding.words, belief, order)
+
+    @cached_property
+    def _asked_in_vain(self) -> Mapping[OrderKey, str]:
+        """What was asked for orders by calls that have made no charge, the last of each, as far as
+        the journal is kept."""
+        in_vain: dict[OrderKey, str] = {}
+        for entry in self._sandbox.journal.entries:
+            if entry.op != "charge.create" or entry.events:
+                continue
+            payment = self._payment_in(entry)
+            if payment is not None and payment.reference:
+                amount = f"whose payment{payment.of_amount}"
+                words = f"{amount} was asked for and not made: {_ending(entry)}"
+                in_vain["reference", payment.reference] = words
+        return in_vain
+
+    def _payment_in(self, entry: JournalEntry) -> _AskedPayment | None:
+        """What the body of a payment has asked for; None where it cannot be read."""
+        try:
+            body = json.loads(entry.raw)
+            fields = {str(name).lower(): value for name, value in body.items()}
+            amount = Decimal(str(fields.get("amount")))
+        except (ValueError, ArithmeticError, AttributeError):
+            return None
+        # A payment that names no currency has that of its provider.
+        provider = self._sandbox.providers.get(str(fields.get("providerid")))
+        of_provider = "" if provider is None else provider.currency
+        currency = str(fields.get("currency") or of_provider).upper()
+        of_amount = f" of {money_text(amount, currency)}" if amount.is_finite() else ""
+        return _AskedPayment(str(fields.get("reference") or ""), of_amount)
 
     def _paid_by_another(self, belief: Belief, order: OrderMoney) -> BookFinding | None:
         """Money of an order that came from another customer than its rows name. Both must be known:
@@ -298,8 +343,12 @@ class Report:
     def add(self, item: BookDifference) -> None:
         """Raise one finding."""
         order, currency = item.order, item.order.currency
+        deliveries = [
+            delivery for charge in order.charges for delivery in self._webhooks[charge.charge_id]
+        ]
+        credited = _credited_by_another(order, deliveries) if item.name == _NO_MONEY else ""
         words = (
-            item.words,
+            f"{item.words}{credited}",
             f"the shop's books: {item.belief.in_words(currency)}",
             f"the sandbox: {order.figures.in_words(currency)}",
         )
@@ -311,9 +360,6 @@ class Report:
             lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))
         for entry in entries[-_MOST_LINES:]:
             lines.append(Evidence(f"{entry.op}: {_ending(entry)}", entry.number))
-        deliveries = [
-            delivery for charge in order.charges for delivery in self._webhooks[charge.charge_id]
-        ]
         for delivery in deliveries[-_MOST_WEBHOOKS:]:
             lines.append(Evidence(_sending(delivery), delivery.entry, delivery.delivery_id))
         about = {order.key[0]: item.belief.order, "currency": currency or None}
@@ -329,13 +375,39 @@ class Report:
         return [by_number[number] for number in sorted(by_number)]
 
 
+def _credited_by_another(order: OrderMoney, deliveries: Iterable[Delivery]) -> str:
+    """Which webhook of another order has come to the address of an order and was taken; empty when
+    none has."""
+    own_charges = {charge.charge_id for charge in order.charges}
+    for delivery in deliveries:
+        data = _data_of(delivery)
+        reference, charge_id = data.get("reference"), data.get("chargeId")
+        is_own = charge_id in own_charges or order.key == ("reference", reference)
+        is_taken = any(attempt.is_accepted for attempt in delivery.tries)
+        if charge_id is None or is_own or not is_taken:
+            continue
+        name = mask_start(str(reference or charge_id), _LONGEST_NAME)
+        return f"; a webhook of {name} came to its address, and was taken to be about it"
+    return ""
+
+
+def _data_of(delivery: Delivery) -> Mapping[str, object]:
+    """What a webhook says of its object; empty where it says nothing that can be read."""
+    with suppress(ValueError, AttributeError):
+        data = json.loads(delivery.content.body).get("data")
+        return data if isinstance(data, dict) else {}
+    return {}
+
+
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     if not entry.method:
         # Nobody called: it came due.
         return entry.events[-1].what if entry.events else f"it came due at {entry.op}"
-    if entry.fault is not None:
+    if entry.fault is not None and entry.fault.let_it_happen:
         return f"the answer was spoilt ({entry.fault.kind.value})"
+    if entry.fault is not None:
+        return f"nothing has happened ({entry.fault.status or entry.fault.kind.value})"
     return f"answered {entry.status}"
 
 

@@ -160,12 +160,9 @@ def _plan(
     twice: bool,
     seeds: int,
     all_: bool,
-    jobs: int,
-    is_alone: bool,
     **asked: Any,
 ) -> Plan:
-    """What is asked for; one run at a time where all use the same books. Raises
-    ``click.UsageError``."""
+    """What is asked for. Raises ``click.UsageError``."""
     if all_ and not seeds:
         raise click.UsageError(
             "--all needs --seeds: it says that a swarm goes on after the first red run"
@@ -174,7 +171,7 @@ def _plan(
     _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
     axes = [*([CRASH] if crash or restarts else []), *([TWICE] if twice else [])]
     chosen = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
-    return Plan(faults=chosen, jobs=1 if is_alone else jobs, seeds=seeds, has_all=all_, **asked)
+    return Plan(faults=chosen, seeds=seeds, has_all=all_, **asked)
 
 
 def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:

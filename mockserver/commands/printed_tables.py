@@ -136,13 +136,13 @@ def operations(names: tuple[str, ...], as_json: bool) -> None:
     `mockserver routes` goes by the paths.
     """
     from mockserver.scenario.operations import OPERATIONS, operations_like
-    from mockserver.web.control.description import named_operation
+    from mockserver.web.control.description import operation_description
 
     try:
         chosen = frozenset().union(*map(operations_like, names)) if names else frozenset(OPERATIONS)
     except ValueError as unknown:
         raise click.UsageError(str(unknown)) from None
-    rows = [named_operation(op) for op in OPERATIONS if op in chosen]
+    rows = [operation_description(op) for op in OPERATIONS if op in chosen]
     if as_json:
         show(rows, as_json=True)
         return

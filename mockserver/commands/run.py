@@ -155,7 +155,7 @@ def _judge(
             return (), ()
     way = partial(Commands(environment()).done, given=given, timeout=SHOP_SECONDS)
     # What rules have counted is verified afterwards, so none may be added.
-    after = AfterRun(sandbox, aftermath, way, folder, closes=False).end()
+    after, _ = AfterRun(sandbox, aftermath, way, folder, closes=False).end()
     words = [*filter(None, [after.failed, after.unread]), *after.broken]
     try:
         sandbox.verify()

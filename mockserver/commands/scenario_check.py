@@ -21,7 +21,6 @@ from mockserver.domain.reading import snake
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.explain import told
-from mockserver.scenario.matching import json_text
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.problems import ScenarioProblem
 from mockserver.scenario.scenario import (
@@ -33,6 +32,7 @@ from mockserver.scenario.scenario import (
     TogetherMap,
     WaitMap,
 )
+from mockserver.scenario.values import json_text
 from mockserver.settings import Settings
 from mockserver.web.absent_members import warned
 from mockserver.web.app import Application

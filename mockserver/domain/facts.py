@@ -57,7 +57,8 @@ class Call:
     ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
     provider approved a part only. ``retry_after`` is the pause that the answer asks for,
     ``may_retry`` says that an error in the place of ours called itself retryable. ``rows`` is equal
-    for batches whose rows mean the same, None where they were not read.
+    for batches whose rows mean the same, None where they were not read. ``connection`` are the
+    address and the port from which it came, None where nothing tells.
     """
 
     entry: int
@@ -91,6 +92,7 @@ class Call:
     retry_after: Micros | None = None
     may_retry: bool = False
     rows: str | None = None
+    connection: tuple[str, int] | None = None
 
     @property
     def is_public(self) -> bool:

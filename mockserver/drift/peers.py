@@ -19,8 +19,8 @@ from mockserver.adapters.scenario_files import Files, load
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import entity, record
 from mockserver.engine.sandboxes import looks_live
-from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import CallMap, Scenario, ScenarioFile
+from mockserver.scenario.values import json_text
 from mockserver.settings import Settings
 from mockserver.web.app import Application
 from mockserver.web.request import asked

@@ -17,7 +17,7 @@ from mockserver.domain.record import record, replace
 from mockserver.drift.differences import Run
 from mockserver.drift.peers import Answer, NotCompared
 from mockserver.drift.walk import Played
-from mockserver.scenario.matching import json_text
+from mockserver.scenario.values import json_text
 from mockserver.web.routes import operation_of
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_json

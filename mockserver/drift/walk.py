@@ -19,8 +19,8 @@ from mockserver.domain.clock import DAY, SECOND, iso, parse_duration
 from mockserver.domain.record import mutable, read_table
 from mockserver.drift.peers import Answer, NotCompared, Peer
 from mockserver.scenario.answers import placeholders, ready
-from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import AdvanceMap, CallMap
+from mockserver.scenario.values import json_text
 from mockserver.web.routes import operation_of
 from mockserver.wire.jsonio import loads
 

@@ -7,23 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
+from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
+from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, value_at
-from mockserver.scenario.matching import (
-    TEXT,
-    FieldTest,
-    Kind,
-    Patterns,
-    compile_test,
-    known_operators,
-)
+from mockserver.scenario.kinds import TEXT, Kind
+from mockserver.scenario.matching import Difference, FieldTest, compile_test, known_operators
 from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
+from mockserver.scenario.patterns import Patterns
 
 MOST_TESTS = 1_000
 _MOST_FAULTS = 20
@@ -32,24 +30,33 @@ _MOST_FAULTS = 20
 MOST_READ = 20_000
 """Fields that one look reads: of very many objects it looks at the newest."""
 
-_SHOWN_AS_THEY_ARE = frozenset({str, int, bool, Decimal})
+_READ_AS_THEY_ARE = frozenset({str, int, bool, Decimal})
+
+
+def _count_tries(delivery: Delivery) -> int:
+    return len(delivery.tries)
+
+
+def _authorization_of(arrival: InboxMessage) -> str | None:
+    return arrival.headers.get("authorization")
+
 
 _FIELDS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
     "webhook": {
-        "id": lambda one: one.delivery_id,
-        "messageId": lambda one: one.message_id,
-        "type": lambda one: one.message.type,
-        "eventType": lambda one: one.message.event_type,
-        "subject": lambda one: one.message.subject_id,
-        "url": lambda one: one.url,
-        "state": lambda one: one.state.value,
-        "tries": lambda one: len(one.tries),
+        "id": attrgetter("delivery_id"),
+        "messageId": attrgetter("message_id"),
+        "type": attrgetter("message.type"),
+        "eventType": attrgetter("message.event_type"),
+        "subject": attrgetter("message.subject_id"),
+        "url": attrgetter("url"),
+        "state": attrgetter("state.value"),
+        "tries": _count_tries,
     },
     "inbox": {
-        "method": lambda one: one.method,
-        "path": lambda one: one.path,
-        "signature": lambda one: one.signature.value,
-        "authorization": lambda one: one.headers.get("authorization"),
+        "method": attrgetter("method"),
+        "path": attrgetter("path"),
+        "signature": attrgetter("signature.value"),
+        "authorization": _authorization_of,
     },
 }
 """Fields of what is not a stored object."""
@@ -67,45 +74,59 @@ class WaitCondition:
 
     def unmet(self, sandbox: Sandbox) -> str | None:
         """Why it does not hold yet, in words; None when it holds."""
-        rows, count = self._rows(sandbox)
-        if not count and self.named is not None and self.kind != "inbox":
-            return f"no {self.kind} '{mask_start(self.named, 64)}' in this sandbox"
-        most = MOST_READ // len(self.tests) if self.tests else 0
-        fits, why = 0 if self.tests else count, None
-        tests = [(test, self._reader(sandbox, test.path)) for test in self.tests]
-        for row in islice(rows, most):
-            if fits >= self.count:
-                break
-            holds = all(test.holds(read(row)) for test, read in tests)
-            fits += holds
-            if not holds and not why:
-                differences = (test.difference_of(read(row)) for test, read in tests)
-                why = next(filter(None, differences), None)
-        if fits >= self.count:
+        rows = self._rows(sandbox)
+        if not rows:
+            return self._nothing_there()
+        if not self.tests:
+            passing, looked_at, why = len(rows), len(rows), None
+        else:
+            looked_at = min(len(rows), MOST_READ // len(self.tests))
+            passing, why = self._passing(sandbox, islice(reversed(rows), looked_at))
+        if passing >= self.count:
             return None
-        if not count:
-            return (
-                f"this sandbox has no {self.kind}"
-                if self.named is None
-                else f"the inbox '{self.named}' is empty"
-            )
-        among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
-        words = f"{fits} of {self.count} wanted pass all tests, among {among}"
+        among = f"{len(rows)}"
+        if looked_at < len(rows):
+            among = f"the newest {looked_at} of {len(rows)}"
+        words = f"{passing} of {self.count} wanted pass all tests, among {among}"
         return f"{words}; the newest other: {why}" if why is not None else words
 
-    def _rows(self, sandbox: Sandbox) -> tuple[Iterable[Any], int]:
-        """What is looked at, the newest first, and how many that are. Long tables are not copied
-        for each look."""
-        found: Sequence[Any]
+    def _nothing_there(self) -> str:
+        if self.named is None:
+            return f"this sandbox has no {self.kind}"
+        if self.kind == "inbox":
+            return f"the inbox '{self.named}' is empty"
+        return f"no {self.kind} '{mask_start(self.named, 64)}' in this sandbox"
+
+    def _passing(self, sandbox: Sandbox, rows: Iterable[Any]) -> tuple[int, Difference | None]:
+        """How many of some rows pass all tests, as far as so many are wanted, and why the first of
+        the others does not."""
+        passing, why = 0, None
+        tests = [(test, self._reader(sandbox, test.path)) for test in self.tests]
+        for row in rows:
+            if all(test.holds(read(row)) for test, read in tests):
+                passing += 1
+                if passing == self.count:
+                    break
+            elif why is None:
+                differences = (test.difference_of(read(row)) for test, read in tests)
+                why = next(filter(None, differences), None)
+        return passing, why
+
+    def _rows(self, sandbox: Sandbox) -> Sequence[Any]:
+        """What is looked at, the oldest first. Long tables are not copied for each look."""
         if self.kind == "webhook":
-            found = [one for one in sandbox.deliveries if self.named in (None, one.delivery_id)]
-        elif self.kind == "inbox":
-            found = sandbox.inboxes.arrivals(self.named or "")
-        else:
-            table = KINDS[snake(self.kind)].table(sandbox)
-            row = None if self.named is None else table.get(self.named)
-            found = table.rows if self.named is None else [] if row is None else [row]
-        return reversed(found), len(found)
+            if self.named is None:
+                return list(sandbox.deliveries)
+            delivery = sandbox.deliveries.get(self.named)
+            return [] if delivery is None else [delivery]
+        if self.kind == "inbox":
+            return sandbox.inboxes.arrivals(self.named or "")
+        table = KINDS[snake(self.kind)].table(sandbox)
+        if self.named is None:
+            rows: Sequence[Any] = table.rows
+            return rows
+        row = table.get(self.named)
+        return [] if row is None else [row]
 
     def _reader(self, sandbox: Sandbox, path: str) -> Callable[[Any], object]:
         """What reads the value of a path of a row."""
@@ -116,11 +137,14 @@ class WaitCondition:
 
         def read(row: Any) -> object:
             # A look reads thousands of rows, and most values are as they are shown.
-            held = getattr(row, name, None) if is_open else None
-            if type(held) in _SHOWN_AS_THEY_ARE:
-                return held
+            field_value = getattr(row, name, None) if is_open else None
+            if type(field_value) in _READ_AS_THEY_ARE:
+                return field_value
             value = value_at(sandbox, row, path)
-            return value_at(sandbox, row, "state") if value is None and path == "status" else value
+            if value is None and path == "status":
+                # Clients know every state as a status.
+                return value_at(sandbox, row, "state")
+            return value
 
         return read
 
@@ -130,32 +154,32 @@ def read(wanted: object) -> list[WaitCondition]:
     ``Invalid`` (90) with every fault."""
     if not isinstance(wanted, dict) or not wanted:
         raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
-    found: list[WaitCondition] = []
+    conditions: list[WaitCondition] = []
     faults: dict[str, str] = {}
     for kind, tests in wanted.items():
         try:
-            found.append(_condition(kind, tests))
+            conditions.append(_condition(kind, tests))
         except ValueError as problem:
             faults[f"For.{kind[:40]}"] = str(problem)
         if len(faults) >= _MOST_FAULTS:
             break
     if faults:
         raise invalid(faults)
-    return found
+    return conditions
 
 
-def _condition(kind: str, given: object) -> WaitCondition:
+def _condition(kind: str, wanted: object) -> WaitCondition:
     """The condition of one kind. Raises ``ValueError`` with what is wrong with it."""
     kinds = [*map(camel, KINDS), *_FIELDS]
     if kind not in kinds:
         raise ValueError(f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}")
     is_inbox = kind == "inbox"
-    if is_inbox and isinstance(given, str):
-        given = {"name": given}
-    if not isinstance(given, dict):
+    if is_inbox and isinstance(wanted, str):
+        wanted = {"name": wanted}
+    if not isinstance(wanted, dict):
         form = '"shop" or {"name": "shop"}' if is_inbox else '{"id": ..., "status": ...}'
         raise ValueError(f"wanted an object of tests, such as {form}")
-    tests = dict(given)
+    tests = dict(wanted)
     count, named = tests.pop("count", 1), tests.pop("name" if is_inbox else "id", None)
     if type(count) is not int or not 1 <= count <= 1_000_000:
         raise ValueError("count: wanted a whole number, 1 or more")
@@ -165,7 +189,8 @@ def _condition(kind: str, given: object) -> WaitCondition:
         raise ValueError("id: wanted a text")
     if len(tests) > MOST_TESTS:
         raise ValueError(f"got {len(tests)} tests, wanted at most {MOST_TESTS}")
-    if tests and count > (most := MOST_READ // len(tests)):
+    most = MOST_READ // len(tests) if tests else count
+    if count > most:
         raise ValueError(
             f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are "
             "looked at"

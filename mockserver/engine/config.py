@@ -46,18 +46,18 @@ class ServerConfig:
     def config(self, scenarios: Sequence[Scenario]) -> "SandboxConfig":
         """The config under some scenarios: of what several of them say, the last one counts. Raises
         ``Invalid`` (90)."""
-        given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        settings: dict[str, Any] = {own.name: getattr(self, own.name) for own in fields(self)}
         overrides: dict[str, object] = {}
         for scenario in scenarios:
-            said = scenario.said
-            overrides.update(said.assumptions)
-            given["seed"] = said.seed if said.seed is not None else given["seed"]
-            given["clock"] = scenario.clock or given["clock"]
+            overrides.update(scenario.said.assumptions)
+            if scenario.said.seed is not None:
+                settings["seed"] = scenario.said.seed
+            if scenario.clock is not None:
+                settings["clock"] = scenario.clock
         if overrides:
-            given["assumed"] = Assumed(
-                self.assumed.profile, {**self.assumed.overrides, **overrides}
-            )
-        return SandboxConfig(rules=Ruleset(scenarios), scenarios=tuple(scenarios), **given)
+            overrides = {**self.assumed.overrides, **overrides}
+            settings["assumed"] = Assumed(self.assumed.profile, overrides)
+        return SandboxConfig(rules=Ruleset(scenarios), scenarios=tuple(scenarios), **settings)
 
 
 @record
@@ -71,34 +71,44 @@ class SandboxConfig(ServerConfig):
     @property
     def limits(self) -> list[FindingsMap]:
         """What the scenarios say of findings, for those who watch."""
-        return [one.said.findings for one in self.scenarios if one.said.findings is not None]
+        findings = [scenario.said.findings for scenario in self.scenarios]
+        return [limits for limits in findings if limits is not None]
 
     def start_clock(self, real: Micros) -> Clock:
         """The clock of a sandbox that opens. One that stands has stood since the server started, so
         that it shows the same to those who look before anything is asked of its sandbox."""
         plan = self.clock
-        begins = self.started if plan.mode is ClockMode.MANUAL else real
-        return Clock(plan.mode, begins if plan.start is None else plan.start, real, plan.rate)
+        start = plan.start
+        if start is None:
+            start = self.started if plan.mode is ClockMode.MANUAL else real
+        return Clock(plan.mode, start, real, plan.rate)
 
     def providers(self, now: Micros, known: Callable[[str], Provider | None]) -> list[Provider]:
         """The providers that the scenarios describe, as they are when these come into force; of an
         id given twice the later scenario's. One that is ``known`` stays as it is in all that they
         do not say."""
-        given = {one.id: one for scenario in self.scenarios for one in scenario.said.providers}
-        return [_provider(one, now, known(one.id)) for one in given.values()]
+        by_id: dict[str, ProviderMap] = {}
+        for scenario in self.scenarios:
+            for description in scenario.said.providers:
+                by_id[description.id] = description
+        return [
+            _provider(description, now, known(provider_id))
+            for provider_id, description in by_id.items()
+        ]
 
 
-def _provider(given: ProviderMap, now: Micros, known: Provider | None) -> Provider:
-    cost, summary = given.cost, ProviderSummary(given.id, given.type, given.name or given.id)
-    currency = given.currency.upper()
+def _provider(description: ProviderMap, now: Micros, known: Provider | None) -> Provider:
+    provider_id, currency = description.id, description.currency.upper()
+    summary = ProviderSummary(provider_id, description.type, description.name or provider_id)
+    cost, latency = description.cost, description.latency
     return replace(
-        known or Provider(given.id, summary, currency, added=now),
+        known or Provider(provider_id, summary, currency, added=now),
         summary=summary,
         currency=currency,
-        country=given.country,
-        fallback_provider_id=given.fallback,
-        costs=(Cost(cost.fixed, cost.percent),) if cost else (),
-        latency=(given.latency.low, given.latency.high) if given.latency else None,
+        country=description.country,
+        fallback_provider_id=description.fallback,
+        costs=() if cost is None else (Cost(cost.fixed, cost.percent),),
+        latency=None if latency is None else (latency.low, latency.high),
     )
 
 

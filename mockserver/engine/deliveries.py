@@ -37,7 +37,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import KINDS, Step, state_of
 from mockserver.engine.webhook_content import TYPES, News, content_of, news_of, notice_of, word_of
-from mockserver.scenario.matching import Attempt, Stage
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -347,7 +347,7 @@ def _planned_by_rule(
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts
     before it."""
     sandbox = step.sandbox
-    if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked:
+    if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked_at:
         return _ORDINARY
     message = news.message
     own = {

@@ -12,8 +12,9 @@ from mockserver.domain.record import mutable
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import attempts_of
 from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director, Ruleset
-from mockserver.scenario.matching import Attempt, Difference, Stage
+from mockserver.scenario.matching import Difference
 from mockserver.scenario.rule import Rule, key_text
 from mockserver.scenario.scenario import Scenario
 

@@ -1,10 +1,23 @@
-"""Due work: the only place where the passing of time changes anything. Every request and every
-advance runs it first."""
+"""Due work: the only place where the passing of time changes anything.
+
+A service that runs settles payments and expires tokens by timers. Here every request, and every
+advance of the clock, first does what was due before it, in the order of its sandbox time, each
+piece as a step at the very instant at which it was due. So it does not matter when a timer fired or
+how far a test has moved the clock: what is read afterwards is the same.
+
+Entries are never removed from the schedule. What has moved on meanwhile, such as an authorisation
+that was captured before it expired, is left as it is when its entry comes due: ``_while`` says in
+which state each piece of work still has an object.
+
+A jump by a year may be hundreds of thousands of steps, which would keep all other sandboxes
+waiting, so ``run_slice`` does some of them and returns. It also returns where webhooks are to be
+sent: a client that reacts to one does so at that instant, not after the jump.
+"""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import TypeAlias
+from typing import Any, Protocol
 
 from mockserver.domain import states
 from mockserver.domain.clock import Micros
@@ -28,26 +41,59 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import Step
 
-Work: TypeAlias = Callable[..., object]
-"""What is done in a step because of an ``entry``."""
+
+class Work(Protocol):
+    """What is done in a step because an entry has come due."""
+
+    def __call__(self, step: Step, entry: ScheduledWork) -> object: ...
 
 
-def _while(
-    state: StrEnum | None, act: Callable[..., object], *given: object, takes_detail: bool = False
-) -> Work:
-    """Work on the object of an entry, with what is given, or its detail, as long as it is in a
-    state (None: in any)."""
+def _while(state: StrEnum | None, act: Callable[..., object], *arguments: object) -> Work:
+    """Work on the object of an entry, as long as that is in a state (None: in any)."""
 
     def work(step: Step, entry: ScheduledWork) -> None:
-        row = getattr(step.sandbox, entry.what.table or "").get(entry.subject)
-        if row is not None and state in (
-            None,
-            getattr(row, "status", None),
-            getattr(row, "state", None),
-        ):
-            act(step, row, *((entry.detail,) if takes_detail else given))
+        row = _object_in(state, step.sandbox, entry)
+        if row is not None:
+            act(step, row, *arguments)
 
     return work
+
+
+def _while_with_detail(state: StrEnum | None, act: Callable[..., object]) -> Work:
+    """The same, and the detail of the entry says what is to be done."""
+
+    def work(step: Step, entry: ScheduledWork) -> None:
+        row = _object_in(state, step.sandbox, entry)
+        if row is not None:
+            act(step, row, entry.detail)
+
+    return work
+
+
+def _object_in(state: StrEnum | None, sandbox: Sandbox, entry: ScheduledWork) -> Any:
+    """The object of an entry; None when it is gone, or not in that state any more."""
+    row = getattr(sandbox, entry.what.table or "").get(entry.subject)
+    if row is None or state is None:
+        return row
+    # Objects that the service gives a status have that, others a state of our own.
+    is_there = state in (getattr(row, "status", None), getattr(row, "state", None))
+    return row if is_there else None
+
+
+def _lose_method(step: Step, entry: ScheduledWork) -> None:
+    subscriptions.lose_method(step, entry.subject)
+
+
+def _move_agreement(step: Step, entry: ScheduledWork) -> None:
+    payto.come_due(step, entry.subject, states.PayToState(entry.detail))
+
+
+def _send_webhook(step: Step, entry: ScheduledWork) -> None:
+    deliveries.come_due(step, entry.subject)
+
+
+def _release_webhook(step: Step, entry: ScheduledWork) -> None:
+    deliveries.release_held(step.sandbox, entry.subject)
 
 
 WORK: Mapping[Due, Work] = {
@@ -57,25 +103,17 @@ WORK: Mapping[Due, Work] = {
     Due.CHALLENGE_EXPIRY: _while(states.ChargeState.PENDING_CHECKOUT, three_ds.abandon),
     Due.SETTLEMENT: _while(states.ChargeState.PENDING, charges.settle, states.ChargeEvent.SETTLED),
     Due.RETURN: _while(states.ChargeState.PENDING, charges.settle, states.ChargeEvent.RETURNED),
-    Due.REFUND_SETTLEMENT: _while(
-        None, partial(charges.answer_refund, settled=True), takes_detail=True
-    ),
-    Due.REFUND_RETURN: _while(
-        None, partial(charges.answer_refund, settled=False), takes_detail=True
-    ),
+    Due.REFUND_SETTLEMENT: _while_with_detail(None, partial(charges.answer_refund, settled=True)),
+    Due.REFUND_RETURN: _while_with_detail(None, partial(charges.answer_refund, settled=False)),
     Due.TRANSFER_SETTLEMENT: _while(states.TransferState.PENDING, transfers.settle),
-    Due.SUBSCRIPTION_RENEWAL: _while(
-        states.SubscriptionState.ACTIVE, charges.renew, takes_detail=True
-    ),
-    Due.METHOD_LOST: lambda step, entry: subscriptions.lose_method(step, entry.subject),
-    Due.CUSTOMER_SHOWN: _while(None, customers.show_on, takes_detail=True),
+    Due.SUBSCRIPTION_RENEWAL: _while_with_detail(states.SubscriptionState.ACTIVE, charges.renew),
+    Due.METHOD_LOST: _lose_method,
+    Due.CUSTOMER_SHOWN: _while_with_detail(None, customers.show_on),
     Due.TOKEN_EXPIRY: _while(states.TokenState.ACTIVE, tokens.expire),
-    Due.PAYTO: lambda step, entry: payto.come_due(
-        step, entry.subject, states.PayToState(entry.detail)
-    ),
+    Due.PAYTO: _move_agreement,
     Due.LATER: later.happen,
-    Due.WEBHOOK: lambda step, entry: deliveries.come_due(step, entry.subject),
-    Due.WEBHOOK_HELD: lambda step, entry: deliveries.release_held(step.sandbox, entry.subject),
+    Due.WEBHOOK: _send_webhook,
+    Due.WEBHOOK_HELD: _release_webhook,
     Due.BATCH_PREPARED: _while(states.BatchState.RECEIVED, batches.prepare),
     Due.BATCH_STARTED: _while(states.BatchState.CREATED, batches.start),
     Due.BATCH_ROWS: _while(states.BatchState.IN_PROGRESS, batches.run),
@@ -107,17 +145,22 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     they can be sent, and answered, before time goes on; and where everything begins to be held.
     Once nothing is left, ``sandbox.now`` is ``until``.
     """
-    schedule, outbox, sandbox.horizon = sandbox.schedule, sandbox.deliveries.outbox, until
-    sent, left = len(outbox), SLICE
-    while left > 0 and (entry := schedule.next_due(until)) is not None:
+    schedule, outbox = sandbox.schedule, sandbox.deliveries.outbox
+    sandbox.horizon = until
+    waiting_before, left = len(outbox), SLICE
+    while left > 0:
+        entry = schedule.next_due(until)
+        if entry is None:
+            break
         sandbox.now = max(sandbox.now, entry.at)
         asked = Asked(f"clock.{entry.what}", is_setup=sandbox.director.is_setting_up)
         step = carry_out(sandbox, asked, partial(WORK[entry.what], entry=entry))
         left -= 1 + len(step.result.webhooks)
-        is_over = entry.what in HEAVY or sandbox.holding.is_all
-        if is_over or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
+        if entry.what in HEAVY or sandbox.holding.is_all:
             break
-    if len(outbox) == sent and not schedule.is_due(until):
+        if len(outbox) > waiting_before and not schedule.is_due(sandbox.now):
+            break
+    if len(outbox) == waiting_before and not schedule.is_due(until):
         sandbox.now = max(sandbox.now, until)
 
 

@@ -15,7 +15,7 @@ from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
 from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer
 from mockserver.engine.step import Step, named, objects_of
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 
 HEADER = "idempotency-key"
 

@@ -10,9 +10,9 @@ from mockserver.engine.journal import Cause, Described, JournalEntry
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, named, objects_of, state_of
+from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.decisions import StageDecision, attempt_of, kept_decisions
 from mockserver.scenario.director import Decision
-from mockserver.scenario.matching import Attempt
 from mockserver.scenario.provider_outcome import Decline
 
 

@@ -32,7 +32,7 @@ from mockserver.domain.states import Presence
 from mockserver.engine.result import Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.transport import At

@@ -1,5 +1,24 @@
-"""The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and
-isolated from all others."""
+"""The sandbox: objects, clock, ids, rules and schedule of one secret key, isolated from all others.
+
+A test wants two things of a payments service that no real one gives it: that the same requests get
+the same answers, and that time passes when it says so. Both follow from how a sandbox changes.
+
+It changes in steps alone. A step is one request, or one piece of due work (``due``). It is one
+synchronous function at one instant, ``now``: nothing else runs meanwhile, so the event loop is its
+lock, and nobody ever sees half a change. A step checks all before it changes anything: one that is
+refused has changed no object.
+
+What time causes, such as the expiry of an authorisation, stands in the ``schedule`` as data. It
+happens when the clock is brought up to a later instant, which every request does first: nothing
+depends on a timer that has fired, or not yet. Ids, draws and digests are hashes of the seed, the
+key and a counter. So a sandbox is a function of its seed, clock, scenarios and requests in their
+order, byte for byte, whatever other sandboxes of the server do.
+
+Rows are values: a change puts a new value in the place of the old one (``indexed_table``). So a
+fork shares them, reads can look a little into the past (``past``), and a document is a copy of
+lists. Those who want more of a sandbox than its answers watch it (``observer``); where it is kept
+beside the memory, ``storage`` says.
+"""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -23,8 +42,8 @@ from mockserver.engine.past import Past
 from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.transport import HoldUntil
 
@@ -50,19 +69,20 @@ class Holding:
         """Hold something until it is released; what says whether it is."""
         self.held += 1
         self.is_all = self.is_all or until is HoldUntil.ALL
-        before = self.releases
-        return lambda: self.releases > before
+        releases_before = self.releases
+        return lambda: self.releases > releases_before
 
     def release(self) -> int:
         """Let everything go on; how much was held."""
-        held, self.held, self.is_all = self.held, 0, False
+        released = self.held
+        self.held, self.is_all = 0, False
         self.releases += 1
-        return held
+        return released
 
 
 class Sandbox(Tables):
-    """One world. ``now`` is the instant of the step being taken; ``under_way`` counts the requests
-    whose answers are still to be given.
+    """All of one secret key. ``now`` is the instant of the step being taken; ``under_way`` counts
+    the requests whose answers are still to be given.
 
     ``opened`` are the counters of ids and schedule when it was opened, None for one that was made
     from a document. ``used`` is the greater the later something happened in it, 0 while nothing
@@ -128,9 +148,10 @@ class Sandbox(Tables):
     def page(self, path: str, /, **query: str) -> str:
         """The place of a page of this sandbox on its server, behind the path of ``--public-url``. A
         copy names itself: the ids alone name the original."""
-        named = {**query, "sandbox": self.public_key} if self.is_copy else query
+        if self.is_copy:
+            query["sandbox"] = self.public_key
         place = urlsplit(self.config.public_url).path + path
-        return f"{place}?{urlencode(named)}" if named else place
+        return f"{place}?{urlencode(query)}" if query else place
 
     def address(self, path: str) -> str:
         """The whole address of a page of this sandbox, as others reach it."""
@@ -169,12 +190,10 @@ class Sandbox(Tables):
         """Let the profile and overrides of this sandbox alone count before those of its config;
         None forgets them."""
         self.own = own
-        above = self.config.assumed
-        self.assumed = (
-            above
-            if own is None
-            else above.or_else(own.profile, {**above.overrides, **own.overrides})
-        )
+        self.assumed = self.config.assumed
+        if own is not None:
+            overrides = {**self.assumed.overrides, **own.overrides}
+            self.assumed = self.assumed.or_else(own.profile, overrides)
 
     def is_untouched(self) -> bool:
         """Whether nothing has been made or held in it since it was opened, so that it can as well
@@ -214,12 +233,8 @@ class Sandbox(Tables):
         run."""
         count = self.ids.counters.get(purpose, 0) + 1
         self.ids.counters[purpose] = count
-        return (
-            int.from_bytes(
-                digest("draw", self.config.seed, self.key, purpose, count, size=8), "big"
-            )
-            % below
-        )
+        drawn = digest("draw", self.config.seed, self.key, purpose, count, size=8)
+        return int.from_bytes(drawn, "big") % below
 
 
 def public_key_of(key: str) -> str:

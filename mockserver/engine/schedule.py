@@ -23,9 +23,9 @@ class Due(StrEnum):
     words: str
 
     def __new__(cls, name: str, table: str | None, words: str) -> "Due":
-        made = str.__new__(cls, name)
-        made._value_, made.table, made.words = name, table, words
-        return made
+        member = str.__new__(cls, name)
+        member._value_, member.table, member.words = name, table, words
+        return member
 
     VAULT_EXPIRY = "vault_expiry", "vault", "a vault item expires"
     CCV_DELAY = "ccv_delay", "vault", "a ccv is deleted"
@@ -106,19 +106,21 @@ class Schedule:
     def earliest(self, most: int) -> list[ScheduledWork]:
         """So many entries that come due next, in order: the way down the heap reads few more than
         these."""
-        entries, found = self.entries, list[ScheduledWork]()
-        ahead = [(entries[0], 0)] if entries else []
-        while ahead and len(found) < most:
-            entry, place = heappop(ahead)
-            found.append(entry)
+        entries, earliest = self.entries, list[ScheduledWork]()
+        # Entries of which all that come before are taken, each with its place in the heap.
+        candidates = [(entries[0], 0)] if entries else []
+        while candidates and len(earliest) < most:
+            entry, place = heappop(candidates)
+            earliest.append(entry)
             for below in (2 * place + 1, 2 * place + 2):
                 if below < len(entries):
-                    heappush(ahead, (entries[below], below))
-        return found
+                    heappush(candidates, (entries[below], below))
+        return earliest
 
     def take(self, most: int) -> list[ScheduledWork]:
         """Take out the earliest entries, at most so many, without running them."""
         return [heappop(self.entries) for _ in range(min(most, len(self.entries)))]
 
     def is_due(self, now: Micros) -> bool:
+        """Whether anything is."""
         return bool(self.entries) and self.entries[0].at <= now

@@ -33,8 +33,8 @@ from mockserver.engine.indexed_table import Table, TableRow
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import TABLE_NAMES
+from mockserver.scenario.attempt import Attempt, Stage, UnderWay
 from mockserver.scenario.director import Decision
-from mockserver.scenario.matching import Attempt, Stage, UnderWay
 from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
 R = TypeVar("R", bound=TableRow)

@@ -1,15 +1,23 @@
 """What comes after the command: time passes, the shop's nightly job runs, and the shop's books are
 read.
 
+The sandbox is looked at once when the command has ended, and once more after each thing that
+follows. A look is one control call that answers everything: each further call would cost as much as
+a few calls of the shop, hundreds of times in an exploration. It waits until nothing is under way,
+as an answer that still moves money, or a webhook that is being sent, would make a verdict a matter
+of luck. The last look ends the story, so that findings also report what was left open; only then
+are the books read, while the sandbox refuses to move money, and compared with it.
+
 Source: docs/explore.md, When the command has ended.
 """
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from mockserver.books.comparison import COMPARED
@@ -29,9 +37,7 @@ UNDER_WAY = 5.0
 """Seconds that answers, rows of running batches and webhooks under way may take to finish."""
 
 _ANSWER_SECONDS = 30.0
-_LOOK_AGAIN = 0.05
 _LONGEST_WORDS = 400
-_MOST_DUE = 100
 
 SETTLING = frozenset(
     {
@@ -92,6 +98,11 @@ class Aftermath:
     told: Collection[int] = TOLD
 
     @property
+    def follows(self) -> bool:
+        """Whether time passes, or a job runs, before the end is judged."""
+        return self.settle is not None or bool(self.reconcile)
+
+    @property
     def url(self) -> str | None:
         """The address of the books, if they have one."""
         return (
@@ -101,21 +112,56 @@ class Aftermath:
         )
 
 
-def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
-    """The money, since the last mark when one was set, once the answers on their way, the batches
-    that run and the webhooks that are being sent have ended; after five seconds at most."""
-    end = time.monotonic() + UNDER_WAY
-    while (books := sandbox.money(sandbox.since))["under_way"] and time.monotonic() < end:
-        Event().wait(_LOOK_AGAIN)
-    return books
+@record
+class Look:
+    """What a look at a sandbox has shown: its ``calls`` in short, the ``money`` as ``GET
+    /__admin/books`` shows it, findings, the rules that have ``fired``, the names of what is still
+    ``due``, and the timeline. ``is_manual``: its clock was set by hand."""
+
+    calls: Sequence[Mapping[str, Any]]
+    money: Mapping[str, Any]
+    findings: Sequence[Mapping[str, Any]]
+    fired: frozenset[str]
+    due: Sequence[str]
+    timeline: str
+    is_manual: bool
+
+
+def look_at(sandbox: RemoteSandbox, *, finish: bool = False) -> Look:
+    """Look at a sandbox, since the last mark when one was set, once the answers on their way, the
+    batches that run and the webhooks that are being sent have ended; after five seconds at most.
+    With ``finish`` the story ends."""
+    seen = sandbox.run(timeout=UNDER_WAY, finish=finish)
+    return Look(
+        calls=seen["calls"],
+        money=seen["money"],
+        findings=seen["findings"],
+        fired=frozenset(seen["fired"]),
+        due=seen["due"],
+        timeline=seen["timeline"],
+        is_manual=seen["clock"] == "manual",
+    )
+
+
+@record
+class _BooksRead:
+    """The shop's books at the end: their rows, what they and the sandbox say differently
+    (``compared``), what is still to be said of orders that they lack (``untold``). ``unread`` says
+    why they could not be had, ``failed`` why they could not be compared."""
+
+    rows: Sequence[Any] = ()
+    compared: Sequence[Any] = ()
+    untold: Sequence[str] = ()
+    unread: str = ""
+    failed: str = ""
 
 
 @record
 class AfterRun:
     """The shop after a run in a sandbox, and all that follows then. What its other commands print
     goes to files of the ``folder``; ``ignored`` are orders of its books that no run ever asks
-    for. ``before_reconcile`` is called before the nightly job begins; ``closes``: the sandbox
-    refuses to move money while the books are read in the end."""
+    for. ``before_reconcile`` is called before the nightly job begins; ``closes``: from when the
+    books are read in the end the sandbox refuses to move money."""
 
     sandbox: RemoteSandbox
     asked: Aftermath
@@ -125,59 +171,79 @@ class AfterRun:
     before_reconcile: Callable[[], None] = lambda: None
     closes: bool = True
 
-    def end(self, ending: Ending = Ending()) -> RunEnd:  # noqa: B008
-        """Everything between the end of the command and the verdict; ``ending`` is what that end
-        has told. Where it has told somebody, what was in doubt is looked after."""
-        sandbox, asked = self.sandbox, self.asked
-        rows = differed = compared = list[Any]()
-        failed, unread, untold = "", "", list[str]()
-        books = settled_down(sandbox)
+    def end(self, ending: Ending = Ending()) -> tuple[RunEnd, Sequence[Look]]:  # noqa: B008
+        """Everything between the end of the command and the verdict, and all looks at the sandbox:
+        the first when the command had ended, the last when all had. ``ending`` is what the end of
+        the command has told. Where it has told somebody, what was in doubt is looked after."""
+        asked = self.asked
+        looks = [look_at(self.sandbox, finish=not asked.follows)]
+        differed, failed = list[Any](), ""
+        if asked.follows:
+            differed, failed = self._follow(ending, looks)
+            looks.append(look_at(self.sandbox, finish=True))
+        last, money = looks[-1], RunMoney.of(looks[-1].money)
+        read = _BooksRead() if failed or not asked.books else self._read_books(ending, money)
+        judged = [row for row in last.findings if row["finding"] not in COMPARED]
+        self.sandbox.invariants = [*asked.invariants]
+        broken = self.sandbox.end_of_test(None, rules=False)["rules"]
+        end = RunEnd(
+            money,
+            [*judged, *read.compared],
+            differed=differed,
+            rows=read.rows,
+            states=asked.states,
+            failed=failed or read.failed,
+            unread=read.unread,
+            broken=broken,
+            ending=ending,
+            untold=read.untold,
+            fired=frozenset[str]().union(*(look.fired for look in looks)),
+            is_due=not SETTLING.isdisjoint(last.due),
+            is_settled=asked.settle is not None,
+        )
+        return end, looks
+
+    def _follow(self, ending: Ending, looks: list[Look]) -> tuple[list[Any], str]:
+        """Let time pass and the nightly job run, with a look between them: what the books and the
+        sandbox said differently before, and what of the shop has failed."""
+        asked, differed = self.asked, list[Any]()
         try:
-            if asked.books and (asked.settle is not None or asked.reconcile):
+            if asked.books:
                 # The nightly job may make books that are not there yet.
                 with suppress(NoBooks):
                     differed = self._compared(self._rows_after(ending))
             if asked.settle is not None:
-                sandbox.clock.advance(duration_text(asked.settle))
-                books = settled_down(sandbox)
+                self.sandbox.clock.advance(duration_text(asked.settle))
             if asked.reconcile:
+                if asked.settle is not None:
+                    looks.append(look_at(self.sandbox))
                 self.before_reconcile()
                 self._printed("reconcile", asked.reconcile)
-                books = settled_down(sandbox)
         except ShopFailed as problem:
-            failed = str(problem)
-        # What was in doubt is forgotten when the story ends.
-        money, findings = RunMoney.of(books), sandbox.findings(finish=True)
-        coming = sandbox.call("GET", "/__admin/clock/due", params={"limit": _MOST_DUE})["due"]
-        fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
+            return differed, str(problem)
+        return differed, ""
+
+    def _read_books(self, ending: Ending, money: RunMoney) -> _BooksRead:
+        """Read the books for the last time, and compare them."""
+        if self.closes:
+            self._refuse_money()
+        rows = compared = list[Any]()
+        untold = list[str]()
         try:
-            if asked.books and not failed:
-                with self._closed():
-                    rows = self._rows_after(ending)
-                told, untold = _told(ending, money, rows)
-                compared = self._compared([*rows, *told], is_settled=asked.settle is not None)
+            rows = self._rows_after(ending)
+            told, untold = _told(ending, money, rows)
+            compared = self._compared([*rows, *told], is_settled=self.asked.settle is not None)
         except NoBooks as problem:
-            unread = str(problem)
+            return _BooksRead(unread=str(problem))
         except ShopFailed as problem:
-            failed = str(problem)
-        judged = [row for row in findings if row["finding"] not in COMPARED]
-        sandbox.invariants = [*asked.invariants]
-        broken = sandbox.end_of_test(None, rules=False)["rules"]
-        return RunEnd(
-            money,
-            [*judged, *compared],
-            differed=differed,
-            rows=rows,
-            states=asked.states,
-            failed=failed,
-            unread=unread,
-            broken=broken,
-            ending=ending,
-            untold=untold,
-            fired=fired,
-            is_due=any(one["what"] in SETTLING for one in coming),
-            is_settled=asked.settle is not None,
-        )
+            return _BooksRead(rows, untold=untold, failed=str(problem))
+        return _BooksRead(rows, compared, untold)
+
+    def _refuse_money(self) -> None:
+        """From now on the sandbox refuses to move money: a command that pays when its books are
+        missing would hide what is wrong. The counters of rules begin anew by that, so what has
+        fired is known by then; and nothing follows for which the sandbox must be opened again."""
+        self.sandbox.call("POST", "/__admin/scenarios", json=_CLOSED)
 
     def _rows_after(self, ending: Ending) -> list[Any]:
         """The rows of its books after such an end. Books that a crash has kept from being made know
@@ -199,20 +265,6 @@ class AfterRun:
             raise NoBooks(f"--books: {bad}") from None
         except ShopFailed as problem:
             raise NoBooks(str(problem)) from None
-
-    @contextmanager
-    def _closed(self) -> Iterator[None]:
-        """While the books are read for the last time the sandbox refuses to move money: a command
-        that pays when its books are missing would hide what is wrong. The counters of rules begin
-        anew by that, so what has fired is known by then."""
-        if not self.closes:
-            yield
-            return
-        self.sandbox.call("POST", "/__admin/scenarios", json=_CLOSED)
-        try:
-            yield
-        finally:
-            self.sandbox.call("DELETE", "/__admin/scenarios", params={"name": _CLOSED["name"]})
 
     def _compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> list[Any]:
         """What the rows and the sandbox say differently. Raises ``ShopFailed``."""

@@ -53,10 +53,10 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     first, second = (
         _passed(_seen(runner, name, timeout), runner.argv) for name in ("baseline-1", "baseline-2")
     )
-    found = differences(first.entries, second.entries)
+    found = differences(first.calls, second.calls)
     if found:
         raise NoBaseline("\n".join(["two runs without any fault made different calls:", *found]))
-    statuses = {(entry["op"], entry["call"]): entry["status"] for entry in first.entries}
+    statuses = {(call["op"], call["call"]): call["status"] for call in first.calls}
     # A client that polls does not make all of its calls in both.
     always = {(one.op, one.nth) for one in second.points}
     points = [one for one in first.points if (one.op, one.nth) in always]

@@ -19,18 +19,16 @@ from mockserver.explore.baseline import Baseline, scenario_of
 from mockserver.explore.failures import CRASH, FAULTS, Fault, InjectionPoint
 from mockserver.explore.fault_table import Trial, compensated, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
-from mockserver.explore.shrink import minimise
-from mockserver.explore.trial import Observed, TrialRunner
-from mockserver.explore.verdicts import (
+from mockserver.explore.review import (
     FORGED,
-    Judged,
-    Verdict,
+    beside_shop,
     beside_unforged,
     beside_usual,
-    invariants_of,
-    judged,
     moves_of,
 )
+from mockserver.explore.shrink import minimise
+from mockserver.explore.trial import Observed, TrialRunner
+from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
 
 
 @record
@@ -38,12 +36,14 @@ class Plan:
     """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget``
     seconds of real time for one run and for all, None for the usual and for as long as it takes.
     With ``seeds`` a swarm of so many runs is tried instead, until the first that is at least as bad
-    as ``least`` unless it ``has_all``."""
+    as ``least`` unless it ``has_all``. ``is_alone``: all runs use the same books, so that only one
+    goes on at a time."""
 
     operations: frozenset[str]
     faults: Sequence[Fault]
     client_timeout: Micros
     jobs: int
+    is_alone: bool = False
     timeout: float | None = None
     budget: float | None = None
     pairs: bool = False
@@ -142,9 +142,9 @@ class Lab:
             trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
         )
         seen = self._beside_unforged(trial, seen, runner, timeout + trial.waits)
-        if not trial.is_ours:
-            # Where the fault itself moved money, the run without it is no measure.
-            seen = replace(seen, after=beside_usual(seen.after, reference))
+        after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
+        # Where the fault itself moved money, the run without it is no measure.
+        seen = replace(seen, after=after if trial.is_ours else beside_usual(after, reference))
         how = {
             "has_books": has_books,
             "has_fired": _has_struck(trial, seen),
@@ -173,9 +173,7 @@ class Lab:
             name, scenario_of(name, runner.seed, control), timeout, ignored=self.base.ignored
         )
         usual.output.unlink()
-        moves = [
-            moves_of(_struck_charges(trial, one.entries), one.entries) for one in (seen, usual)
-        ]
+        moves = [moves_of(_struck_charges(trial, run.calls), run.calls) for run in (seen, usual)]
         has_books = bool(runner.aftermath.books)
         after = beside_unforged(
             seen.after, usual.after, has_moved=moves[0] != moves[1], has_books=has_books
@@ -183,15 +181,14 @@ class Lab:
         return replace(seen, after=after)
 
 
-def _struck_charges(trial: Trial, entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The charges that the calls of a trial have made or moved."""
+def _struck_charges(trial: Trial, calls: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The charges that the calls of a trial have made, moved or named."""
     struck = {(point.op, point.nth) for point, _ in trial.injections}
     return [
-        event["id"]
-        for entry in entries
-        if (entry["op"], entry["call"]) in struck
-        for event in entry["events"]
-        if event["subject"] == "charge"
+        charge
+        for call in calls
+        if (call["op"], call["call"]) in struck
+        for charge in call["charges"]
     ]
 
 
@@ -306,37 +303,59 @@ class _Search:
     def _try_queued(self, pool: ThreadPoolExecutor) -> None:
         """Try one after the other, as many at once as there may be."""
         while self._begin(pool):
-            done, _ = wait(self.running, return_when=FIRST_COMPLETED)
-            for one in done:
-                cell, trial = one.result(), self.running.pop(one)
+            # The next that waits begins once the last has done most of its work.
+            pause = self.lab.base.seconds if self._next_waiting() is not None else None
+            done, _ = wait(self.running, timeout=pause, return_when=FIRST_COMPLETED)
+            for run in done:
+                cell, trial = run.result(), self.running.pop(run)
                 self.keep(cell)
                 self._take(cell, trial)
         if self.made.why == _FIRST_RED:
             self._end_at_first_red()
 
     def _begin(self, pool: ThreadPoolExecutor) -> bool:
-        """Begin what can be begun; whether anything runs."""
-        while time.monotonic() < self.end:
-            trial = self._next()
-            if trial is None:
-                break
-            self.queue.remove(trial)
-            if trial.name in self.earlier:
-                self._take(self.earlier[trial.name], trial)
-            else:
-                self.running[pool.submit(self._try, trial)] = trial
+        """Begin what can be begun, of those that wait one at a time; whether anything runs."""
+        while (trial := self._next_working()) is not None:
+            self._begin_one(trial, pool)
+        if (trial := self._next_waiting()) is not None:
+            self._begin_one(trial, pool)
         return bool(self.running)
 
-    def _next(self) -> Trial | None:
-        """The first that may begin: as many run at once as there are jobs, and as many again whose
-        client waits for an answer, which costs no processor. A swarm goes by its seeds alone."""
-        plan = self.lab.plan
-        running = [trial.waits > 0 for trial in self.running.values()]
-        if plan.seeds:
-            return self.queue[0] if self.queue and len(running) < plan.jobs else None
-        return next(
-            (trial for trial in self.queue if running.count(trial.waits > 0) < plan.jobs), None
-        )
+    @property
+    def _is_closed(self) -> bool:
+        """Whether nothing may begin now, whatever it is."""
+        is_occupied = self.lab.plan.is_alone and bool(self.running)
+        return is_occupied or time.monotonic() >= self.end
+
+    def _begin_one(self, trial: Trial, pool: ThreadPoolExecutor) -> None:
+        self.queue.remove(trial)
+        if trial.name in self.earlier:
+            self._take(self.earlier[trial.name], trial)
+        else:
+            self.running[pool.submit(self._try, trial)] = trial
+
+    def _next_working(self) -> Trial | None:
+        """The first of the queue that keeps a processor busy, if one may begin now: as many at once
+        as there are jobs. A swarm goes by its seeds alone, so to it each run is one of these."""
+        is_swarm = self.lab.plan.seeds > 0
+        working = [trial for trial in self.running.values() if is_swarm or not trial.waits]
+        if len(working) >= self.lab.plan.jobs or self._is_closed:
+            return None
+        return next((trial for trial in self.queue if is_swarm or not trial.waits), None)
+
+    def _next_waiting(self) -> Trial | None:
+        """The first of the queue that waits for most of its time, if one may begin now: beside
+        those that work, as many as together keep half of the jobs busy, and one in any case."""
+        jobs, is_swarm = self.lab.plan.jobs, self.lab.plan.seeds > 0
+        waiting = [trial for trial in self.running.values() if trial.waits]
+        is_full = sum(map(self._work_of, waiting)) > jobs / 2 or len(waiting) >= MOST_WAITING * jobs
+        if is_swarm or is_full or self._is_closed:
+            return None
+        return next((trial for trial in self.queue if trial.waits), None)
+
+    def _work_of(self, trial: Trial) -> float:
+        """The part of its time in which a run works, as long as the one without a fault takes."""
+        return self.lab.base.seconds / (self.lab.base.seconds + trial.waits)
 
     def _try(self, trial: Trial) -> Cell:
         tried = self.lab.try_one(trial)
@@ -402,6 +421,9 @@ class _Search:
 
 _FIRST_RED = "first red"
 
+MOST_WAITING = 8
+"""Runs that wait, for each job, that may go on at once: each is a process that takes memory."""
+
 MOST_MAKING_GOOD = 60
 """Runs with a second fault where the command makes good, unless all pairs are asked for."""
 
@@ -420,7 +442,7 @@ def explore(
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}
     search = _Search(lab, end, made, keep, progress, earlier, queue=lab.trials())
-    with ThreadPoolExecutor(2 * lab.plan.jobs) as pool:
+    with ThreadPoolExecutor((1 + MOST_WAITING) * lab.plan.jobs) as pool:
         try:
             search.go(pool)
         except KeyboardInterrupt:

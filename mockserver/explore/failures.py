@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
 from mockserver.domain.errors import nearest
 from mockserver.domain.facts import UncertainResult
 from mockserver.domain.record import read_table, record, replace
@@ -101,8 +101,8 @@ class Fault:
     It fits operations like ``ops`` that use a token, a vault item or a hold (``uses``), and batches
     of so many ``rows``. One that ``stays`` strikes later calls with the same card too. It has
     struck when what ``comes_due`` has. ``is_ours``: it takes or withholds money itself, and the
-    client is not to blame. ``waits`` are the seconds of real time that the client waits without an
-    answer."""
+    client is not to blame. ``waits`` are the seconds of real time that nothing happens because of
+    it."""
 
     name: str
     at: str
@@ -131,12 +131,12 @@ class Fault:
     def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
         """The fault for a client that waits so long, by a clock that is set by hand or by the
         machine's."""
-        text, late = json.dumps(self.then, default=float), client_timeout + SECOND
-        if _CLIENT_TIMEOUT not in text:
-            return self
-        text = json.dumps(_GIVEN_UP) if is_manual else text
-        then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
-        return replace(self, then=then, waits=0 if is_manual else late / SECOND)
+        then = self.then
+        text, late = json.dumps(then, default=float), client_timeout + SECOND
+        if _CLIENT_TIMEOUT in text:
+            text = json.dumps(_GIVEN_UP) if is_manual else text
+            then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
+        return replace(self, then=then, waits=_waits(then, is_manual=is_manual))
 
     @property
     def unforged(self) -> Fault | None:
@@ -172,6 +172,23 @@ class Fault:
         """What happens to a batch of so many rows."""
         text = json.dumps(self.then, default=float).replace('"{middle}"', str((rows + 1) // 2))
         return json.loads(text.replace('"{last}"', str(rows)), parse_float=Decimal)
+
+
+def _waits(then: Mapping[str, Any], *, is_manual: bool) -> float:
+    """The seconds of real time that nothing happens in a run because an outcome keeps an answer or
+    a webhook back."""
+    transport, webhook = then.get("transport") or {}, then.get("webhook") or {}
+    lengths = [transport.get("hold")]
+    if not is_manual:
+        is_virtual = transport.get("virtual", False)
+        lengths += [] if is_virtual else [transport.get("delay")]
+        lengths += [webhook.get(name) for name in ("delay", "gap", "swap_with_next")]
+    return sum(parse_duration(length) for length in lengths if _is_duration(length)) / SECOND
+
+
+def _is_duration(word: object) -> TypeGuard[str]:
+    """Whether a word of an outcome is so many seconds, and not until when."""
+    return isinstance(word, str) and word[:1].isdigit()
 
 
 def _fault(**row: Any) -> Fault:

@@ -88,7 +88,7 @@ class Trial:
 
     @property
     def waits(self) -> float:
-        """Seconds of real time that the client waits without an answer."""
+        """Seconds of real time that nothing happens because of its faults."""
         return sum(fault.waits for _, fault in self.injections)
 
     @property

@@ -363,7 +363,7 @@ class Shrinking:
             missing = "exit code 0, no finding of severity error"
             why = missing if self.finding is None else f"{self.finding} is not found"
             raise NoFailure(f"the command does not fail under {name}: {why}")
-        fired, beyond = fired_faults(first.entries, self.source)
+        fired, beyond = fired_faults(first.journal, self.source)
         self.report(
             f"under {name}, with {_parts([one for one in fired if one.is_fault])}: "
             f"{_in_words(failure)}"
@@ -372,7 +372,7 @@ class Shrinking:
             self._beyond = (
                 f"; rules that struck where none can be aimed at one call: {', '.join(beyond)}"
             )
-        if first.entries[:1] and first.entries[0]["id"] > 1:
+        if first.journal[:1] and first.journal[0]["id"] > 1:
             self._beyond += (
                 "; the journal of the server has dropped its first entries (--journal-limit)"
             )
@@ -420,7 +420,9 @@ class Shrinking:
             if faults is None
             else scenario_of(faults, self.source, name=name, story="")
         )
-        return self.runner.try_out(_RUN, scenario, self.timeout or FIRST_TIMEOUT, key=self.key)
+        # What fired, and why, stands in the journal alone.
+        limit, wants_journal = self.timeout or FIRST_TIMEOUT, faults is None
+        return self.runner.try_out(_RUN, scenario, limit, key=self.key, wants_journal=wants_journal)
 
 
 def _parts(faults: Sequence[FiredFault]) -> str:

@@ -32,64 +32,48 @@ from mockserver.scenario.operations import OPERATIONS, READS
 from mockserver.scenario.webhook_plan import NO_CHARGE, NO_ORDER
 
 
-def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
-    """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are
-    not operations of the service, and those refused unread, are left out."""
+def points_of(calls: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
+    """The calls of a run (``calls`` of ``POST /__admin/run``) that can fail, in their order, and
+    what came due. Requests that are not operations of the service, and those refused unread, are
+    left out."""
     found, rows, webhooks, renewals = list[InjectionPoint](), 0, 0, 0
-    entries = list(entries)
+    calls = list(calls)
     # Rows that are not taken before the command ends cannot fail.
-    ran = any(entry["op"] == _ROWS for entry in entries)
-    for entry in entries:
-        if entry["call"] is not None and entry["op"] in OPERATIONS:
+    ran = any(call["op"] == _ROWS for call in calls)
+    for call in calls:
+        if call["call"] is not None and call["op"] in OPERATIONS:
             point = InjectionPoint(
-                entry["op"],
-                entry["call"],
-                bool(entry["webhooks"]),
-                *(entry.get("facts") or facts_of(entry)),
+                call["op"],
+                call["call"],
+                notifies=call["webhooks"] > 0,
+                uses=_needed(call),
+                card=call["card"],
+                rows=call["rows"],
             )
             found.append(point)
-            places = (
-                dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
-            )
-            found += [InjectionPoint("batch.row", rows + place) for place in places]
+            if point.rows and ran:
+                places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows))
+                found += [InjectionPoint("batch.row", rows + place) for place in places]
             rows += point.rows
-        elif entry["webhooks"] and entry["call"] is None:
+        elif call["webhooks"] and call["call"] is None:
             found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
-        if entry["op"] == _RENEWAL:
+        if call["op"] == _RENEWAL:
             renewals += 1
             found.append(InjectionPoint("subscription.renew", renewals))
-        webhooks += len(entry["webhooks"])
+        webhooks += call["webhooks"]
     return found
 
 
-def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
-    """What a call needed, the card that it charged and the rows of its batch, as an entry shows
-    them."""
-    request, answer = entry.get("request") or {}, entry.get("answer")
-    given = request.get("body")
-    body: Mapping[str, Any] = given if isinstance(given, dict) else {}
-    uses = (
-        "hold"
-        if entry["op"] in ("charge.capture", "charge.void")
-        else "token"
-        if body.get("token")
-        else ""
-    )
-    if not uses and entry["op"] != "vault.create" and "/vault" in request.get("path", ""):
-        uses = "vault"
-    paid = answer.get("paymentInformation") if isinstance(answer, dict) else None
-    card = (paid or {}).get("card") or {}
-    digits = f"{card.get('cardIin') or ''}{str(card.get('cardNumber'))[-4:]}" if card else ""
-    count = body.get("count") if entry["op"] == "batch.create" else None
-    is_card = len(digits) == _DIGITS and digits.isdecimal()
-    return (
-        uses,
-        digits if is_card else "",
-        count if isinstance(count, int) and entry["status"] in _TAKEN else 0,
-    )
+def _needed(call: Mapping[str, Any]) -> str:
+    """What must still be there for a call: a hold, a token, or a vault item."""
+    if call["op"] in ("charge.capture", "charge.void"):
+        return "hold"
+    if call["token"]:
+        return "token"
+    is_of_item = call["op"] != "vault.create" and "/vault" in call["path"]
+    return "vault" if is_of_item else ""
 
 
-_DIGITS, _TAKEN = 10, (200, 201)
 _ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
 
 
@@ -107,14 +91,14 @@ def differences(
     ]
 
 
-def _made(entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
+def _made(calls: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """How often each call came, a read once at most."""
-    made, reads = Counter[str](), set[str]()
-    for entry in entries:
-        if entry["call"] is not None:
-            made[what := f"{entry['op']} answered {entry['status']}"] += 1
-            reads |= {what} if entry["op"] in READS else set()
-    return Counter({what: 1 if what in reads else count for what, count in made.items()})
+    times = Counter[str]()
+    for call in calls:
+        if call["call"] is not None:
+            what = f"{call['op']} answered {call['status']}"
+            times[what] = 1 if call["op"] in READS else times[what] + 1
+    return times
 
 
 def _times(count: int) -> str:
@@ -153,19 +137,24 @@ def no_call(argv: Sequence[str]) -> str:
 
 @record
 class Observed:
-    """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the
-    command had ended, ``fired`` the rules that fired; ``is_manual`` says that its clock was set by
-    hand, ``why_not`` why the command was not killed, or not run twice, though that was asked
-    for."""
+    """What was seen of one run. ``calls`` are those of the command in short, ``after`` is what came
+    of it once the command had ended; ``is_manual`` says that its clock was set by hand, ``why_not``
+    why the command was not killed, or not run twice, though that was asked for. ``journal`` has the
+    entries in full, where they were asked for."""
 
     ended: Ended
-    entries: Sequence[Mapping[str, Any]]
+    calls: Sequence[Mapping[str, Any]]
     after: RunEnd
-    fired: frozenset[str]
     timeline: str
     output: Path
     is_manual: bool
     why_not: str = ""
+    journal: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def fired(self) -> frozenset[str]:
+        """The rules that fired."""
+        return self.after.fired
 
     def has_struck(self, rules: Collection[str]) -> bool:
         """Whether all that was to happen has: a fault that never struck says nothing of the
@@ -175,7 +164,7 @@ class Observed:
     @property
     def points(self) -> list[InjectionPoint]:
         """The calls that it made, and what came due, in the time that passed afterwards too."""
-        found = points_of(self.entries)
+        found = points_of(self.calls)
         later = range(1, self.timeline.count(f"came due: {_RENEWAL}") + 1)
         renewals = (InjectionPoint("subscription.renew", nth) for nth in later)
         return [*found, *(point for point in renewals if point not in found)]
@@ -183,13 +172,22 @@ class Observed:
     @property
     def has_called(self) -> bool:
         """Whether any call of the service came in."""
-        return any(entry["call"] is not None for entry in self.entries)
+        return any(call["call"] is not None for call in self.calls)
 
     def printed(self) -> str:
         """The end of what it printed, card numbers, ccv and keys masked."""
+        return mask_printed(self.end_of_output().decode("utf-8", "replace"))[-_LONGEST_OUTPUT:]
+
+    def end_of_output(self) -> bytes:
+        """The end of what it printed, as it is: for no report."""
         with self.output.open("rb") as file:
             file.seek(-min(_READ, file.seek(0, SEEK_END)), SEEK_END)
-            return mask_printed(file.read().decode("utf-8", "replace"))[-_LONGEST_OUTPUT:]
+            return file.read()
+
+    @property
+    def last_entry(self) -> int:
+        """The journal entry of the last call that the command made itself."""
+        return max((call["id"] for call in self.calls), default=0)
 
     @property
     def words(self) -> str:
@@ -342,10 +340,12 @@ class TrialRunner:
         *,
         ignored: Collection[tuple[str, str]] = (),
         restarts: bool = False,
+        wants_journal: bool = False,
     ) -> Observed:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name``
         decides the sandbox's ``key``, unless that is given, and with the seed all that happens in
-        it; ``ignored`` as in ``AfterRun``. Where the scenario holds all, the command is killed and
+        it; ``ignored`` as in ``AfterRun``; ``wants_journal`` where the calls in short are not
+        enough. Where the scenario holds all, the command is killed and
         the restart follows, which ``restarts`` wants in any case; where it holds one call until it
         is released, the command is run twice.
 
@@ -381,32 +381,29 @@ class TrialRunner:
             ended = held.end_of(ended)
             with output.open("ab") as file:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
-            # What the shop does afterwards is not the command's: no fault is aimed at it.
-            entries = sandbox.journal()
-            ignored = {*ignored, *invented_orders(scenario)}
             # After a crash it is the restart that tells, or not.
             said = restart if restart.exists() else output
             ending = ending_of(ended.exit, said.read_bytes(), self.argv, self.aftermath.told)
-            fired = set[str]()
-
-            def spare_nightly_job() -> None:
-                fired.update(_fired(sandbox))
-                _tell(sandbox, {**scenario, "rules": []})
-
-            after = AfterRun(sandbox, self.aftermath, done, folder, ignored, spare_nightly_job).end(
-                ending
-            )
+            journal = sandbox.journal() if wants_journal else ()
+            after, looks = AfterRun(
+                sandbox,
+                self.aftermath,
+                done,
+                folder,
+                {*ignored, *invented_orders(scenario)},
+                # The nightly job is not the command's: no fault is aimed at it.
+                before_reconcile=lambda: _tell(sandbox, {**scenario, "rules": []}),
+            ).end(ending)
+            calls = looks[0].calls
             return Observed(
                 ended,
-                entries=entries,
-                after=replace(after, operations=operations_of(entries)),
-                fired=after.fired | fired,
-                timeline=sandbox.report("timeline"),
+                calls=calls,
+                after=replace(after, operations=operations_of(calls)),
+                timeline=looks[-1].timeline,
                 output=output,
-                # How the clock runs is asked of the runs without a fault.
-                is_manual=not scenario.get("rules")
-                and sandbox.call("GET", "/__admin/clock")["mode"] == "manual",
+                is_manual=looks[0].is_manual,
                 why_not=held.why_not,
+                journal=journal,
             )
 
     @contextmanager
@@ -432,11 +429,6 @@ def _tell(sandbox: RemoteSandbox, scenario: Mapping[str, Any]) -> None:
     except TypeError:
         # Numbers and dates of a file that JSON does not know.
         sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
-
-
-def _fired(sandbox: RemoteSandbox) -> set[str]:
-    """The rules that have fired."""
-    return {rule["id"] for rule in sandbox.rules() if rule["hits"]}
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
 from mockserver.explore.telling import Ending, Telling
-from mockserver.scenario.operations import MONEY, OPERATIONS
+from mockserver.scenario.operations import MONEY
 
 Place: TypeAlias = tuple[str, str]
 """An order, or nothing for the total of all others, and a currency."""
@@ -73,7 +73,7 @@ class RunMoney:
 
     def unseen(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The rows of a shop's books about orders that the sandbox never saw."""
-        seen = {key for row in self.orders for key in _keys_of(row)}
+        seen = {key for row in self.orders for key in keys_of(row)}
         # An order number that could be a card's is masked there.
         keys = ((row, key_of(row) or ("", "")) for row in rows)
         return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
@@ -99,7 +99,7 @@ class RunMoney:
         return [
             order
             for order in self.orders
-            if known.isdisjoint(_keys_of(order)) and Figures.of(order).exposure > 0
+            if known.isdisjoint(keys_of(order)) and Figures.of(order).exposure > 0
         ]
 
     def taken(self) -> dict[str, Decimal]:
@@ -149,7 +149,7 @@ def money_of(order: Mapping[str, Any]) -> str:
     return f"{' and '.join(words)} for {name}"
 
 
-def _keys_of(order: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def keys_of(order: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What rows of a shop's books may be about that are about an order, or a charge of it."""
     yield from ((kind, order[kind]) for kind in KEYS if order[kind] is not None)
     yield from (("charge", charge["chargeId"]) for charge in order["charges"])
@@ -361,6 +361,13 @@ class RunEnd:
             if claims <= {Claim.TAKEN, Claim.REFUNDED, Claim.HELD}:
                 yield order, claims
 
+    def claims(self, order: Mapping[str, Any]) -> set[Claim | None]:
+        """What the shop's rows call an order, whatever amounts they give; None where they only give
+        amounts. Empty where no row is about it."""
+        keys = set(keys_of(order))
+        rows = (shop_rows.read_row(row, self.states) for row in self.rows)
+        return {row.claim for row in rows if row.key in keys}
+
     def _claimed(self) -> Iterator[tuple[Mapping[str, Any], set[Claim | None]]]:
         """The orders of which the shop's rows claim something, with that."""
         said = defaultdict[tuple[str, str], set[Claim | None]](set)
@@ -368,7 +375,7 @@ class RunEnd:
             claim = Claim.TAKEN if row.paid and not row.state else row.claim
             said[row.key].add(claim if row.held is None else None)
         for order in self.money.orders:
-            claims = {claim for key in _keys_of(order) for claim in said.get(key, ())}
+            claims = {claim for key in keys_of(order) for claim in said.get(key, ())}
             if claims:
                 yield order, claims
 
@@ -390,6 +397,7 @@ class RunEnd:
 
 
 _UNKNOWN_END = "doubt-left-open"
+_BESIDE_PENDING = "paid-beside-pending"
 
 
 @record
@@ -421,97 +429,9 @@ class Reference:
         return cls(first, shared) if one == other else cls()
 
 
-def operations_of(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
-    """How often a journal's calls asked for each operation that moves money."""
-    return Counter(
-        entry["op"] for entry in entries if entry["call"] is not None and entry["op"] in MONEY
-    )
-
-
-FORGED = "forged-webhook-accepted"
-
-
-def moves_of(charges: Collection[str], entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """The operations that moved the money of some charges, each with how often it came: by what
-    their requests name. Their order and time do not count, nor do reads."""
-    moves = Counter[str]()
-    for entry in entries:
-        if entry["call"] is not None and entry["op"] in MONEY:
-            asked = str(entry.get("request"))
-            moves[entry["op"]] += any(charge in asked for charge in charges)
-    return +moves
-
-
-def beside_unforged(end: RunEnd, control: RunEnd, *, has_moved: bool, has_books: bool) -> RunEnd:
-    """The end of a run in which a forged webhook was answered 2xx, beside the same run without the
-    forgery. It was believed where more money of its object moves (``has_moved``), or the books or
-    an invariant differ that do not without it. An answer alone is no belief: shops that store a
-    webhook and verify it later, or take it as a hint to read the charge, answer 2xx too."""
-    usual = {row["finding"] for row in control.differing}
-    differs = any(row["finding"] not in usual for row in end.differing)
-    is_believed = has_moved or differs or bool({*end.broken} - {*control.broken})
-    rows: list[Mapping[str, Any]] = []
-    for row in end.findings:
-        if row["finding"] != FORGED:
-            rows.append(row)
-        elif is_believed:
-            rows.append({**row, "severity": "error"})
-        elif not has_books:
-            rows.append({**row, "severity": "warning"})
-    return replace(end, findings=rows)
-
-
-_PAID_AGAIN = ("double-charge", "batch-sent-twice")
-
-
-def beside_usual(end: RunEnd, reference: Reference) -> RunEnd:
-    """The end of a run with its findings as the run without a fault has them: what that shows to be
-    right is left out, and what it shows to be wrong is an error.
-
-    The sandbox alone cannot know whether a second payment of an order was meant, or a second
-    capture. The run without a fault says what was meant: a client that knew of its first payment,
-    and ends with no more money than that run, has paid a deposit and a balance; one that hears of
-    an event twice and does no more than that run has remembered the first.
-    """
-    rows: list[Mapping[str, Any]] = []
-    for row in end.findings:
-        is_wrong: bool | None = None
-        if row["finding"] in _PAID_AGAIN and row.get("informed") and reference.money is not None:
-            is_wrong = _has_more_money(row["about"], reference.money, end.money, reference.shared)
-        if row["finding"] == "webhook-not-deduplicated":
-            is_wrong = bool(end.differing) or _has_more_operations(row, end, reference)
-        if is_wrong is None:
-            rows.append(row)
-        elif is_wrong:
-            rows.append({**row, "severity": "error"})
-    return replace(end, findings=rows)
-
-
-def _has_more_money(
-    about: Mapping[str, str], base: RunMoney, run: RunMoney, shared: Collection[str]
-) -> bool:
-    """Whether the order of a charge or a subscription, or any where that is not known, has more
-    money, or had more at once, than in the run without a fault."""
-    subject = {value for kind, value in about.items() if kind in ("charge", "subscription")}
-    places = {
-        (order["reference"] if order["reference"] in shared else "", order["currency"])
-        for order in run.orders
-        if not subject or subject & {value for _, value in _keys_of(order)}
-    }
-    before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
-    for place in places:
-        was, most = before.get(place, (Figures(), ZERO))
-        now, peak = after[place]
-        if now.net - now.refunding > was.net - was.refunding or peak > most:
-            return True
-    return False
-
-
-def _has_more_operations(row: Mapping[str, Any], end: RunEnd, reference: Reference) -> bool:
-    """Whether an operation of which a finding tells was asked for more often than without a
-    fault."""
-    told = {line["line"].partition(" ")[0] for line in row["evidence"]} & OPERATIONS.keys()
-    return any(end.operations.get(op, 0) > reference.operations.get(op, 0) for op in told)
+def operations_of(calls: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
+    """How often the calls of a run asked for each operation that moves money."""
+    return Counter(call["op"] for call in calls if call["call"] is not None and call["op"] in MONEY)
 
 
 @record
@@ -629,7 +549,8 @@ def _by_books(case: _Case) -> Judged:
     # Where the fault itself moved money, the run without it is no measure.
     usual = None if case.is_ours else reference.money
     beside = [] if usual is None else beside_books(usual, after, reference.shared)
-    differing = [*_lines(after.differing), *(one.words for one in beside)]
+    differing = [*_lines(after.differing), *_may_come_twice(after)]
+    differing += [difference.words for difference in beside]
     if any(one.is_harm for one in beside):
         return Judged(Verdict.UNSAFE, differing)
     if not reference.leaves_pending:
@@ -670,7 +591,13 @@ def _by_money(case: _Case) -> Judged:
         harm += [f"customer paid, and nobody has looked: {line}" for line in _lines(open_ends)]
     if harm:
         return Judged(case.harm, harm)
-    return Judged(Verdict.DOUBTFUL if found else Verdict.SURVIVED, [one.words for one in found])
+    doubts = [*_may_come_twice(after), *(difference.words for difference in found)]
+    return Judged(Verdict.DOUBTFUL if doubts else Verdict.SURVIVED, doubts)
+
+
+def _may_come_twice(after: RunEnd) -> list[str]:
+    """A second payment of an order was taken, and the first may still come: no books say that."""
+    return _lines(row for row in after.findings if row["finding"] == _BESIDE_PENDING)
 
 
 def _lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -19,12 +19,39 @@ class _Wait:
     asked: str
 
 
+@record
+class _Pause:
+    """A pause that an answer has asked for: when it ends, in real time and in that of the sandbox,
+    and who was asked to wait, as far as requests tell: by the connection, which may be another one
+    each time, and by ``agent``, the machine and the program that it came from."""
+
+    ends: Micros
+    ends_at: Micros
+    entry: int
+    connection: tuple[str, int] | None
+    agent: tuple[str, str]
+    evidence: Evidence
+
+    def binds(self, call: Call) -> bool:
+        """Whether a call comes too early, and from who was asked to wait. On another connection the
+        same program may be another process, such as a second worker: it is the same when nobody
+        has asked anything in between."""
+        if call.real >= self.ends or call.at >= self.ends_at or _agent_of(call) != self.agent:
+            return False
+        return call.connection == self.connection or call.entry == self.entry + 1
+
+
+def _agent_of(call: Call) -> tuple[str, str]:
+    machine = call.connection[0] if call.connection is not None else ""
+    return machine, call.headers.get("user-agent", "")
+
+
 @mutable
 class Pace:
     """The pace of one sandbox's client, in real time."""
 
     _ledger: Ledger
-    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST)
+    _pauses: Recent[bytes, _Pause] = memory(_MOST)
     _hanging: Recent[int, _Wait] = memory(_MOST)
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 
@@ -35,16 +62,29 @@ class Pace:
             return
         # Digested, as a body may be long and hold a card number.
         what = digest("call", call.op, call.where, call.text)
-        pause = self._pauses.pop(what, None)
-        if pause is not None and call.real < pause[0]:
-            short = (pause[0] - call.real) / SECOND
+        pause = self._pauses.get(what)
+        if pause is not None and pause.binds(call):
+            short = (pause.ends - call.real) / SECOND
             evidence = evidence_of(call, f"sent {short:.1f} s before Retry-After had passed")
             self._ledger.add(
-                "retry-after-ignored", call.at, (pause[1], evidence), operation=call.op
+                "retry-after-ignored", call.at, (pause.evidence, evidence), operation=call.op
             )
+        self._pauses.pop(what, None)
         if call.retry_after is not None:
-            evidence = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
-            self._pauses.put(what, (call.real + call.retry_after, evidence))
+            self._ask_to_wait(what, call, call.retry_after)
+
+    def _ask_to_wait(self, what: bytes, call: Call, pause: Micros) -> None:
+        self._pauses.put(
+            what,
+            _Pause(
+                call.real + pause,
+                call.at + pause,
+                call.entry,
+                call.connection,
+                _agent_of(call),
+                evidence_of(call, f"answered with Retry-After: {pause // SECOND}"),
+            ),
+        )
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
         reads = (*self._reads.get(subject, ()), (real, entry))[

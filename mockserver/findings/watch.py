@@ -20,6 +20,7 @@ from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.pace import Pace
+from mockserver.findings.paid_beside_pending import PaidBesidePending
 from mockserver.findings.policy import Policy
 from mockserver.findings.repeated_entries import RepeatedEntries
 from mockserver.findings.request_checks import RequestChecks
@@ -30,7 +31,16 @@ _KINDS = "charge customer payment_method batch token transfer subscription payme
 READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
 """Operations that read one object."""
 
-_REMEMBERING = ("declines", "doubts", "ledger", "loose_ends", "pace", "repeats", "webhooks")
+_REMEMBERING = (
+    "declines",
+    "doubts",
+    "ledger",
+    "loose_ends",
+    "pace",
+    "repeats",
+    "second_payments",
+    "webhooks",
+)
 """Judges that remember, by the names that a store keeps them under."""
 
 _ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
@@ -69,6 +79,7 @@ class Watch(Observer):
         self.webhooks = Webhooks(ledger, self.doubts)
         self.loose_ends = UnfinishedPayments(ledger, self.doubts, charge_of)
         self.repeats = RepeatedEntries(ledger)
+        self.second_payments = PaidBesidePending(ledger, charge_of)
         self.checks = RequestChecks(ledger)
         self.judges: Mapping[str, Any] = {name: getattr(self, name) for name in _REMEMBERING}
 
@@ -96,6 +107,7 @@ class Watch(Observer):
         # A repeat did nothing, so only what the client can know of the first call has changed.
         if not call.is_repeat:
             self.loose_ends.called(call)
+            self.second_payments.called(call)
             self.declines.called(call)
             self.webhooks.called(call)
         self.doubts.called(call)
@@ -157,6 +169,7 @@ class Watch(Observer):
         self.pace.look(at, real)
         self.loose_ends.finish(at)
         self.doubts.finish(at)
+        self.second_payments.finish(at)
         self.declines.finish()
         self.webhooks.finish()
 

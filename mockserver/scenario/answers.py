@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import replace
-from mockserver.scenario.matching import OPERATORS, as_text, canonical, compile_test, shown
+from mockserver.scenario.matching import OPERATORS, compile_test
 from mockserver.scenario.paths import walked
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scenario import (
@@ -21,6 +21,7 @@ from mockserver.scenario.scenario import (
     TogetherMap,
     WaitMap,
 )
+from mockserver.scenario.values import as_text, canonical, excerpt
 
 _FIRST_BAD = 400
 
@@ -28,44 +29,48 @@ _FIRST_BAD = 400
 def check_calls(
     setup: Sequence[CallMap], examples: Sequence[ExampleMap], problems: Problems
 ) -> None:
-    """Find calls that name an answer which none before them has, and ids that are used twice."""
-    known: set[str] = set()
+    """Find calls that name an answer which none before them has, and ids that are used twice. The
+    answers of the set-up are known in every example, those of one example in no other."""
+    setup_ids: set[str] = set()
     for index, call in enumerate(setup):
         here = problems.below("setup", index)
         if call.expect is not None and call.expect.fault:
             here.add(
                 ("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives"
             )
-        _check_call(call, known, here)
+        _check_call(call, setup_ids, here)
     for index, example in enumerate(examples):
-        ids = set(known)
+        ids = set(setup_ids)
         for number, step in enumerate(example.calls):
             here = problems.below("examples", index, "calls", number)
-            if isinstance(step, TogetherMap):
-                for place, call in enumerate(step.together):
-                    _check_call(call, ids, here.below("together", place))
-            elif not isinstance(step, AdvanceMap):
-                _check_call(step.call if isinstance(step, WaitMap) else step, ids, here)
+            match step:
+                case CallMap():
+                    _check_call(step, ids, here)
+                case WaitMap():
+                    _check_call(step.call, ids, here)
+                case TogetherMap():
+                    for place, call in enumerate(step.together):
+                        _check_call(call, ids, here.below("together", place))
+                case AdvanceMap():
+                    pass
 
 
-def _check_call(call: CallMap, known: set[str], problems: Problems) -> None:
-    expect = call.expect.body if call.expect is not None else None
-    for key, value in (
-        ("call", call.path),
-        ("body", call.body),
-        ("headers", call.headers),
-        ("expect", expect),
-    ):
+def _check_call(call: CallMap, ids: set[str], problems: Problems) -> None:
+    """Find what is wrong with the ids that a call names, or takes; ``ids`` are those of the calls
+    before it, and get its own."""
+    texts = {"call": call.path, "body": call.body, "headers": call.headers, "expect": None}
+    if call.expect is not None:
+        texts["expect"] = call.expect.body
+    for key, value in texts.items():
         for name, text in placeholders(value):
-            if name not in known:
-                problems.add(
-                    (key,),
-                    f"got {text}, but no earlier call has the id '{name}'{nearest(name, known)}",
-                )
-    if call.id in known:
+            if name not in ids:
+                hint = nearest(name, ids)
+                problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{hint}")
+    if call.id is None:
+        return
+    if call.id in ids:
         problems.add(("id",), f"got '{call.id}' a second time; the id of a call must be unique")
-    if call.id is not None:
-        known.add(call.id)
+    ids.add(call.id)
 
 
 def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
@@ -93,23 +98,27 @@ def unexpected(
     success will do."""
     if expect.fault:
         return [f"wanted no whole answer, got status {status}"]
-    found = []
-    if expect.status is not None and status != expect.status:
-        found.append(f"wanted status {expect.status}, got {status} {_brief(answer)}")
-    elif expect.status is None and status >= _FIRST_BAD and expect.body is None:
-        found.append(f"wanted success, got {status} {_brief(answer)}")
+    unlike = []
+    if expect.status is not None:
+        if status != expect.status:
+            unlike.append(f"wanted status {expect.status}, got {status} {_brief(answer)}")
+    elif expect.body is None and status >= _FIRST_BAD:
+        unlike.append(f"wanted success, got {status} {_brief(answer)}")
     if expect.body is not None:
-        found += differences(expect.body, answer)
+        unlike += differences(expect.body, answer)
     for name, value in (expect.headers or {}).items():
-        found += differences(value, headers.get(name.lower()), f"header {name}")
-    return found
+        unlike += differences(value, headers.get(name.lower()), f"header {name}")
+    return unlike
 
 
 def _brief(answer: object) -> str:
-    if isinstance(answer, dict) and "message" in answer:
-        details = answer.get("details")
-        return f"({answer.get('code')} {answer['message']}{f' {details}' if details else ''})"
-    return ""
+    """Code, message and details of an error; empty of any other answer."""
+    if not isinstance(answer, dict) or "message" not in answer:
+        return ""
+    words = f"{answer.get('code')} {answer['message']}"
+    if answer.get("details"):
+        words += f" {answer['details']}"
+    return f"({words})"
 
 
 def differences(wanted: object, got: object, path: str = "body") -> list[str]:
@@ -119,35 +128,44 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
     match wanted:
         case Mapping() if wanted and wanted.keys() <= OPERATORS.keys():
             difference = compile_test(path, dict(wanted)).difference_of(got)
-            return [str(difference)] if difference else []
+            return [] if difference is None else [str(difference)]
         case Mapping():
             if not isinstance(got, Mapping):
                 return [f"{path}: wanted an object, got {_kind(got)}"]
-            members = [(one, got.get(key), f"{path}.{key}") for key, one in wanted.items()]
+            unlike = []
+            for name, member in wanted.items():
+                unlike += differences(member, got.get(name), f"{path}.{name}")
+            return unlike
         case list() | tuple():
             if not isinstance(got, list):
                 return [f"{path}: wanted a list, got {_kind(got)}"]
             if len(got) != len(wanted):
                 return [f"{path}: wanted {len(wanted)} items, got {len(got)}"]
-            members = [(one, got[index], f"{path}[{index}]") for index, one in enumerate(wanted)]
+            unlike = []
+            for index, item in enumerate(wanted):
+                unlike += differences(item, got[index], f"{path}[{index}]")
+            return unlike
+        case _ if _is_same(wanted, got):
+            return []
         case _:
-            # A text or a flag is equal to none but its like.
-            is_alike = type(wanted) is type(got) or not any(
-                isinstance(one, (bool, str)) for one in (wanted, got)
-            )
-            is_same = is_alike and canonical(wanted) == canonical(got)
-            return [] if is_same else [f"{path}: wanted {shown(wanted)}, got {_kind(got)}"]
-    return [found for member in members for found in differences(*member)]
+            return [f"{path}: wanted {excerpt(wanted)}, got {_kind(got)}"]
+
+
+def _is_same(wanted: object, got: object) -> bool:
+    """Whether two plain values are the same. In an answer a text or a flag is equal to none but its
+    like: there ``"1.50"`` in place of 1.5 is a fault, which rules are not to care about."""
+    is_strict = isinstance(wanted, (bool, str)) or isinstance(got, (bool, str))
+    if is_strict and type(wanted) is not type(got):
+        return False
+    return canonical(wanted) == canonical(got)
 
 
 def _kind(value: object) -> str:
-    return (
-        "an object"
-        if isinstance(value, Mapping)
-        else "a list"
-        if isinstance(value, list)
-        else shown(value)
-    )
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return excerpt(value)
 
 
 _PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
@@ -156,16 +174,14 @@ _PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
 def placeholders(value: object) -> Iterator[tuple[str, str]]:
     """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
     if isinstance(value, str):
-        yield from ((found[1], found[0]) for found in re.finditer(_PLACEHOLDER, value))
-    parts = (
-        value.values()
-        if isinstance(value, Mapping)
-        else value
-        if isinstance(value, list | tuple)
-        else ()
-    )
-    for one in parts:
-        yield from placeholders(one)
+        for match in re.finditer(_PLACEHOLDER, value):
+            yield match[1], match[0]
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from placeholders(member)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from placeholders(item)
 
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:
@@ -175,18 +191,19 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:
             return _member(whole, answers)
-        return re.sub(_PLACEHOLDER, lambda found: as_text(_member(found, answers)), value)
+        return re.sub(_PLACEHOLDER, lambda part: as_text(_member(part, answers)), value)
     if isinstance(value, Mapping):
-        return {key: filled(one, answers) for key, one in value.items()}
+        return {name: filled(member, answers) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [filled(one, answers) for one in value]
+        return [filled(item, answers) for item in value]
     return value
 
 
-def _member(found: re.Match[str], answers: Mapping[str, object]) -> object:
-    member = walked(answers.get(found[1]), found[2].split("."))
+def _member(placeholder: re.Match[str], answers: Mapping[str, object]) -> object:
+    text, call_id, path = placeholder[0], placeholder[1], placeholder[2]
+    answer = answers.get(call_id)
+    member = walked(answer, path.split("."))
     if member is None:
-        answer = answers.get(found[1])
-        said = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
-        raise LookupError(f"{found[0]}: the answer of '{found[1]}' has no such member{said}")
+        members = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
+        raise LookupError(f"{text}: the answer of '{call_id}' has no such member{members}")
     return member

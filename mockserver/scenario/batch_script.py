@@ -11,15 +11,9 @@ from pydantic import BeforeValidator, Field, PlainValidator
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, only_one
-from mockserver.scenario.matching import (
-    NUMBER,
-    TEXT,
-    FieldTest,
-    Patterns,
-    compile_test,
-    known_operators,
-    shown,
-)
+from mockserver.scenario.kinds import NUMBER, TEXT
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators
+from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.provider_outcome import (
     Approve,
     DeclineWord,
@@ -29,6 +23,7 @@ from mockserver.scenario.provider_outcome import (
     TimedOut,
 )
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
+from mockserver.scenario.values import excerpt
 
 ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
 _WHICH = ("at", "every", "where", "share")
@@ -58,7 +53,7 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise ValueError(f"got {shown(value)}, wanted a map of keys and values")
+        raise ValueError(f"got {excerpt(value)}, wanted a map of keys and values")
     tests, patterns = [], Patterns()
     for name, wanted in value.items():
         if name not in ROW_FIELDS:
@@ -101,10 +96,8 @@ class RowRule:
     @property
     def outcome(self) -> ProviderOutcome | Stall:
         """What the provider says to these rows, or that it never says anything."""
-        found: ProviderOutcome | Stall = next(
-            one for word in _WHAT if (one := getattr(self, word)) is not None
-        )
-        return found
+        outcomes: list[ProviderOutcome | Stall | None] = [getattr(self, word) for word in _WHAT]
+        return next(outcome for outcome in outcomes if outcome is not None)
 
 
 @file_model
@@ -153,9 +146,15 @@ class BatchScript:
 
     @property
     def words(self) -> str:
-        said = [f"{len(self.rows)} rules for rows"] if self.rows else []
-        said += [f"{len(self.progress)} steps of progress"] if self.progress else []
-        said += [f"stalls at {self.stall_at:f}"] if self.stall_at is not None else []
-        said += [f"ends {self.end}"] if self.end is not None else []
-        said += ["results spoilt"] if self.results != ResultsPlan() else []
-        return "batch: " + ", ".join(said)
+        words = []
+        if self.rows:
+            words.append(f"{len(self.rows)} rules for rows")
+        if self.progress:
+            words.append(f"{len(self.progress)} steps of progress")
+        if self.stall_at is not None:
+            words.append(f"stalls at {self.stall_at:f}")
+        if self.end is not None:
+            words.append(f"ends {self.end}")
+        if self.results != ResultsPlan():
+            words.append("results spoilt")
+        return "batch: " + ", ".join(words)

@@ -14,23 +14,16 @@ named as long as the same rules are in force, which their id says.
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from itertools import takewhile
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Ruleset, exhausted, indexed_test, named_outcome
-from mockserver.scenario.matching import (
-    LONGEST_LOOKED_AT,
-    Attempt,
-    Difference,
-    Stage,
-    Words,
-    plain_text,
-    shown_start,
-)
+from mockserver.scenario.matching import Difference, Words
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.rule import Named, Rule
+from mockserver.scenario.values import LONGEST_LOOKED_AT, plain_text, text_excerpt
 
 MOST_FAILED = 20
 """Rules of which a step keeps the test that they failed."""
@@ -60,9 +53,9 @@ class FailedTest:
             case Got.WORDS:
                 return self.got
             case Got.TEXT:
-                return f"'{shown_start(self.got)}'"
+                return f"'{text_excerpt(self.got)}'"
             case Got.VALUE:
-                return shown_start(self.got)
+                return text_excerpt(self.got)
 
 
 @record
@@ -116,7 +109,8 @@ _NOT_ASKED = {stage: StageDecision(stage) for stage in Stage}
 def kept_decisions(
     decisions: Sequence[Decision], request: Mapping[str, object], most_failed: int = MOST_FAILED
 ) -> tuple[StageDecision, ...]:
-    """The decisions of a step that asked for ``request``, as they are kept."""
+    """The decisions of a step that asked for ``request``, as they are kept; of all of them together
+    at most ``most_failed`` tests that rules failed."""
     kept: list[StageDecision] = []
     for decision in decisions:
         if decision.passing:
@@ -133,8 +127,9 @@ def kept_decisions(
 def _kept(
     decision: Decision, attempt: Attempt, request: Mapping[str, object], most_failed: int
 ) -> StageDecision:
-    passed = decision.passed
+    # Fields by their places: it is done for every provider call of every step.
     is_of_step = attempt.request is request or decision.stage is Stage.UPLOAD
+    failed = decision.failed
     return StageDecision(
         decision.stage,
         decision.rules,
@@ -150,20 +145,21 @@ def _kept(
         attempt.bank_account,
         None if is_of_step else attempt.request,
         _firings(decision) if decision.fired is not None else (),
-        tuple([_failed(*one) for one in passed[:most_failed]]) if passed else (),
-        max(len(passed) - most_failed, 0) if passed else 0,
+        tuple([_failed(rule, test) for rule, test in failed[:most_failed]]) if failed else (),
+        max(len(failed) - most_failed, 0),
     )
 
 
 def _firings(decision: Decision) -> tuple[Firing, ...]:
-    firings: list[Firing] = []
-    for one in (*decision.passing, decision):
-        if one.rule is not None:
-            firings.append(Firing(one.rule, one.choice, one.delay, len(one.passed)))
-    return tuple(firings)
+    return tuple(
+        Firing(fired.rule, fired.choice, fired.delay, len(fired.failed))
+        for fired in (*decision.passing, decision)
+        if fired.rule is not None
+    )
 
 
 def _failed(rule: str, difference: Difference) -> FailedTest:
+    """A difference as it is kept: what was got as a text, and of what kind it was."""
     got = difference.got
     if got is None:
         return FailedTest(rule, difference.field, difference.wanted, "", Got.NOTHING)
@@ -211,25 +207,33 @@ def reasons(
     """Rules that came before a ``firing`` of a decision, or before its end, each with the first
     test that it failed, in words. When other ``rules`` are in force by now, those that the index
     ruled out are not known any more."""
-    failed = decision.failed if firing is None else decision.failed[: firing.after]
+    failed = decision.failed
+    if firing is not None:
+        failed = failed[: firing.after]
     bucket = None
     if decision.rules == rules.id:
         bucket = rules.buckets[decision.stage, decision.op, decision.also]
     if bucket is None:
-        return [(one.rule, str(one)) for one in failed]
-    by_rule = {one.rule: one for one in failed}
-    last = None if firing is None else firing.rule
-    asked: Attempt | None = None
-    found: list[tuple[str, str]] = []
-    for rule in takewhile(lambda rule: rule.id != last, bucket.rules):
-        why: FailedTest | Difference | None = by_rule.get(rule.id)
-        test = indexed_test(rule) if why is None else None
-        if test is not None:
-            asked = asked or attempt()
-            why = test.difference(asked)
-        if why is not None:
-            found.append((rule.id, str(why)))
-    return found
+        return [(test.rule, str(test)) for test in failed]
+    failed_by_rule = {test.rule: test for test in failed}
+    asked_with: Attempt | None = None
+    told: list[tuple[str, str]] = []
+    for rule in bucket.rules:
+        if firing is not None and rule.id == firing.rule:
+            break
+        if rule.id in failed_by_rule:
+            told.append((rule.id, str(failed_by_rule[rule.id])))
+            continue
+        # It was asked, and is one of those of which no test is kept, or the index ruled it out.
+        test = indexed_test(rule)
+        if test is None:
+            continue
+        if asked_with is None:
+            asked_with = attempt()
+        difference = test.difference(asked_with)
+        if difference is not None:
+            told.append((rule.id, str(difference)))
+    return told
 
 
 def fired_in(decisions: Sequence[StageDecision]) -> list[str]:
@@ -239,15 +243,17 @@ def fired_in(decisions: Sequence[StageDecision]) -> list[str]:
 
 def unnamed_before(decision: StageDecision, firing: Firing | None) -> int:
     """How many rules were asked in vain before a firing, or in all, of which no test is kept."""
-    asked = len(decision.failed) + decision.more if firing is None else firing.after
-    return max(asked - len(decision.failed), 0)
+    if firing is None:
+        return decision.more
+    return max(firing.after - len(decision.failed), 0)
 
 
 def outcome_of(firing: Firing, rule: Rule, attempt: Callable[[], Attempt]) -> Outcome:
     """What a rule made happen when it fired."""
     if isinstance(rule.plan, Named):
-        named = named_outcome(rule.plan, attempt())
-        return named if isinstance(named, Outcome) else NOTHING
+        outcome = named_outcome(rule.plan, attempt())
+        return outcome if isinstance(outcome, Outcome) else NOTHING
     if firing.choice is None:
+        # Of no step of its sequence: it fired because there was none left.
         return exhausted(rule)
     return rule.plan.outcomes[firing.choice - 1]

@@ -9,6 +9,7 @@ from mockserver.domain.clock import Micros, iso, parse_instant
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import query_pairs, snake
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.decisions import (
     StageDecision,
     kept_decisions,
@@ -16,7 +17,6 @@ from mockserver.scenario.decisions import (
     reasons,
 )
 from mockserver.scenario.director import Decision, Director, Ruleset
-from mockserver.scenario.matching import Attempt, Stage, shown
 from mockserver.scenario.operations import (
     NOTIFYING,
     OPERATIONS,
@@ -30,6 +30,9 @@ from mockserver.scenario.provider_outcome import REFUSALS, Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At
+from mockserver.scenario.values import excerpt
+
+_SOURCE_BY_PATH = {"least_cost": "card", "apple": "wallet"}
 
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
@@ -55,6 +58,8 @@ _DELIVERY = frozenset({"webhook.deliver"})
 _DUE = UNREQUESTED & PROVIDER_OPERATIONS
 _NOTIFY = "as webhooks are delivered"
 _AS_USUAL = "  as usual"
+_MOST_NAMED = 4
+_SHORTEST_CARD = 12
 
 
 def explain(
@@ -73,10 +78,9 @@ def explain(
     "Authorised"}``. Raises ``ValueError`` in words.
     """
     op = _operation(request, op_of)
-    start = next(
-        (one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None
-    )
-    attempt = _attempt(op, request, now if start is None else start)
+    starts = [scenario.clock.start for scenario in scenarios if scenario.clock is not None]
+    start = next((start for start in starts if start is not None), now)
+    attempt = _attempt(op, request, start)
     rules = Ruleset(scenarios)
     director = Director(rules, 1, "explain")
     lines = [
@@ -86,10 +90,12 @@ def explain(
     fired: list[Decision] = []
     for stage in _stages(rules, op):
         decision = director.decide(stage, attempt)
-        lines.append(f"{_NOTIFY if op in _DELIVERY else _ASKED[stage]}:")
+        is_delivery = op in _DELIVERY
+        lines.append(f"{_NOTIFY if is_delivery else _ASKED[stage]}:")
         (kept,) = kept_decisions([decision], attempt.request, most_failed=len(rules.rules))
         lines += _asked(rules, op, kept, lambda: attempt, is_verbose=is_verbose)
-        fired += [decision] if decision.rule is not None else []
+        if decision.rule is not None:
+            fired.append(decision)
         if _ends(decision.outcome):
             return [
                 *lines,
@@ -108,7 +114,7 @@ def told(
     provider that was asked. ``attempt_of`` says what the rules were asked with."""
     lines: list[str] = []
     for stage in _stages(rules, op):
-        deciding = [one for one in decisions if one.stage is stage]
+        deciding = [decision for decision in decisions if decision.stage is stage]
         for decision in deciding:
             lines.append(f"{_ASKED[stage]}:")
             lines += _asked(rules, op, decision, partial(attempt_of, decision), is_verbose=False)
@@ -118,8 +124,11 @@ def told(
 
 
 def _at_connect(rules: Ruleset) -> list[str]:
-    asked = [rule for rule in rules.rules if rule.stage is Stage.CONNECT]
-    return ["as a connection is made:", *_of_each(asked)] if asked else []
+    """Rules of connections: no request is known then, so each is listed without being asked."""
+    of_connections = [rule for rule in rules.rules if rule.stage is Stage.CONNECT]
+    if not of_connections:
+        return []
+    return ["as a connection is made:", *_of_each(of_connections)]
 
 
 def _stages(rules: Ruleset, op: str) -> Iterator[Stage]:
@@ -135,33 +144,33 @@ def _stages(rules: Ruleset, op: str) -> Iterator[Stage]:
 def _ends(outcome: Outcome) -> bool:
     """Whether the call ends before anything has happened."""
     fault = outcome.transport
-    return (
-        fault is not None
-        and fault.at is not At.ANSWER
-        and not fault.is_reading
-        and not fault.goes_on
-    )
+    if fault is None or fault.at is At.ANSWER:
+        return False
+    return not fault.is_reading and not fault.goes_on
 
 
 def _as_answered(op: str, fired: Sequence[Decision]) -> list[str]:
     if op in UNREQUESTED:
         return []
-    spoils = _first(
-        fired,
-        "spoils the answer",
-        lambda one: one.transport is not None and one.transport.at is At.ANSWER,
-    )
-    return ["as it is answered:", spoils]
+    for decision in fired:
+        fault = decision.outcome.transport
+        if fault is not None and fault.at is At.ANSWER:
+            return ["as it is answered:", f"  {decision.rule} spoils the answer"]
+    return ["as it is answered:", _AS_USUAL]
 
 
 def _as_notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str]:
+    """What becomes of the webhooks of an operation: the first rule that says how they go, else the
+    rules that each of them will meet."""
     if op not in NOTIFYING or op in _DELIVERY:
         return []
-    webhooks = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
-    asked = [
+    for decision in fired:
+        if decision.outcome.webhook is not None:
+            return [f"{_NOTIFY}:", f"  {decision.rule} says how webhooks go"]
+    of_deliveries = [
         rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL
     ]
-    return [f"{_NOTIFY}:", webhooks, *(_of_each(asked) if webhooks == _AS_USUAL else ())]
+    return [f"{_NOTIFY}:", _AS_USUAL, *_of_each(of_deliveries)]
 
 
 def _of_each(rules: Sequence[Rule]) -> list[str]:
@@ -180,51 +189,51 @@ def _asked(
     fire, how many, or each."""
     deciding = decision.fired[-1] if decision.fired else None
     failed = dict(reasons(decision, deciding, rules, attempt))
-    firings = {one.rule: one for one in decision.fired}
-    fired, silent = False, 0
+    firings = {firing.rule: firing for firing in decision.fired}
+    is_decided, silent = False, 0
     for rule in rules.rules:
         if rule.stage is not decision.stage:
             continue
-        if rule.id in firings:
-            outcome = outcome_of(firings[rule.id], rule, attempt)
-            is_deciding = deciding is not None and rule.id == deciding.rule
-            fired = fired or is_deciding
-            end = _answered(op, outcome) if is_deciding else ", later rules decide"
-            yield f"  fires: {_place(rule)}: {outcome.words}{end}"
+        firing = firings.get(rule.id)
+        if firing is not None:
+            outcome = outcome_of(firing, rule, attempt)
+            then = ", later rules decide"
+            if firing is deciding:
+                is_decided, then = True, _answer_code(op, outcome)
+            yield f"  fires: {_place(rule)}: {outcome.words}{then}"
         elif rule.builtin and not is_verbose:
             silent += 1
         elif op not in rule.operations:
-            wanted = " or ".join(sorted(rule.operations)[:4]) + (
-                " ..." if len(rule.operations) > 4 else ""
-            )
-            yield f"  not:   {_place(rule)}: op: wanted {wanted}, got {op}"
+            yield f"  not:   {_place(rule)}: op: wanted {_named(rule.operations)}, got {op}"
         elif rule.id in failed:
             yield f"  not:   {_place(rule)}: {failed[rule.id]}"
-        elif fired:
+        elif is_decided:
             yield f"  after: {_place(rule)}: never asked, an earlier rule fired"
     if silent:
         yield f"  not:   {silent} built-in test values"
-    if not fired:
+    if not is_decided:
         yield "  no rule fires"
 
 
-def _answered(op: str, outcome: Outcome) -> str:
-    """The code of the answer, where that is not the decline's."""
-    said, code = outcome.provider, REFUSALS.get(op)
-    return (
-        f", answered with code {code:d}"
-        if code and isinstance(said, Decline) and said.own_code is None
-        else ""
-    )
+def _named(operations: frozenset[str]) -> str:
+    names = sorted(operations)
+    words = " or ".join(names[:_MOST_NAMED])
+    return f"{words} ..." if len(names) > _MOST_NAMED else words
+
+
+def _answer_code(op: str, outcome: Outcome) -> str:
+    """The code of the answer, where the operation has one of its own for every decline."""
+    code = REFUSALS.get(op)
+    if code is None or not isinstance(outcome.provider, Decline):
+        return ""
+    if outcome.provider.own_code is not None:
+        # The file asks for a code, which then counts everywhere.
+        return ""
+    return f", answered with code {code:d}"
 
 
 def _place(rule: Rule) -> str:
     return f"{rule.id} ({rule.file}:{rule.line})"
-
-
-def _first(fired: Sequence[Decision], does: str, part: Callable[[Outcome], bool]) -> str:
-    """The first rule that has fired and says something of a stage at which none is asked."""
-    return next((f"  {one.rule} {does}" for one in fired if part(one.outcome)), _AS_USUAL)
 
 
 def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
@@ -236,51 +245,60 @@ def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
             )
     op = request.get("op")
     if op is None:
-        method, path = request.get("method"), request.get("path")
-        if not isinstance(method, str) or not isinstance(path, str):
-            raise ValueError("wanted method and path, or op")
-        op = op_of(method.upper(), path.partition("?")[0]) if op_of is not None else None
-        if op is None:
-            raise ValueError(
-                f"got {method} {path}, which is not an operation of the service; give op to name "
-                "one"
-            )
+        op = _called(request, op_of)
     if op not in OPERATIONS:
         raise ValueError(f"got op '{op}', which is not an operation{nearest(str(op), OPERATIONS)}")
     return str(op)
 
 
+def _called(request: Mapping[str, object], op_of: OpOf | None) -> str:
+    """The operation that method and path of a request mean."""
+    method, path = request.get("method"), request.get("path")
+    if not isinstance(method, str) or not isinstance(path, str):
+        raise ValueError("wanted method and path, or op")
+    op = op_of(method.upper(), path.partition("?")[0]) if op_of is not None else None
+    if op is None:
+        raise ValueError(
+            f"got {method} {path}, which is not an operation of the service; give op to name one"
+        )
+    return op
+
+
 def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
+    path = _text(request.get("path")) or ""
     # As on the server: what an operation without a body is asked for stands in its query.
-    body = _camel(request.get("body") or _query(_text(request.get("path")) or ""))
+    body = _camel(request.get("body") or _query(path))
     if not isinstance(body, Mapping):
         raise ValueError("body: wanted an object")
     headers = request.get("headers") or {}
     if not isinstance(headers, Mapping):
         raise ValueError("headers: wanted an object")
-    number, call = (request.get(name, 1) for name in ("attempt", "call"))
-    if not isinstance(number, int) or not isinstance(call, int):
-        raise ValueError(
-            f"{'call' if isinstance(number, int) else 'attempt'}: wanted a whole number"
-        )
+    number, call = _count(request, "attempt"), _count(request, "call")
+    provider = _text(request.get("provider")) or _text(body.get("providerId"))
     card = _card(body)
     bank = body.get("bankPaymentInformation")
     return Attempt(
         op=op,
         now=now,
-        source=_text(request.get("source")) or _source(op, _text(request.get("path")) or ""),
-        provider=_text(request.get("provider"))
-        or _text(body.get("providerId"))
-        or DEFAULT_PROVIDER_ID,
+        source=_text(request.get("source")) or _source(op, path),
+        provider=provider or DEFAULT_PROVIDER_ID,
         attempt=number,
         card=card,
         request=body,
         headers={str(name).lower(): str(value) for name, value in headers.items()},
         state=partial(_stored, _state(request.get("state") or {})),
-        subject=card.fingerprint if card else None,
+        subject=card.fingerprint if card is not None else None,
         bank_account=_text(bank.get("accountNumber")) if isinstance(bank, Mapping) else None,
         call=None if op in UNREQUESTED else call,
     )
+
+
+def _count(request: Mapping[str, object], key: str) -> int:
+    """Which attempt or call it is: the first, unless the request says otherwise."""
+    count = request.get(key, 1)
+    if not isinstance(count, int):
+        raise ValueError(f"{key}: wanted a whole number")
+    return count
 
 
 def _query(path: str) -> dict[str, str]:
@@ -289,31 +307,32 @@ def _query(path: str) -> dict[str, str]:
     return {name: value for name, value in pairs if value}
 
 
-def _state(given: object) -> dict[str, object]:
-    if not isinstance(given, Mapping):
+def _state(state: object) -> dict[str, object]:
+    if not isinstance(state, Mapping):
         raise ValueError('state: wanted an object such as {"charge.status": "Authorised"}')
     try:
-        return stored_values(given)
+        return stored_values(state)
     except ValueError as fault:
         raise ValueError(f"state: {fault}") from None
 
 
-def stored_values(given: Mapping[str, object]) -> dict[str, object]:
-    """What stored objects hold, as rules read it. Raises ``ValueError`` for a path that no rule
-    could test, and for a value that is never there."""
-    values = dict[str, object]()
-    for path, value in given.items():
+def stored_values(state: Mapping[str, object]) -> dict[str, object]:
+    """What stored objects hold, value by path, as rules read it. Raises ``ValueError`` for a path
+    that no rule could test, and for a value that is never there."""
+    values: dict[str, object] = {}
+    for path, value in state.items():
         bare = path.removeprefix("state.")
         if "." not in bare:
             raise ValueError(
-                f"got {shown(bare)}, wanted the path of a stored value, such as charge.status"
+                f"got {excerpt(bare)}, wanted the path of a stored value, such as charge.status"
             )
-        kind, plain = known_path(f"state.{bare}").kind, _plain(bare)
+        kind, stored_path = known_path(f"state.{bare}").kind, _stored_path(bare)
         try:
-            # Rules count the age of an object from here.
-            values[plain] = (
-                parse_instant(str(value)) if plain.endswith(".added") else kind.wanted(value)
-            )
+            if stored_path.endswith(".added"):
+                # Rules count the age of an object from here.
+                values[stored_path] = parse_instant(str(value))
+            else:
+                values[stored_path] = kind.wanted(value)
         except ValueError as fault:
             raise ValueError(f"{bare}: {fault}") from None
     return values
@@ -321,12 +340,14 @@ def stored_values(given: Mapping[str, object]) -> dict[str, object]:
 
 def _stored(values: Mapping[str, object], path: str) -> object:
     """The value at a path; of an object of which something is given, that it is there."""
-    plain = _plain(path)
-    is_there = any(known.startswith(f"{plain}.") for known in values)
-    return values.get(plain, "something" if is_there else None)
+    stored_path = _stored_path(path)
+    if stored_path in values:
+        return values[stored_path]
+    is_there = any(known.startswith(f"{stored_path}.") for known in values)
+    return "something" if is_there else None
 
 
-def _plain(path: str) -> str:
+def _stored_path(path: str) -> str:
     """A path by one of the names that a field may have: rules and the reader of an explanation may
     use another."""
     return ".".join(ALIASES.get(snake(part), snake(part)) for part in path.split("."))
@@ -334,29 +355,39 @@ def _plain(path: str) -> str:
 
 def _camel(value: object) -> object:
     """Field names with a small first letter, as rules write them; metadata is the caller's own."""
-    if isinstance(value, Mapping):
-        folded = {str(key)[:1].lower() + str(key)[1:]: one for key, one in value.items()}
-        return {key: one if key == "metadata" else _camel(one) for key, one in folded.items()}
-    return [_camel(one) for one in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_camel(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    members: dict[str, object] = {}
+    for key, member in value.items():
+        name = str(key)[:1].lower() + str(key)[1:]
+        members[name] = member if name == "metadata" else _camel(member)
+    return members
 
 
 def _card(body: Mapping[str, object]) -> CardNumber | None:
+    """The card of a body; None where it has none, or what could not be one."""
     details = body.get("paymentInformation")
-    given = details.get("cardNumber") if isinstance(details, Mapping) else None
-    number = clean(given) if isinstance(given, str) else None
-    return (
-        read_number(number, "explain")
-        if number and len(number) >= 12 and passes_luhn(number)
-        else None
-    )
+    if not isinstance(details, Mapping):
+        return None
+    written = details.get("cardNumber")
+    if not isinstance(written, str):
+        return None
+    number = clean(written)
+    if number is None or len(number) < _SHORTEST_CARD or not passes_luhn(number):
+        return None
+    return read_number(number, "explain")
 
 
 def _source(op: str, path: str) -> str | None:
     """The source that the last part of a charge's path names."""
-    last = path.partition("?")[0].rstrip("/").rpartition("/")[2]
     if op != "charge.create" or not path:
         return None
-    return last if last in SOURCES else {"least_cost": "card", "apple": "wallet"}.get(last)
+    last = path.partition("?")[0].rstrip("/").rpartition("/")[2]
+    if last in SOURCES:
+        return last
+    return _SOURCE_BY_PATH.get(last)
 
 
 def _text(value: object) -> str | None:

@@ -17,35 +17,38 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, V
 from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS
 from mockserver.domain.record import mutable, record
-from mockserver.scenario.matching import shown
 from mockserver.scenario.operations import meaning_of, unknown_key
 from mockserver.scenario.problems import Path, Problems
+from mockserver.scenario.values import excerpt
 
 T = TypeVar("T")
 
 
-def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
-    """The one of some keys that is given. Raises ``ValueError`` for none and for several."""
-    if len(given) != 1:
+def only_one(present: Sequence[str], keys: Iterable[str]) -> str:
+    """The one of some keys that is there. Raises ``ValueError`` for none and for several."""
+    if len(present) != 1:
         raise ValueError(
-            f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(keys)}"
+            f"got {' and '.join(present) or 'none'}, wanted exactly one of {', '.join(keys)}"
         )
-    return given[0]
+    return present[0]
 
 
 def _wanted(model: Any, got: object) -> str:
     """What a part of a model may be, where something is no map. A model says with ``bare`` which of
     its keys a number may stand for, and with ``others`` what else the part may be."""
-    keys, bare = keys_of(model), getattr(model, "bare", None)
+    keys = keys_of(model)
     if not keys:
         return "{}: there is nothing more to say"
+    bare = getattr(model, "bare", None)
     if bare is not None:
-        number = got if isinstance(got, (int, Decimal)) and not isinstance(got, bool) else 5
+        is_number = isinstance(got, (int, Decimal)) and not isinstance(got, bool)
+        number = got if is_number else 5
         return f"{getattr(model, 'others', '')}a map such as {{{bare}: {number}}}"
     try:
         read_model(model, {})
     except ValidationError:
         return f"a map of {', '.join(keys)}"
+    # A part that may say nothing is switched on by {}.
     return f"{{}} or a map of {', '.join(keys)}"
 
 
@@ -58,10 +61,10 @@ def file_model(cls: type[T]) -> type[T]:
     have no key. The schema for editors has its keys and their types; what belongs together only
     reading knows. ``words`` are what explanations say of it.
     """
-    made: Any = record(cls)
-    made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
-    made.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
-    return made  # type: ignore[no-any-return]
+    model: Any = record(cls)
+    model.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
+    return model  # type: ignore[no-any-return]
 
 
 @mutable
@@ -75,6 +78,7 @@ class _Reading:
 def _read(
     cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[_Reading]
 ) -> T:
+    """Read a part: what every model refuses, then what this one does, then its fields."""
     reading = info.context
     before = reading.faults
     if before > MOST_FAULTS:
@@ -98,7 +102,7 @@ def _read(
         reading.faults = before + refused.error_count()
         if is_known:
             raise
-        faults = [_fault(cls, one) for one in refused.errors(include_url=False)]
+        faults = [_fault(cls, fault) for fault in refused.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, faults) from None
 
 
@@ -147,24 +151,21 @@ def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
         case "literal_error" | "enum":
             allowed = context["expected"]
             words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
-            given = str(fault["input"])
-            hint = ", without quotes" if given in words else meaning_of(given, words)
+            word = str(fault["input"])
+            # The word is there, so the file must have written it as another type: "1" for 1.
+            hint = ", without quotes" if word in words else meaning_of(word, words)
             return path, f"got {got}, allowed: {', '.join(words)}{hint}"
         case "string_pattern_mismatch":
             return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
         case "too_short" | "string_too_short":
             least, actual = context.get("min_length", 1), context.get("actual_length")
-            return (
-                path,
-                f"got {actual or 'nothing'}, wanted at least {least if least > 1 else 'one'}",
-            )
+            wanted = least if least > 1 else "one"
+            return path, f"got {actual or 'nothing'}, wanted at least {wanted}"
         case "too_long" | "string_too_long":
             return path, f"got more than the {context['max_length']} that are allowed"
         case kind if kind in _TYPES:
-            return (
-                path,
-                f"got {got}, wanted {_TYPES[kind]}{_SUCH_AS if path[-1:] == ('when',) else ''}",
-            )
+            example = _SUCH_AS if path[-1:] == ("when",) else ""
+            return path, f"got {got}, wanted {_TYPES[kind]}{example}"
         case _:
             return path, fault["msg"].removeprefix("Value error, ")
 
@@ -196,13 +197,11 @@ def _pattern_words(pattern: str) -> str:
 
 def got_of(value: object) -> str:
     """What was got, in words: of a map or a list only which it is."""
-    return (
-        "a map"
-        if isinstance(value, dict)
-        else "a list"
-        if isinstance(value, list)
-        else shown(value)
-    )
+    if isinstance(value, dict):
+        return "a map"
+    if isinstance(value, list):
+        return "a list"
+    return excerpt(value)
 
 
 def read_model(cls: type[T], data: object) -> T:
@@ -242,11 +241,15 @@ def adapter(cls: Any) -> TypeAdapter[Any]:
 def keys_of(cls: Any) -> list[str]:
     """The keys that a part has in a file."""
     hints = get_type_hints(cls, include_extras=True)
-    said = {
-        name: [one.alias for one in get_args(hint) if isinstance(one, FieldInfo)]
-        for name, hint in hints.items()
-    }
-    return [next(filter(None, said[one.name]), one.name) for one in fields(cls) if one.init]
+    return [_key_of(key.name, hints[key.name]) for key in fields(cls) if key.init]
+
+
+def _key_of(name: str, hint: object) -> str:
+    """The key of a field: its alias, where its annotation gives one."""
+    for metadata in get_args(hint):
+        if isinstance(metadata, FieldInfo) and metadata.alias:
+            return metadata.alias
+    return name
 
 
 @file_model

@@ -16,9 +16,9 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.file_model import Empty, file_model, keys_of, only_one
-from mockserver.scenario.matching import json_text, shown
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text, read_text
+from mockserver.scenario.values import excerpt, json_text
 
 STATES: Mapping[str, type[StrEnum]] = {
     "payto": PayToState,
@@ -56,6 +56,9 @@ _PAYER = {
 }
 """How a payer ends a challenge."""
 
+_PAYER_TAKES = 30 * SECOND
+"""The time that a payer takes whose time the file does not say."""
+
 
 Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE EXPIRE")
 """What can happen to an object on its own, besides a change of its fields."""
@@ -76,7 +79,7 @@ def read_event(value: object) -> str:
     """The name of an event: words joined by dots."""
     if not isinstance(value, str) or len(value) > _LONGEST_EVENT or not re.fullmatch(_EVENT, value):
         raise ValueError(
-            f"got {shown(value)}, wanted words joined by dots, such as charge.dispute.created"
+            f"got {excerpt(value)}, wanted words joined by dots, such as charge.dispute.created"
         )
     return value
 
@@ -99,7 +102,7 @@ def _check_set(changes: Mapping[str, object]) -> None:
             )
         if path == _EXPIRY:
             if not isinstance(value, str) or not re.fullmatch(_EXPIRY_DATE, value):
-                raise ValueError(f"set: {path}: got {shown(value)}, wanted MM/YY, such as 12/40")
+                raise ValueError(f"set: {path}: got {excerpt(value)}, wanted MM/YY, such as 12/40")
         elif value not in _STATES[path]:
             hint = nearest(str(value), _STATES[path])
             raise ValueError(
@@ -133,39 +136,34 @@ class Later:
     move: Move = field(init=False)
 
     def __post_init__(self) -> None:
-        move = Move(
-            only_one([move for move in Move if getattr(self, move.value) is not None], Move)
-        )
+        given = [move for move in Move if getattr(self, move.value) is not None]
+        move = Move(only_one(given, Move))
         object.__setattr__(self, "move", move)
         if self.set is not None:
             _check_set(self.set)
 
     @property
     def words(self) -> str:
-        said = self.set or {"to": self.settle}
-        if (part := self.capture or self.refund or self.emit) is not None:
-            said = {one.name: getattr(part, one.name) for one in fields(part)}
-        given = {name: value for name, value in said.items() if value not in (None, {})}
-        texts = {
-            name: value if isinstance(value, str) else json_text(value)
-            for name, value in given.items()
-        }
-        details = ", ".join(f"{name} {mask_text(text)}" for name, text in texts.items())
-        return f"{duration_text(self.after)} later: {self.move}" + (
-            f" {details}" if details else ""
-        )
+        details: Mapping[str, object] = self.set or {"to": self.settle}
+        part = self.capture or self.refund or self.emit
+        if part is not None:
+            details = {key.name: getattr(part, key.name) for key in fields(part)}
+        words = []
+        for name, value in details.items():
+            if value is not None and value != {}:
+                text = value if isinstance(value, str) else json_text(value)
+                words.append(f"{name} {mask_text(text)}")
+        return f"{duration_text(self.after)} later: {self.move} {', '.join(words)}".rstrip()
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     """What the payer of a challenge does on its own, when the file says so."""
-    if challenge.payer is None or (
-        challenge.payer is PayerAnswer.ABANDONS and challenge.after is None
-    ):
-        # A payer who leaves the page lets the challenge expire.
+    if challenge.payer is None:
         return ()
-    return (
-        Later(
-            30 * SECOND if challenge.after is None else challenge.after,
-            settle=_PAYER[challenge.payer],
-        ),
-    )
+    after = challenge.after
+    if after is None:
+        if challenge.payer is PayerAnswer.ABANDONS:
+            # A payer who leaves the page lets the challenge expire.
+            return ()
+        after = _PAYER_TAKES
+    return (Later(after, settle=_PAYER[challenge.payer]),)

@@ -10,18 +10,26 @@ docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from mockserver.domain.errors import nearest, nearest_of
 from mockserver.domain.record import read_table, record
 from mockserver.domain.sources import SOURCE_WORDS
 
-_FOREIGN = read_table(
-    "foreign_words", lambda among, word, here: (among, word, here), Path(__file__).parent
-)
+
+class _ForeignWord(NamedTuple):
+    """A word of another tool, among words of what it is used, and its name ``here``."""
+
+    among: str
+    word: str
+    here: str
+
+
+_FOREIGN = read_table("foreign_words", _ForeignWord, Path(__file__).parent)
 
 
 def _words(among: str) -> Mapping[str, str]:
-    return {word: here for group, word, here in _FOREIGN if group == among}
+    return {row.word: row.here for row in _FOREIGN if row.among == among}
 
 
 FOREIGN_DECLINES, FOREIGN_OPERATIONS, VERBS = map(_words, ("decline", "operation", "verb"))
@@ -35,12 +43,12 @@ transport fault, as other tools and people name them; by a word that only these 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What is said of a key that no part has."""
-    allowed = (
-        f", allowed: {', '.join(known)}"
-        if known
-        else "; there is nothing more to say here: write {}"
-    )
-    return f"unknown key '{key[:60]}'{unspaced(key, known) or meaning_of(key, known) or allowed}"
+    words = unspaced(key, known) or meaning_of(key, known)
+    if not words:
+        words = "; there is nothing more to say here: write {}"
+        if known:
+            words = f", allowed: {', '.join(known)}"
+    return f"unknown key '{key[:60]}'{words}"
 
 
 def meaning_of(word: str, known: Collection[str]) -> str:
@@ -52,8 +60,10 @@ def meaning_of(word: str, known: Collection[str]) -> str:
 def unspaced(key: str, known: Sequence[str]) -> str:
     """The end of a message about a key that has its value in it, as YAML reads ``{op:charge.get}``;
     else empty."""
-    name = key.partition(":")[0]
-    return f" - a space is missing after '{name}:'" if name != key and name in known else ""
+    name, colon, _ = key.partition(":")
+    if colon and name in known:
+        return f" - a space is missing after '{name}:'"
+    return ""
 
 
 def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
@@ -62,7 +72,9 @@ def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
     ours = foreign.get(word)
     if ours is None:
         return nearest(word, known)
-    return f" - here it is {ours if ' ' in ours else repr(ours)}"
+    # More than a word is an explanation, which has its own quotes.
+    name = ours if " " in ours else f"'{ours}'"
+    return f" - here it is {name}"
 
 
 _LONGEST_GLOB = 60
@@ -132,39 +144,36 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
     ``ValueError`` when it means none."""
     if pattern in known:
         return frozenset((pattern,))
-    found = frozenset(
-        name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern)
-    )
-    if not found and "/" in pattern:
+    if len(pattern) <= _LONGEST_GLOB:
+        matching = frozenset(name for name in known if fnmatchcase(name, pattern))
+        if matching:
+            return matching
+    pattern_start = pattern[:_LONGEST_GLOB]
+    if "/" in pattern:
         called = _operations_called(pattern[:_LONGEST_CALL])
-        meant = (
-            f" - here it is {called}"
-            if called
-            else "; `mockserver routes` prints that of each path"
-        )
-        raise ValueError(
-            f"got '{pattern[:_LONGEST_GLOB]}', and rules name operations, not paths{meant}"
-        )
-    if not found:
-        subject, _, verb = pattern[:_LONGEST_GLOB].partition(".")
-        meant = f"{subject}.{VERBS.get(verb, '')}"
-        if meant in known:
-            raise ValueError(
-                f"got '{pattern}', wanted the name of an operation or a glob - here it is '{meant}'"
-            )
-        verbs = sorted(name[len(subject) + 1 :] for name in known if name.startswith(f"{subject}."))
-        if verbs and pattern not in FOREIGN_OPERATIONS and not nearest_of(verb, verbs):
-            meant = f"; those of {subject} are {', '.join(verbs)}"
-        else:
-            names = sorted(
-                {f"{name.partition('.')[0]}.*" for name in known} if verb == "*" else known
-            )
-            meant = hint(pattern[:_LONGEST_GLOB], FOREIGN_OPERATIONS, names)
-            meant = meant or "; `mockserver operations` prints all"
-        raise ValueError(
-            f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}"
-        )
-    return found
+        meant = "; `mockserver routes` prints that of each path"
+        if called:
+            meant = f" - here it is {called}"
+        raise ValueError(f"got '{pattern_start}', and rules name operations, not paths{meant}")
+    raise ValueError(
+        f"got '{pattern_start}', wanted the name of an operation or a glob"
+        f"{_operation_meant(pattern_start, known)}"
+    )
+
+
+def _operation_meant(pattern: str, known: Collection[str]) -> str:
+    """Which operation is meant by a name that none has, as the end of a message."""
+    subject, _, verb = pattern.partition(".")
+    translated = f"{subject}.{VERBS.get(verb, '')}"
+    if translated in known:
+        return f" - here it is '{translated}'"
+    verbs = sorted(name.partition(".")[2] for name in known if name.startswith(f"{subject}."))
+    if verbs and pattern not in FOREIGN_OPERATIONS and not nearest_of(verb, verbs):
+        return f"; those of {subject} are {', '.join(verbs)}"
+    names = sorted(known)
+    if verb == "*":
+        names = sorted({f"{name.partition('.')[0]}.*" for name in known})
+    return hint(pattern, FOREIGN_OPERATIONS, names) or "; `mockserver operations` prints all"
 
 
 def _operations_called(call: str) -> str:
@@ -172,14 +181,14 @@ def _operations_called(call: str) -> str:
     all its methods; empty where there is none. ``calls.txt`` has them, as the routes do."""
     method, _, path = call.strip().rpartition(" ")
     parts = path.partition("?")[0].strip("/").split("/")
-    found: dict[str, str] = {}
+    path_by_operation: dict[str, str] = {}
     for line in (Path(__file__).parent / "calls.txt").read_text("utf-8").splitlines():
         known_method, known_path, operation = line.split()
         is_meant = method.upper() in ("", known_method)
         if is_meant and _leads_along(parts, known_path.strip("/").split("/")):
-            found.setdefault(f"'{operation}'", known_path)
-    exact = [name for name, known_path in found.items() if "{" not in known_path]
-    return " or ".join(exact or found)
+            path_by_operation.setdefault(f"'{operation}'", known_path)
+    exact = [name for name, known_path in path_by_operation.items() if "{" not in known_path]
+    return " or ".join(exact or path_by_operation)
 
 
 def _leads_along(parts: Sequence[str], known: Sequence[str]) -> bool:

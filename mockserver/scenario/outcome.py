@@ -7,8 +7,7 @@ chance.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator
 
@@ -60,21 +59,15 @@ class Outcome:
 
     @property
     def words(self) -> str:
-        levels = (
-            self.provider,
-            self.latency,
-            self.transport,
-            self.webhook,
-            self.batch,
-            *self.later,
-        )
-        said = [level.words for level in levels if level is not None]
-        ago = (
-            "before the last change" if self.lag == LAST_MOVE else f"{duration_text(self.lag)} ago"
-        )
-        said += [f"as things stood {ago}"] if self.lag else []
-        said += ["the first answer of its key"] if self.replay else []
-        return "; ".join(said) or "the usual outcome"
+        levels = (self.provider, self.latency, self.transport, self.webhook, self.batch)
+        words = [level.words for level in (*levels, *self.later) if level is not None]
+        if self.lag == LAST_MOVE:
+            words.append("as things stood before the last change")
+        elif self.lag:
+            words.append(f"as things stood {duration_text(self.lag)} ago")
+        if self.replay:
+            words.append("the first answer of its key")
+        return "; ".join(words) or "the usual outcome"
 
 
 NOTHING = Outcome()
@@ -115,10 +108,12 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
             yield "approve: copies", ops.TAKING
     if outcome.transport is not None and outcome.transport.at is At.UPLOAD:
         yield "at: upload", ops.BODIES
-    whole: Any = outcome
     for path, operations in FITS.items():
-        if reduce(lambda part, name: getattr(part, name, None), path.split("."), whole):
-            yield path.rpartition(".")[2], operations
+        part: object = outcome
+        for name in path.split("."):
+            part = getattr(part, name, None)
+        if part:
+            yield name, operations
     for later in outcome.later:
         for path in later.set or ("",):
             yield f"later: {later.move} {path}".rstrip(), fits_later(later.move, path)
@@ -127,12 +122,15 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
 def fits_later(move: Move, path: str = "") -> frozenset[str]:
     """The operations after which something can happen on its own; a change of fields by the path of
     one."""
-    ends = {Move.DELETE: ops.DELETABLE, Move.EXPIRE: ops.EXPIRABLE}
-    return (
-        _SET[path.partition(".")[0]]
-        if move is Move.SET
-        else frozenset(ends.get(move, ops.ABOUT_A_CHARGE))
-    )
+    match move:
+        case Move.SET:
+            return _SET[path.partition(".")[0]]
+        case Move.DELETE:
+            return frozenset(ops.DELETABLE)
+        case Move.EXPIRE:
+            return frozenset(ops.EXPIRABLE)
+        case _:
+            return ops.ABOUT_A_CHARGE
 
 
 PROVIDER_WORDS = (
@@ -172,10 +170,10 @@ class OutcomeMap:
     as_usual: Empty | None = None
 
     def __post_init__(self) -> None:
-        asked = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
-        if len(asked) > 1:
+        words = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
+        if len(words) > 1:
             raise ValueError(
-                f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed"
+                f"got {' and '.join(words)}, only one of {', '.join(PROVIDER_WORDS)} is allowed"
             )
         if self.as_usual is not None and self.outcome != NOTHING:
             raise ValueError(
@@ -189,14 +187,18 @@ class OutcomeMap:
 
     @property
     def outcome(self) -> Outcome:
-        said = (getattr(self, word) for word in PROVIDER_WORDS)
+        """What the keys mean together."""
+        words = [getattr(self, word) for word in PROVIDER_WORDS]
+        later = self.later
+        if self.challenge is not None:
+            later += act_of_payer(self.challenge)
         return Outcome(
-            provider=next((one for one in said if one is not None), None),
+            provider=next((outcome for outcome in words if outcome is not None), None),
             latency=self.latency,
             transport=self.transport,
             webhook=self.webhook,
             batch=self.batch,
-            later=self.later + (act_of_payer(self.challenge) if self.challenge is not None else ()),
+            later=later,
             lag=self.lag or 0,
             replay=self.replay,
         )

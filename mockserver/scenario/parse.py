@@ -1,9 +1,14 @@
 """From the plain data of a file to a compiled scenario. Reads no files: positions come with the
 data.
 
-First the models check the shape, then the words are given their meaning; all faults of a file are
-reported at once. The scenario that comes with the server, our own and tested with the models, is
-read without them: they are built when somebody's own scenario comes.
+First the models check the shape (``file_model``), then the words are given their meaning: which
+operations ``op`` means, what a path leads to (``paths``), at which stage a rule is asked
+(``placing``). A faulty file is never half in force, and its author corrects it once: all faults are
+reported together, each at its line. So nothing here raises at the first fault; each part adds its
+own to ``problems``, and a rule is made when it has got none.
+
+The scenario that comes with the server, our own and tested with the models, is read without them:
+they are built when somebody's own scenario comes, which saves most servers the time.
 """
 
 import json
@@ -20,9 +25,9 @@ from mockserver.domain.ids import digest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.scenario.answers import check_calls
+from mockserver.scenario.attempt import Reader, Stage
 from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
-from mockserver.scenario.matching import Reader, Stage
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, check_there, day_reader, known_path
@@ -66,20 +71,25 @@ def parse(
     if not isinstance(data, dict):
         problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
-    # What the models would make of the file that comes with the server, but for its rules and
-    # examples.
-    shipped = (
-        ScenarioFile(version=1, name=name, description=data["description"]) if is_shipped else None
-    )
-    model = shipped or read_part(ScenarioFile, data, problems)
-    begun = model or ScenarioFile(version=1)
-    given = data.get("rules")
+    model: ScenarioFile | None
+    if is_shipped:
+        # What the models would make of it, but for its rules and examples.
+        model = ScenarioFile(version=1, name=name, description=data["description"])
+    else:
+        model = read_part(ScenarioFile, data, problems)
+    raw_rules = data.get("rules")
     rules: list[Rule] = []
-    if isinstance(given, list) and len(given) > MOST_RULES and not was_taken:
-        problems.add(("rules",), f"got {len(given)} rules, wanted at most {MOST_RULES}")
-    elif isinstance(given, list):
+    if isinstance(raw_rules, list) and len(raw_rules) > MOST_RULES and not was_taken:
+        problems.add(("rules",), f"got {len(raw_rules)} rules, wanted at most {MOST_RULES}")
+    elif isinstance(raw_rules, list):
         rules = _rules(
-            given, begun, problems, is_shipped=is_shipped, builtin=builtin, was_taken=was_taken
+            raw_rules,
+            # Rules are read also where the rest is at fault.
+            model or ScenarioFile(version=1),
+            problems,
+            is_shipped=is_shipped,
+            builtin=builtin,
+            was_taken=was_taken,
         )
     if model is not None:
         _check(model, problems)
@@ -97,17 +107,16 @@ def parse(
     )
 
 
-def _clock_plan(clock: ClockMap | None, given: object) -> ClockPlan | None:
+def _clock_plan(clock: ClockMap | None, raw_clock: object) -> ClockPlan | None:
     """How the clock begins and runs; None where the file says nothing but its zone."""
-    if clock is None or (isinstance(given, dict) and given.keys() == {"zone"}):
+    if clock is None or (isinstance(raw_clock, dict) and raw_clock.keys() == {"zone"}):
         return None
-    return ClockPlan(
-        clock.start, clock.mode, clock.rate or (FAST if clock.mode is ClockMode.FAST else 1)
-    )
+    usual_rate = FAST if clock.mode is ClockMode.FAST else 1
+    return ClockPlan(clock.start, clock.mode, clock.rate or usual_rate)
 
 
 def _rules(
-    given: list[Any],
+    raw_rules: list[Any],
     file: ScenarioFile,
     problems: Problems,
     *,
@@ -117,44 +126,53 @@ def _rules(
 ) -> list[Rule]:
     """The rules of a file, each read by itself: a fault of one, or of another part of the file,
     hides none of another."""
-    rules: list[Rule | None] = []
-    taken: set[str] = set()
-    for index, raw in enumerate(given):
+    rules: list[Rule] = []
+    ids: set[str] = set()
+    for index, raw in enumerate(raw_rules):
         here = problems.below("rules", index)
-        shaped = _shipped_rule(raw) if is_shipped else read_part(RuleMap, raw, here)
-        if shaped is None:
-            # The faults of ``when`` are reported all the same.
-            if isinstance(raw, dict) and isinstance(when := raw.get("when"), dict):
-                compile_when(when, here.below("when"), operations_of(when, here.below("when")))
+        model = _shipped_rule(raw) if is_shipped else read_part(RuleMap, raw, here)
+        if model is None:
+            _find_faults_of_when(raw, here)
             continue
-        if shaped.id in taken:
-            here.add(("id",), f"got '{shaped.id}' a second time; the id of a rule must be unique")
-        taken.add(shaped.id)
-        rule = compile_rule(shaped, raw, file, here, builtin=builtin)
-        if rule is not None and not is_shipped and not was_taken:
-            _check_there(shaped, rule.operations, here)
+        if model.id in ids:
+            here.add(("id",), f"got '{model.id}' a second time; the id of a rule must be unique")
+        ids.add(model.id)
+        rule = compile_rule(model, raw, file, here, builtin=builtin)
+        if rule is None:
+            continue
+        if not is_shipped and not was_taken:
+            _check_there(model, rule.operations, here)
         rules.append(rule)
-    return [rule for rule in rules if rule is not None]
+    return rules
+
+
+def _find_faults_of_when(raw_rule: object, problems: Problems) -> None:
+    """The faults of ``when`` of a rule whose shape is wrong elsewhere."""
+    when = raw_rule.get("when") if isinstance(raw_rule, dict) else None
+    if isinstance(when, dict):
+        below = problems.below("when")
+        compile_when(when, below, operations_of(when, below))
 
 
 def _check_there(model: RuleMap, operations: frozenset[str], problems: Problems) -> None:
     """Find what a rule looks at that is there in none of its operations: it would never fire."""
     for key, wanted in model.when.items():
+        path = f"state.{wanted}" if key == "overlaps" else key
         with problems.at("when", key):
-            check_there(f"state.{wanted}" if key == "overlaps" else key, operations)
+            check_there(path, operations)
     for index, path in enumerate(model.key or ()):
         with problems.at("key", index):
             check_there(path, operations)
 
 
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
-    """What happens to an object, as one of ``later`` says it, and what is wrong with it by
-    field."""
+    """What happens to an object, as one of ``later`` says it (None where that is refused), and what
+    is wrong with it, by field."""
     problems = Problems("later", {})
-    read = None
+    later = None
     with suppress(ScenarioRefused):
-        read = read_part(Later, {"after": "0s", **data}, problems)
-    return read, {one.path or "Body": one.message for one in problems.found}
+        later = read_part(Later, {"after": "0s", **data}, problems)
+    return later, {problem.path or "Body": problem.message for problem in problems.found}
 
 
 def _shipped_rule(data: Mapping[str, Any]) -> RuleMap:
@@ -200,9 +218,8 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
             hint = nearest(model.type, CAPABILITIES) or ", such as dummy"
             here.add(("type",), f"got '{model.type}', wanted a known provider type{hint}")
         if model.fallback is not None and model.fallback not in {*ids, DEFAULT_PROVIDER_ID}:
-            hint = (
-                nearest(model.fallback, ids) or f", one of {', '.join([*ids, DEFAULT_PROVIDER_ID])}"
-            )
+            known = ", ".join([*ids, DEFAULT_PROVIDER_ID])
+            hint = nearest(model.fallback, ids) or f", one of {known}"
             here.add(("fallback",), f"got '{model.fallback}', wanted a provider's id{hint}")
         if model.fallback == model.id:
             here.add(("fallback",), "a provider cannot take over from itself")
@@ -214,29 +231,31 @@ def compile_rule(
     model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool
 ) -> Rule | None:
     """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it."""
-    before, clock, limit = len(problems.found), file.clock or ClockMap(), model.limit
-    zone, declared = clock.zone or UTC_ZONE, frozenset(provider.id for provider in file.providers)
+    faults_before = len(problems.found)
+    clock = file.clock or ClockMap()
+    zone = clock.zone or UTC_ZONE
     operations = operations_of(model.when, problems.below("when"))
     plan, stage = _plan(model, operations, problems), Stage.ARRIVAL
-    if plan is not None and len(problems.found) == before:
+    if plan is not None and len(problems.found) == faults_before:
         stage, operations = Placing(model, plan, operations).place(problems)
     when = compile_when(
         model.when,
         problems.below("when"),
         operations,
         begins=clock.start,
-        declared=declared,
+        declared=frozenset(provider.id for provider in file.providers),
         zone=zone,
     )
     key = _key(model, stage, operations, problems, zone)
-    if (
-        model.per is not None
-        and limit is None
-        and model.sequence is None
-        and "nth" not in model.when
-    ):
+    limit = limit_by_key = None
+    if model.limit is not None and model.limit.per is not None:
+        limit_by_key = model.limit.times
+    elif model.limit is not None:
+        limit = model.limit.times
+    has_counters = model.limit is not None or model.sequence is not None or "nth" in model.when
+    if model.per is not None and not has_counters:
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
-    if len(problems.found) > before or plan is None:
+    if len(problems.found) > faults_before or plan is None:
         return None
     return Rule(
         id=model.id,
@@ -248,8 +267,8 @@ def compile_rule(
         when=when,
         plan=plan,
         key=key,
-        limit=limit.times if limit is not None and limit.per is None else None,
-        limit_by_key=limit.times if limit is not None and limit.per is not None else None,
+        limit=limit,
+        limit_by_key=limit_by_key,
         per=model.per,
         lives=model.for_,
         expect=model.expect,
@@ -265,7 +284,10 @@ def _key(
     """What reads the key by which calls are counted; None for the object that the call is about."""
     if model.key is not None:
         return tuple(_readers(model.key, operations or ALL_OPERATIONS, problems, zone))
-    return None if stage is not Stage.ARRIVAL or operations <= ABOUT_ONE else ()
+    if stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
+        # No object is known yet: all calls count together.
+        return ()
+    return None
 
 
 def _readers(
@@ -273,14 +295,18 @@ def _readers(
 ) -> Iterator[Reader]:
     for index, part in enumerate(key):
         with problems.at("key", index):
-            yield day_reader(zone) if part == DAY_OF_CLOCK else known_path(part, operations).read
+            if part == DAY_OF_CLOCK:
+                yield day_reader(zone)
+            else:
+                yield known_path(part, operations).read
 
 
 def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Plan | None:
-    found = [word for word in PLANS if getattr(model, word) is not None]
-    if len(found) != 1:
+    """What a rule makes happen; None with a fault."""
+    words = [word for word in PLANS if getattr(model, word) is not None]
+    if len(words) != 1:
         problems.add(
-            (), f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}"
+            (), f"got {' and '.join(words) or 'none'}, wanted exactly one of {', '.join(PLANS)}"
         )
         return None
     if model.at_end is not None and model.sequence is None:
@@ -288,15 +314,15 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
     if model.then is not None:
         return _outcomes_of(model.then, operations, problems.below("then"))
     if model.sequence is not None:
+        outcomes = tuple(step.outcome for step in model.sequence)
         ends = tuple(accumulate(step.times for step in model.sequence))
-        return Sequence(
-            tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS
-        )
+        return Sequence(outcomes, ends, model.at_end or AtEnd.PASS)
     if isinstance(model.chance, ChanceOne):
         return Chance.of([model.chance.then.outcome], [model.chance.p], Decimal(1))
     weighted = model.chance or []
-    weights = [one.weight for one in weighted]
-    return Chance.of((one.then.outcome for one in weighted), weights, sum(weights, Decimal(0)))
+    weights = [choice.weight for choice in weighted]
+    all_weights = sum(weights, Decimal(0))
+    return Chance.of((choice.then.outcome for choice in weighted), weights, all_weights)
 
 
 def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:

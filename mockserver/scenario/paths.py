@@ -5,7 +5,10 @@ attempt, and what its values are.
 reads it; ``python -m tools.docs`` prints it from the models of the routes. ``unrequested.txt`` says
 the same of operations that no request asks for (``data`` and ``meta`` are what a webhook says).
 Each has a paragraph of operations and one of fields that have fields of their own; each name is
-followed by its fields. What is stored is read from the entities themselves. Sources:
+followed by its fields. What is stored is read from the entities themselves. So a misspelt path is
+refused when the file is read, with the nearest name: a rule on it would never fire, and nobody
+would know why. Card numbers, ccvs and keys have no path: what a rule tests, the journal quotes.
+Sources:
 docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 """
 
@@ -14,6 +17,7 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
 from types import NoneType, UnionType
@@ -36,17 +40,8 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.scenario.matching import (
-    FLAG,
-    LENGTH,
-    NUMBER,
-    TEXT,
-    Attempt,
-    Kind,
-    Length,
-    Reader,
-    choice,
-)
+from mockserver.scenario.attempt import Attempt, Reader
+from mockserver.scenario.kinds import FLAG, LENGTH, NUMBER, TEXT, Kind, Length, choice
 from mockserver.scenario.operations import ALL_OPERATIONS, STATE, UNREQUESTED
 
 STORED: Mapping[str, type] = {
@@ -91,17 +86,19 @@ def names_of(annotation: Any) -> Mapping[str, Any]:
     """
     origin, args = get_origin(annotation), get_args(annotation)
     if _is_union(annotation):
-        return {name: kind for arg in args for name, kind in names_of(arg).items()}
+        names: dict[str, Any] = {}
+        for arg in args:
+            names |= names_of(arg)
+        return names
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {"*": args[1]}
     if not is_dataclass(annotation):
         return {}
     hints = get_type_hints(annotation)
     hidden = {*SECRET, "seq"}
+    stored = [field.name for field in fields(annotation)]
     known: dict[str, Any] = {
-        one.name: hints[one.name]
-        for one in fields(annotation)
-        if one.name not in hidden and not one.name.startswith("_")
+        name: hints[name] for name in stored if name not in hidden and not name.startswith("_")
     }
     for name, member in vars(annotation).items():
         if isinstance(member, property):
@@ -124,23 +121,22 @@ def followed(annotation: Any, path: str) -> Any:
         name = camel(snake(part))
         if name not in known and "*" not in known:
             allowed = f", allowed: {', '.join(known)}" if known else ", nothing lies below it"
-            whole = f"{getattr(annotation, '__name__', '')}{part[:40]}"
-            raise ValueError(
-                f"{path[:60]}: no such "
-                f"field{nearest(part[:40], known) or nearest(whole, known)}{allowed}"
-            )
+            # Of a charge ``id`` means ``chargeId``.
+            with_type = f"{getattr(annotation, '__name__', '')}{part[:40]}"
+            hint = nearest(part[:40], known) or nearest(with_type, known)
+            raise ValueError(f"{path[:60]}: no such field{hint}{allowed}")
         annotation = known.get(name, known.get("*"))
     return annotation
 
 
 def kind_of(annotation: Any) -> Kind:
     """How tests read the values of a type."""
-    kinds = (
-        {one for one in get_args(annotation) if one is not NoneType}
-        if _is_union(annotation)
-        else {annotation}
-    )
-    only = kinds.pop() if len(kinds) == 1 else None
+    types = {annotation}
+    if _is_union(annotation):
+        types = {arg for arg in get_args(annotation) if arg is not NoneType}
+    if len(types) > 1:
+        return TEXT
+    (only,) = types
     if only is bool:
         return FLAG
     if only in (int, Decimal):
@@ -170,12 +166,13 @@ class Field:
 def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
     """The fields that the request of any of some operations may have. Where two read one
     differently, it is a text."""
-    found = dict[str, Field]()
+    by_name: dict[str, Field] = {}
     for op in operations:
         for name, field in parts_of(op).items():
-            alike = found.get(name, field).kind is field.kind
-            found[name] = field if alike else Field(TEXT, field.is_list, field.is_map)
-    return found
+            if by_name.get(name, field).kind is not field.kind:
+                field = Field(TEXT, field.is_list, field.is_map)
+            by_name[name] = field
+    return by_name
 
 
 @cache
@@ -189,8 +186,13 @@ def testable(op: str) -> Iterator[str]:
     """The fields of the request of an operation that rules may name: of one that holds card data
     those inside it."""
     for name in fields_of({op}):
-        inside = [f"{name}.{part}" for part in parts_of(name)] if name == _CARD_DATA else [name]
-        yield from (path for path in inside if path.rpartition(".")[2].lower() not in _SECRET)
+        if name != _CARD_DATA:
+            if name.lower() not in _SECRET:
+                yield name
+            continue
+        for part in parts_of(name):
+            if part.lower() not in _SECRET:
+                yield f"{name}.{part}"
 
 
 @cache
@@ -202,13 +204,16 @@ def _table() -> Mapping[str, str]:
     return {name: words for name, _, words in rows}
 
 
+_KIND_BY_MARK = {"#": NUMBER, "?": FLAG}
+
+
 def _field(word: str) -> tuple[str, Field]:
     """A field by its mark: ``#`` a number, ``?`` a flag, ``*`` a map, ``[]`` a list; after ``!``
     the members of an enumeration of the domain that it may hold."""
     word, _, chosen = word.partition("!")
     bare = word.rstrip("#?*[]")
     mark = word.removeprefix(bare)
-    kind = _choice(chosen) if chosen else NUMBER if mark == "#" else FLAG if mark == "?" else TEXT
+    kind = _choice(chosen) if chosen else _KIND_BY_MARK.get(mark, TEXT)
     return bare, Field(kind, is_list=mark == "[]", is_map=mark == "*")
 
 
@@ -236,20 +241,14 @@ class Known:
     kind: Kind = TEXT
 
 
-_PLAIN: Mapping[str, Known] = {
-    "op": Known(lambda attempt: attempt.op),
-    "source": Known(lambda attempt: attempt.source),
-    "provider": Known(lambda attempt: attempt.provider),
-    "attempt": Known(lambda attempt: attempt.attempt, NUMBER),
-    "card.brand": Known(lambda attempt: attempt.card.brand.value if attempt.card else None),
-    "card.bin": Known(lambda attempt: attempt.card.iin if attempt.card else None),
-    "card.last4": Known(lambda attempt: attempt.card.last4 if attempt.card else None),
-    "card.test": Known(lambda attempt: attempt.card.test_name if attempt.card else None),
-    "bank_account.accountNumber": Known(lambda attempt: attempt.bank_account),
-    "batch.row": Known(lambda attempt: attempt.row, NUMBER),
-    "age": Known(lambda attempt: age_of(attempt), LENGTH),
-    "connection": Known(lambda attempt: attempt.connection),
-}
+def _of_card(fact: str) -> Reader:
+    """Reads a fact of the card, None where the attempt has no card."""
+    read_fact = attrgetter(fact)
+
+    def read(attempt: Attempt) -> object:
+        return None if attempt.card is None else read_fact(attempt.card)
+
+    return read
 
 
 _AGED = (
@@ -267,9 +266,29 @@ _AGED = (
 
 
 def age_of(attempt: Attempt) -> Length | None:
-    """How long ago the object was made that a call is about."""
-    added = next(filter(None, (attempt.state(f"{kind}.added") for kind in _AGED)), None)
-    return Length(attempt.now - added) if isinstance(added, int) else None
+    """How long ago the object was made that a call is about; None where there is none."""
+    for kind in _AGED:
+        added = attempt.state(f"{kind}.added")
+        if isinstance(added, int):
+            return Length(attempt.now - added)
+    return None
+
+
+_PLAIN: Mapping[str, Known] = {
+    "op": Known(attrgetter("op")),
+    "source": Known(attrgetter("source")),
+    "provider": Known(attrgetter("provider")),
+    "attempt": Known(attrgetter("attempt"), NUMBER),
+    "card.brand": Known(_of_card("brand.value")),
+    "card.bin": Known(_of_card("iin")),
+    "card.last4": Known(_of_card("last4")),
+    "card.test": Known(_of_card("test_name")),
+    "bank_account.accountNumber": Known(attrgetter("bank_account")),
+    "batch.row": Known(attrgetter("row"), NUMBER),
+    "age": Known(age_of, LENGTH),
+    "connection": Known(attrgetter("connection")),
+}
+"""Paths that mean the same in every operation."""
 
 
 def stored_in(operations: Collection[str]) -> list[str]:
@@ -302,15 +321,15 @@ def check_there(path: str, operations: Collection[str]) -> None:
 
 def overlap(kind: str) -> Reader:
     """Reads the kind of an object where another call is under way that is about the same one."""
+    # The first field of an entity is its id.
     path = f"{kind}.{next(iter(names_of(STORED[kind])))}"
 
     def read(attempt: Attempt) -> str | None:
         own = attempt.state(path)
-        return (
-            kind
-            if own is not None and any(own == state(path) for _, state in attempt.under_way())
-            else None
-        )
+        if own is None:
+            return None
+        is_shared = any(own == state(path) for _, state in attempt.under_way())
+        return kind if is_shared else None
 
     return read
 
@@ -342,9 +361,7 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
         case "call" if not dot:
             return _of_call(operations)
         case "in_flight" if not dot:
-            return Known(
-                lambda attempt: 1 + sum(op in operations for op, _ in attempt.under_way()), NUMBER
-            )
+            return _of_calls_in_flight(operations)
         case _:
             pass
     if path in _PLAIN:
@@ -368,15 +385,27 @@ def _of_header(name: str, operations: Collection[str]) -> Known:
     return Known(lambda attempt: attempt.headers.get(folded))
 
 
+def _of_calls_in_flight(operations: Collection[str]) -> Known:
+    """How many calls of some operations are not answered yet, this one included."""
+
+    def read(attempt: Attempt) -> int:
+        return 1 + sum(op in operations for op, _ in attempt.under_way())
+
+    return Known(read, NUMBER)
+
+
 def _of_call(operations: Collection[str]) -> Known:
     if operations and UNREQUESTED.issuperset(operations):
         raise ValueError(
             f"no request comes in for {' and '.join(sorted(operations))}, so no call is counted"
         )
-    # A payment on a hosted page is a charge.create by second name, but no call of that operation.
-    return Known(
-        lambda attempt: attempt.call if (attempt.also or attempt.op) in operations else None, NUMBER
-    )
+
+    def read(attempt: Attempt) -> int | None:
+        # A payment on a hosted page is a charge.create by second name, but no call of that
+        # operation.
+        return attempt.call if (attempt.also or attempt.op) in operations else None
+
+    return Known(read, NUMBER)
 
 
 def _of_state(path: str, rest: str) -> Known:
@@ -384,14 +413,14 @@ def _of_state(path: str, rest: str) -> Known:
     kind, dot, below = rest.partition(".")
     entity = STORED.get(snake(kind))
     if entity is None:
-        kinds = [camel(one) for one in STORED]
+        kinds = list(map(camel, STORED))
         raise ValueError(
             f"got '{path[:60]}', wanted state.<kind>.<field> with one of "
             f"{', '.join(kinds)}{nearest(kind, kinds)}"
         )
-    return Known(
-        lambda attempt: attempt.state(rest), kind_of(followed(entity, below)) if dot else TEXT
-    )
+    # A path to the object itself asks whether there is one.
+    value_kind = kind_of(followed(entity, below)) if dot else TEXT
+    return Known(lambda attempt: attempt.state(rest), value_kind)
 
 
 def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
@@ -401,7 +430,10 @@ def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
             f"got '{path[:60]}', wanted names joined by single dots, such as request.metadata.tier"
         )
     first = parts[0]
-    _refuse_secret(path, "ccv" if rest.lower() == _CARD_DATA.lower() else parts[-1])
+    if rest.lower() == _CARD_DATA.lower():
+        # All of it holds the number and the ccv.
+        _refuse_secret(path, "ccv")
+    _refuse_secret(path, parts[-1])
     kind = _field_at(path, parts, operations)
     if first == "metadata" and len(parts) == 2:
         return Known(_metadata_reader(parts[1]))
@@ -434,6 +466,8 @@ def _nowhere(
     known: Mapping[str, Field],
     operations: Collection[str],
 ) -> str:
+    """The refusal of a path of which ``part`` is not among the fields that are ``known`` there,
+    below ``above``."""
     got = f"got '{path[:60]}', which is not a field of a request (names are camelCase)"
     hint = nearest(part[:40], known)
     if hint:
@@ -442,10 +476,8 @@ def _nowhere(
         return f"{got}; in request.{'.'.join(above)} there is {', '.join(known) or 'nothing'}"
     if len(operations) > 1:
         return f"{got}, of no operation that the rule names"
-    return (
-        f"{got}; in {next(iter(operations), 'no operation')} there is "
-        f"{', '.join(known) or 'nothing'}"
-    )
+    operation = next(iter(operations), "no operation")
+    return f"{got}; in {operation} there is {', '.join(known) or 'nothing'}"
 
 
 def _refuse_secret(path: str, name: str) -> None:

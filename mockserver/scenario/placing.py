@@ -1,13 +1,19 @@
 """When the rules of a file are asked, and in which operations: all that a rule looks at and makes
 happen must have a place there.
 
+A file does not say the stage: it follows. What names the provider, or makes it say something, is
+asked as a provider is; a fault ``at: connect`` or ``at: upload`` there; all else as the request
+arrives. The operations are those of ``op`` in which every word of the rule can mean something, so
+that ``op: charge.*`` with ``decline`` does not touch reads. A rule that fits nowhere, or not in an
+operation that it names in full, would never fire, and is refused.
+
 Source: docs/scenario-language.md, When a rule is asked.
 """
 
 from collections.abc import Iterator
 
 from mockserver.domain.record import record
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
     CONNECTION,
@@ -46,87 +52,87 @@ class Placing:
         if self._strikes(At.CONNECT):
             problems.add_all(self._misused_at_connect())
             return Stage.CONNECT, frozenset({CONNECTION})
-        if self._asks and any(
-            one.transport is not None and one.transport.comes_first for one in self.plan.outcomes
-        ):
+        outcomes = self.plan.outcomes
+        faults = [outcome.transport for outcome in outcomes if outcome.transport is not None]
+        if self._asks and any(fault.comes_first for fault in faults):
             early = "copies, hold, virtual at: receive come before a provider is asked"
             problems.add((), f"{early}: they go with no test of one")
-        if any(one.replay for one in self.plan.outcomes):
+        if any(outcome.replay for outcome in outcomes):
             problems.add_all(self._misused_replay())
-        left = self._fitting(problems)
-        if left is None:
+        fitting = self._fitting(problems)
+        if fitting is None:
             return Stage.ARRIVAL, self.operations
         if self._strikes(At.UPLOAD):
             problems.add_all(self._misused_at_upload())
-            return Stage.UPLOAD, left
-        return Stage.PROVIDER if self._asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
+            return Stage.UPLOAD, fitting
+        if self._asks or fitting <= _ASKED_WITH_PROVIDER:
+            return Stage.PROVIDER, fitting
+        return Stage.ARRIVAL, fitting
 
     def _fitting(self, problems: Problems) -> frozenset[str] | None:
         """The operations in which all of it has a place; None with a fault."""
-        left, exact = self.operations, named_in(self.model.when.get("op"))
+        fitting, exact = self.operations, named_in(self.model.when.get("op"))
         for word, everywhere in self._fits():
-            fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
-            lost = exact - fit if left & fit else left
-            if lost:
-                problems.add(
-                    ("when", word if word in _UNDER_WAY else "op"), _misfit(word, lost, everywhere)
-                )
+            unnamed = BY_NAME.get(word, frozenset()) - exact
+            fit = everywhere - unnamed
+            # Where some fit, those that a glob means besides are left out in silence.
+            misfits = exact - fit if fitting & fit else fitting
+            if misfits:
+                key = word if word in _UNDER_WAY else "op"
+                problems.add(("when", key), _misfit(word, misfits, everywhere))
                 return None
-            left &= fit
-        return left
+            fitting &= fit
+        return fitting
 
     def _fits(self) -> Iterator[tuple[str, frozenset[str]]]:
         """What it looks at and makes happen, and the operations in which each has a place."""
-        yield from ((key, PROVIDER_OPERATIONS) for key in self._looks)
-        yield from (
-            (word, ALL_OPERATIONS - lost)
-            for word, lost in _UNDER_WAY.items()
-            if word in self.model.when
-        )
+        for key in self._provider_keys:
+            yield key, PROVIDER_OPERATIONS
+        for word, meaningless in _UNDER_WAY.items():
+            if word in self.model.when:
+                yield word, ALL_OPERATIONS - meaningless
         if isinstance(self.plan, Named):
             yield "outcome_from", PROVIDER_OPERATIONS
         else:
-            yield from (fit for outcome in self.plan.outcomes for fit in applicability(outcome))
+            for outcome in self.plan.outcomes:
+                yield from applicability(outcome)
         if not self._asks and not self.operations <= _ASKED_WITH_PROVIDER:
             yield "a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER
 
     @property
-    def _looks(self) -> list[str]:
+    def _provider_keys(self) -> list[str]:
         """What it looks at that is there when a provider is asked."""
-        return [
-            key
-            for key in (*self.model.when, *(self.model.key or ()))
-            if key.startswith(_NEED_PROVIDER)
-        ]
+        keys = (*self.model.when, *(self.model.key or ()))
+        return [key for key in keys if key.startswith(_NEED_PROVIDER)]
 
     @property
     def _asks(self) -> bool:
         """Whether it is asked when a provider is. What is as usual shields from later rules for the
         provider, where one is asked."""
-        outcomes = self.plan.outcomes
-        if self._looks or any(
-            one.provider is not None or one.latency is not None for one in outcomes
-        ):
+        if self._provider_keys:
             return True
-        return all(one == NOTHING for one in outcomes) and self.operations <= PROVIDER_OPERATIONS
+        outcomes = self.plan.outcomes
+        if any(outcome.provider or outcome.latency for outcome in outcomes):
+            return True
+        is_as_usual = all(outcome == NOTHING for outcome in outcomes)
+        return is_as_usual and self.operations <= PROVIDER_OPERATIONS
 
     def _strikes(self, at: At) -> bool:
-        return any(_strikes(at, one) for one in self.plan.outcomes)
+        return any(_strikes(at, outcome) for outcome in self.plan.outcomes)
 
     def _strikes_alone(self, at: At) -> bool:
         """Whether it does nothing besides faults at one place."""
         return all(
-            _strikes(at, one) and one == Outcome(transport=one.transport)
-            for one in self.plan.outcomes
+            _strikes(at, outcome) and outcome == Outcome(transport=outcome.transport)
+            for outcome in self.plan.outcomes
         )
 
     def _misused_at_connect(self) -> Iterator[tuple[Path, str]]:
         """When a connection is made, neither its sandbox nor the request is known."""
         model, unknown = self.model, "no request and no sandbox is known when a connection is made"
-        keys = [key for key in model.when if key != "nth"]
-        yield from (
-            (("when",), f"got {key}, and {unknown}: only nth can be tested") for key in keys
-        )
+        for key in model.when:
+            if key != "nth":
+                yield ("when",), f"got {key}, and {unknown}: only nth can be tested"
         for word in ("key", "per", "for_", "expect"):
             if getattr(model, word) is not None:
                 name = word.rstrip("_")
@@ -153,8 +159,9 @@ class Placing:
             f"at: upload only the head has come: it knows {', '.join(_KNOWN_EARLY)}, header.<name>"
         )
         for part, keys in (("when", list(self.model.when)), ("key", self.model.key or [])):
-            early = (*_KNOWN_EARLY, *(key for key in keys if key.startswith("header.")))
-            yield from (((part,), f"got {key}, and {known}") for key in keys if key not in early)
+            for key in keys:
+                if key not in _KNOWN_EARLY and not key.startswith("header."):
+                    yield (part,), f"got {key}, and {known}"
         if not self._strikes_alone(At.UPLOAD):
             yield (
                 (),
@@ -165,21 +172,16 @@ class Placing:
     def _misused_replay(self) -> Iterator[tuple[Path, str]]:
         """The first answer is looked for as a request arrives, by a key that it has then; it is
         that of the first firing, so there must be one and more after it."""
-        model, nth = self.model, self.model.when.get("nth")
-        fires_once = [
-            *(["limit: 1"] if model.limit is not None and model.limit.times == 1 else []),
-            *([f"nth: {nth}"] if isinstance(nth, int) else []),
-            *(["a sequence with one step of it"] if _replays_once(self.plan) else []),
-        ]
-        if fires_once:
+        model = self.model
+        once = self._why_once()
+        if once is not None:
             yield (
                 (),
-                f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and "
-                "fires once",
+                f"got replay with {once}: it repeats the answer of its first firing, and fires "
+                "once",
             )
-        faults = [
-            one.transport for one in self.plan.outcomes if one.replay and one.transport is not None
-        ]
+        replays = [outcome for outcome in self.plan.outcomes if outcome.replay]
+        faults = [outcome.transport for outcome in replays if outcome.transport is not None]
         if any(fault.at is At.RECEIVE and not fault.goes_on for fault in faults):
             yield (
                 (),
@@ -199,6 +201,17 @@ class Placing:
                 "cannot be used with it",
             )
 
+    def _why_once(self) -> str | None:
+        """Why the rule comes to a replay a single time; None where it may come to another."""
+        limit, nth = self.model.limit, self.model.when.get("nth")
+        if limit is not None and limit.times == 1:
+            return "limit: 1"
+        if isinstance(nth, int):
+            return f"nth: {nth}"
+        if _replays_once(self.plan):
+            return "a sequence with one step of it"
+        return None
+
 
 def _strikes(at: At, outcome: Outcome) -> bool:
     return outcome.transport is not None and outcome.transport.at is at
@@ -212,14 +225,17 @@ def _replays_once(plan: Plan) -> bool:
     return sum(end - start for outcome, start, end in steps if outcome.replay) == 1
 
 
-def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
-    named = " and ".join(sorted(lost))
+def _misfit(word: str, misfits: frozenset[str], fit: frozenset[str]) -> str:
+    """The refusal of a word of a rule in operations, of which it fits others."""
+    named = " and ".join(sorted(misfits))
     if word == "batch":
         return "batch scripts a whole batch: use op: batch.create, and rows for its rows"
-    if lost == _DELIVERY and word not in _UNDER_WAY:
+    if misfits == _DELIVERY and word not in _UNDER_WAY:
         return "a delivery takes only webhook outcomes, such as webhook: {receiver: [500, 200]}"
     if word in _UNDER_WAY or word == "transport":
-        allowed = f"; a rule for it may test {_TESTED_OF_DELIVERIES}" if lost == _DELIVERY else ""
+        allowed = ""
+        if misfits == _DELIVERY:
+            allowed = f"; a rule for it may test {_TESTED_OF_DELIVERIES}"
         return f"no request comes in for {named}, so {word} cannot be used there{allowed}"
     if fit == PROVIDER_OPERATIONS:
         return (

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from operator import attrgetter
 from typing import TypeAlias
 
 from mockserver.domain.errors import MOST_FAULTS, MockserverError, Refused
 from mockserver.domain.masking import mask_text, printable
 from mockserver.domain.record import mutable, record, replace
-from mockserver.scenario.matching import Patterns
+from mockserver.scenario.patterns import Patterns
 
 Path: TypeAlias = tuple[str | int, ...]
 Positions: TypeAlias = Mapping[Path, tuple[int, int]]
@@ -30,8 +31,8 @@ def path_text(path: Sequence[str | int]) -> str:
     """``rules[2].when.op``, as a person would write it."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
-    return text
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
 
 
 @record
@@ -57,7 +58,7 @@ class ScenarioRefused(MockserverError):
     file."""
 
     def __init__(self, problems: Sequence[ScenarioProblem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda one: (one.file, one.line, one.column)))
+        self.problems = tuple(sorted(problems, key=attrgetter("file", "line", "column")))
         lines = [str(problem) for problem in self.problems[:MOST_TOLD]]
         if len(self.problems) > MOST_TOLD:
             lines.append(f"... and {len(self.problems) - MOST_TOLD} more")

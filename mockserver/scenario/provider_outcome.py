@@ -29,6 +29,7 @@ from mockserver.scenario.scalars import Duration, Flag, Period, Positive, Text, 
 
 _SPREAD = 1 << 32
 _LN_99 = 4.59511985013459
+"""ln 99: the logarithm of the odds at a share of 99 of 100."""
 
 
 class OutcomeTraits:
@@ -114,9 +115,10 @@ class Pending(OutcomeTraits):
 
     @property
     def words(self) -> str:
-        return f"pending, then {self.settle}" + (
-            f" after {duration_text(self.after)}" if self.after is not None else ""
-        )
+        words = f"pending, then {self.settle}"
+        if self.after is not None:
+            words += f" after {duration_text(self.after)}"
+        return words
 
 
 PayerAnswer = StrEnum("PayerAnswer", "PASSES FAILS ABANDONS")
@@ -184,13 +186,10 @@ class Latency:
         return {"max": data["min"], **data} if "min" in data else data
 
     def __post_init__(self) -> None:
-        if (self.p50 is not None or self.p99 is not None) and (
-            self.p50 is None or self.p99 is None or self.p50 > self.p99
-        ):
-            said = {"p50": self.p50, "p99": self.p99}
-            got = " and ".join(
-                f"{name} {duration_text(at)}" for name, at in said.items() if at is not None
-            )
+        percentiles = {"p50": self.p50, "p99": self.p99}
+        given = {name: length for name, length in percentiles.items() if length is not None}
+        if len(given) == 1 or list(given.values()) != sorted(given.values()):
+            got = " and ".join(f"{name} {duration_text(length)}" for name, length in given.items())
             raise ValueError(f"got {got}, wanted both p50 and p99, the shorter first")
         if self.high < self.low:
             low, high = duration_text(self.low), duration_text(self.high)
@@ -218,6 +217,7 @@ def draw_latency(latency: Latency, draw: int) -> Micros:
     if latency.p50 == 0:
         return 0
     share = (draw % _SPREAD + 0.5) / _SPREAD
+    # The quantile of the distribution: at a share of a half it is p50, at 99 of 100 it is p99.
     odds = log(share / (1 - share)) / _LN_99
     spread = log(latency.p99 / latency.p50)
     return min(round(latency.p50 * exp(spread * odds)), 10 * latency.p99)
@@ -254,11 +254,13 @@ def _row(
     name: str, code: str, gateway_code: str, gateway_message: str, retry: str, meaning: str
 ) -> DeclineRow:
     error = Code[code] if code else None
-    said = (int(error), error.message) if error is not None else (None, None)
     if name in _TAKEN:
-        return DeclineRow(name, meaning, _TAKEN[name], *said)
-    refused = (*said, gateway_code or None, gateway_message or None, retry == "yes")
-    return DeclineRow(name, meaning, Decline(name, *refused), *refused)
+        in_words = (int(error), error.message) if error is not None else (None, None)
+        return DeclineRow(name, meaning, _TAKEN[name], *in_words)
+    if error is None:
+        raise ValueError(f"{name} has no code")
+    codes = (int(error), error.message, gateway_code or None, gateway_message or None)
+    return DeclineRow(name, meaning, Decline(name, *codes, retry == "yes"), *codes, retry == "yes")
 
 
 CATALOGUE: Mapping[str, DeclineRow] = {
@@ -284,11 +286,11 @@ PROVIDER_TIMEOUT = DECLINES["provider_timeout"]
 
 def decline(name: str) -> Decline:
     """The refusal of that name. Raises ``ValueError`` with the nearest known name."""
-    found = DECLINES.get(name)
-    if found is None:
+    known = DECLINES.get(name)
+    if known is None:
         meant = hint(name, FOREIGN_DECLINES, DECLINES) or "; `mockserver outcomes` prints all"
         raise ValueError(f"got '{name[:60]}', which is not a known decline{meant}")
-    return found
+    return known
 
 
 @file_model
@@ -309,22 +311,18 @@ class DeclineMap:
     def decline(self) -> Decline:
         """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says
         what it means."""
-        base = DECLINES.get(self.name) if self.name is not None else None
-        code = self.error_code
-        if base is None and code is None:
+        code, row = self.error_code, DECLINES.get(self.name or "")
+        if code is None:
             if self.name is None:
                 raise ValueError("wanted the name of a refusal, or an errorCode of your own")
-            base = decline(self.name)
-        if base is None:
-            base = Decline(
-                self.name or f"error_{code}", code or 0, "Declined", None, None, code in _RETRYABLE
-            )
-        other = code is not None and (code != base.error_code or base.name not in DECLINES)
-        message = (
-            MESSAGES.get(Code(code), base.error_message)
-            if other and code in _CODES
-            else base.error_message
-        )
+            base = row or decline(self.name)
+            message = base.error_message
+        else:
+            base = row or _unlisted(self.name or f"error_{code}", code)
+            message = base.error_message
+            if base is not row or code != row.error_code:
+                # Another code than the row's: the service's own words for that, if it has any.
+                message = _MESSAGES.get(code, message)
         return replace(
             updated(base, self),
             error_message=self.error_message or message,
@@ -333,7 +331,12 @@ class DeclineMap:
         )
 
 
-_CODES = frozenset(map(int, Code))
+def _unlisted(name: str, code: int) -> Decline:
+    """A refusal that no row of the catalogue has."""
+    return Decline(name, code, "Declined", None, None, is_retryable=code in _RETRYABLE)
+
+
+_MESSAGES = {int(code): message for code, message in MESSAGES.items()}
 _RETRYABLE = frozenset(row.error_code for row in DECLINES.values() if row.is_retryable)
 
 

@@ -23,7 +23,8 @@ from mockserver.scenario import operations as ops
 from mockserver.scenario import paths
 from mockserver.scenario.batch_script import ROW_FIELDS
 from mockserver.scenario.file_model import adapter
-from mockserver.scenario.matching import FLAG, NUMBER, OPERATORS, TEXT, Kind
+from mockserver.scenario.kinds import FLAG, NUMBER, TEXT, Kind
+from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.rule import RuleMap
 from mockserver.scenario.scalars import DurationText

@@ -20,12 +20,13 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from mockserver.domain.clock import DAY, EARLIEST, Micros
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
+from mockserver.scenario.attempt import Attempt, Reader, Stage
 from mockserver.scenario.file_model import file_model, keys_of, short_for
-from mockserver.scenario.matching import Attempt, Reader, Stage, shown
 from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
 from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.scalars import Count, Duration, Id, Period, Positive, Share, Text, whole
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.when import KEYS, When
 
 DRAW_BITS = 64
@@ -74,10 +75,15 @@ class Sequence:
     def step(self, fired: int) -> Outcome | None:
         """The outcome after ``fired`` earlier ones; None when the sequence is used up."""
         total = self.ends[-1]
-        if fired >= total and self.at_end in (AtEnd.PASS, AtEnd.FAIL):
-            return None
-        place = min(fired, total - 1) if self.at_end is AtEnd.HOLD else fired % total
-        return self.outcomes[bisect_right(self.ends, place)]
+        if fired >= total:
+            match self.at_end:
+                case AtEnd.PASS | AtEnd.FAIL:
+                    return None
+                case AtEnd.HOLD:
+                    fired = total - 1
+                case AtEnd.LOOP:
+                    fired %= total
+        return self.outcomes[bisect_right(self.ends, fired)]
 
 
 @record
@@ -91,15 +97,15 @@ class Chance:
     def of(cls, outcomes: Iterable[Outcome], shares: list[Decimal], whole: Decimal) -> Chance:
         """Outcomes by their shares of ``whole``, as draws: exact integers, so that nothing is
         rounded as floats are."""
-        return cls(
-            tuple(outcomes),
-            tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares)),
-        )
+        thresholds = [int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares)]
+        return cls(tuple(outcomes), tuple(thresholds))
 
     def pick(self, draw: int) -> Outcome | None:
         """The outcome that a draw (0 to 2**64 - 1) strikes; None when it strikes none."""
         index = bisect_right(self.thresholds, draw)
-        return self.outcomes[index] if index < len(self.outcomes) else None
+        if index == len(self.outcomes):
+            return None
+        return self.outcomes[index]
 
 
 Plan = Always | Named | Sequence | Chance
@@ -129,11 +135,12 @@ class Expectation:
     def __str__(self) -> str:
         if self.most is None:
             return f"at least {self.least}"
-        return (
-            f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
-        )
+        if self.least == self.most:
+            return f"exactly {self.least}"
+        return f"{self.least} to {self.most}"
 
     def hold(self, count: int) -> bool:
+        """Whether something that happened so often happened often enough, and not too often."""
         return self.least <= count and (self.most is None or count <= self.most)
 
     def unmet(self, hits: int) -> str | None:
@@ -189,8 +196,8 @@ def _read_key(value: object) -> object:
         return []
     if not isinstance(value, list) or not value:
         raise ValueError(
-            f"got {shown(value) if value else 'nothing'}, wanted a list of paths such as "
-            f"[request.reference], or {ALL}"
+            f"got {excerpt(value or None)}, wanted a list of paths such as [request.reference], "
+            f"or {ALL}"
         )
     return value
 
@@ -261,45 +268,50 @@ class Rule:
     @property
     def only_slows(self) -> bool:
         """Whether all that it does is say how long a provider takes."""
-        return all(one.passes and one.latency is not None for one in self.plan.outcomes)
+        outcomes = self.plan.outcomes
+        return all(outcome.passes and outcome.latency is not None for outcome in outcomes)
+
+    @property
+    def may_be_unmet(self) -> bool:
+        """Whether it expects how often it fires, or has a sequence that must suffice."""
+        must_suffice = isinstance(self.plan, Sequence) and self.plan.at_end is AtEnd.FAIL
+        return must_suffice or self.expect is not None
 
     @property
     def waits_for(self) -> str:
         """What it takes to make it fire, in words."""
-        calls = (
-            "any call"
-            if len(self.operations) > _MOST_NAMED
-            else " or ".join(sorted(self.operations))
-        )
         when = self.when
-        parts = [str(test) for test in when.tests] or [calls]
-        parts += [str(when.nth)] if when.nth is not None else []
-        parts += [str(when.idle)] if when.idle is not None else []
-        parts += [f"clock {when.window.words(when.zone)}"] if when.window is not None else []
-        return " and ".join(parts)
+        conditions = [str(test) for test in when.tests]
+        if not conditions:
+            is_any = len(self.operations) > _MOST_NAMED
+            conditions.append("any call" if is_any else " or ".join(sorted(self.operations)))
+        if when.nth is not None:
+            conditions.append(str(when.nth))
+        if when.idle is not None:
+            conditions.append(str(when.idle))
+        if when.window is not None:
+            conditions.append(f"clock {when.window.words(when.zone)}")
+        return " and ".join(conditions)
 
     @property
     def counts_by_key(self) -> bool:
-        """Whether what happens depends on how often the same key was seen."""
-        plan = self.plan
-        is_counted = (
-            plan.outcomes[0].replay
-            if isinstance(plan, Always)
-            else isinstance(plan, Sequence | Chance)
-        )
-        return (
-            is_counted
-            or self.when.nth is not None
-            or self.when.idle is not None
-            or self.limit_by_key is not None
-        )
+        """Whether what happens depends on how often the same key was seen. Of other rules no key is
+        counted: a rule on a reference would keep one for every call."""
+        if isinstance(self.plan, Sequence | Chance):
+            return True
+        if isinstance(self.plan, Always) and self.plan.outcomes[0].replay:
+            return True
+        when = self.when
+        return when.nth is not None or when.idle is not None or self.limit_by_key is not None
 
     def period(self, now: Micros) -> int:
         """The number of the period in which counters of ``per`` count; those of whole days begin at
         midnight in the zone, those of weeks on a Monday. 0 without ``per``."""
         if self.per is None:
             return 0
-        time = now if self.per % DAY else self.when.zone.wall(now)
+        # Whole days are those of a shop's wall clock; hours are counted through.
+        is_of_days = self.per % DAY == 0
+        time = self.when.zone.wall(now) if is_of_days else now
         return (time - EARLIEST) // self.per
 
     def choice_of(self, outcome: Outcome) -> int | None:
@@ -307,9 +319,10 @@ class Rule:
         does not hold it."""
         if isinstance(self.plan, Named):
             return 1
-        return next(
-            (place for place, one in enumerate(self.plan.outcomes, 1) if one is outcome), None
-        )
+        for place, own in enumerate(self.plan.outcomes, 1):
+            if own is outcome:
+                return place
+        return None
 
     def key_of(self, attempt: Attempt) -> str:
         """The key under which this attempt is counted."""
@@ -317,13 +330,15 @@ class Rule:
             return attempt.subject or ""
         if len(self.key) == 1:
             return key_text(self.key[0](attempt))
-        return "|".join(
-            key_text(read(attempt)).replace("\\", "\\\\").replace("|", "\\|") for read in self.key
-        )
+        parts = [key_text(read(attempt)) for read in self.key]
+        # Escaped, so that ("a|b", "c") and ("a", "b|c") are two keys.
+        return "|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
 
 
 def key_text(value: object) -> str:
     """One part of a key: short, and never a card number; equal amounts make equal keys."""
+    if value is None:
+        return ""
     if isinstance(value, Decimal):
         value = number_text(value)
-    return "" if value is None else shown(value).strip("'")
+    return excerpt(value).strip("'")

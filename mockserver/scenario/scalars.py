@@ -26,7 +26,7 @@ from mockserver.domain.clock import (
     zone,
 )
 from mockserver.domain.reading import number_of
-from mockserver.scenario.matching import shown
+from mockserver.scenario.values import excerpt
 
 N = TypeVar("N", int, Decimal)
 
@@ -37,7 +37,7 @@ _DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 def _text(value: object, wanted: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"got {shown(value)}, wanted {wanted}")
+        raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
     return value
 
 
@@ -62,22 +62,23 @@ def read_instant(value: object) -> Micros:
 
 def read_point(value: object) -> tuple[Micros, bool]:
     """An instant, or a time of day (then True) in microseconds after midnight."""
-    if isinstance(value, str) and (found := re.fullmatch(_TIME_OF_DAY, value.strip())):
-        hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    time_of_day = re.fullmatch(_TIME_OF_DAY, value.strip()) if isinstance(value, str) else None
+    if time_of_day is not None:
+        hours, minutes, seconds = (int(part or 0) for part in time_of_day.groups())
         return hours * HOUR + minutes * MINUTE + seconds * SECOND, True
     try:
         return read_instant(value), False
     except ValueError:
         wanted = "a time of day such as 18:05 or a date-time such as 2031-03-01T18:05:00Z"
         midnight = "; midnight is 00:00" if str(value).startswith("24:") else ""
-        raise ValueError(f"got {shown(value)}, wanted {wanted}{midnight}") from None
+        raise ValueError(f"got {excerpt(value)}, wanted {wanted}{midnight}") from None
 
 
 def read_number(value: object) -> Decimal:
     """A number of 0 or more, digits kept."""
     number = number_of(value)
     if number is None or not number.is_finite() or number < 0 or number.adjusted() > 15:
-        raise ValueError(f"got {shown(value)}, wanted a number of 0 or more")
+        raise ValueError(f"got {excerpt(value)}, wanted a number of 0 or more")
     return number
 
 
@@ -87,8 +88,8 @@ def read_id(value: object) -> str:
         value = str(value)
     if not isinstance(value, str) or not re.fullmatch(_ID, value):
         raise ValueError(
-            f"got {shown(value)}, wanted a name of letters, digits, dots, hyphens and underscores "
-            "(at most 100)"
+            f"got {excerpt(value)}, wanted a name of letters, digits, dots, hyphens and "
+            "underscores (at most 100)"
         )
     return value
 
@@ -101,17 +102,17 @@ def read_text(value: object) -> str:
 
 
 def read_flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        hint = (
-            " (yes and no are texts here)"
-            if str(value).lower() in {"yes", "no", "on", "off"}
-            else ""
-        )
-        raise ValueError(f"got {shown(value)}, wanted true or false{hint}")
-    return value
+    """``true`` or ``false``."""
+    if isinstance(value, bool):
+        return value
+    # They are flags in older YAML.
+    is_old_flag = str(value).lower() in {"yes", "no", "on", "off"}
+    hint = " (yes and no are texts here)" if is_old_flag else ""
+    raise ValueError(f"got {excerpt(value)}, wanted true or false{hint}")
 
 
 def read_zone(value: object) -> Zone | None:
+    """A time zone by its name."""
     return None if value is None else zone(_text(value, "a time zone such as Australia/Sydney"))
 
 
@@ -120,20 +121,21 @@ def read_switch(value: object) -> bool:
     if value is True or value == {}:
         return True
     raise ValueError(
-        f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)"
+        f"got {excerpt(value)}, wanted {{}} or true (leave the key out to switch it off)"
     )
 
 
 def _only(
     read: Callable[[object], N], holds: Callable[[N], bool], wanted: str, written: Any
 ) -> BeforeValidator:
-    """What a reader gives, if it lies within bounds; ``written`` is what a file may write there."""
+    """What ``read`` gives, if ``holds`` is true of it; ``wanted`` says in words what that is,
+    ``written`` is what a file may write there."""
 
     def checked(value: object) -> N:
-        found = read(value)
-        if not holds(found):
-            raise ValueError(f"got {shown(value)}, wanted {wanted}")
-        return found
+        value_read = read(value)
+        if not holds(value_read):
+            raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
+        return value_read
 
     return BeforeValidator(checked, written)
 
@@ -143,7 +145,7 @@ def whole(low: int, high: int) -> BeforeValidator:
 
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"got {shown(value)}, wanted a whole number from {low} to {high}")
+            raise ValueError(f"got {excerpt(value)}, wanted a whole number from {low} to {high}")
         return value
 
     return BeforeValidator(read, Annotated[int, Field(ge=low, le=high)])

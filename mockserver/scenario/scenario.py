@@ -19,7 +19,6 @@ from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model, keys_of
 from mockserver.scenario.finding_names import finding_names, known_finding
-from mockserver.scenario.matching import shown
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import RandomScope, Rule
@@ -34,6 +33,7 @@ from mockserver.scenario.scalars import (
     read_text,
     whole,
 )
+from mockserver.scenario.values import excerpt
 
 
 @record
@@ -226,7 +226,7 @@ _Invariant = Annotated[str, AfterValidator(lambda text: Invariant(text).text)]
 
 def _no_flag(version: object) -> object:
     if isinstance(version, bool):
-        raise ValueError(f"got {shown(version)}, allowed: 1")
+        raise ValueError(f"got {excerpt(version)}, allowed: 1")
     return version
 
 

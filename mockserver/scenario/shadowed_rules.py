@@ -16,22 +16,27 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.matching import ORDER, FieldTest, shown
+from mockserver.scenario.matching import ORDER, FieldTest
 from mockserver.scenario.operations import ABOUT_A_CHARGE, PROVIDER_OPERATIONS, STATE, TAKING
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.paths import STORED
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import FaultKind
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.webhook_plan import WebhookPlan
 from mockserver.scenario.when import Window
 
 _MOST_PAIRS = 500_000
 """Pairs of rules that are compared, at most: a file of a thousand rules is looked at as a whole."""
 
+_MOST_NAMED = 4
+
 _Tests: TypeAlias = Mapping[str, FieldTest]
 
 _Bound: TypeAlias = tuple[Decimal, int]
+"""A number, and 1 or -1 where the number itself lies beyond the bound: ``gt: 5`` is just above it.
+Tuples compare as bounds do."""
 
 _ENDLESS = Decimal("inf")
 _LEAST: Mapping[str, int] = {"gt": 1, "above": 1, "gte": 0}
@@ -67,21 +72,19 @@ class Warned:
 
 def warnings(scenario: Scenario) -> list[Warned]:
     """Every rule of a file that never fires, or not where it seems to; one warning a rule."""
-    found: dict[str, Warned] = {}
+    by_rule: dict[str, Warned] = {}
     for rule in scenario.rules:
         words = next(_alone(scenario, rule), None)
         if words is not None:
-            found[rule.id] = Warned(rule, words)
-    seen = [_Seen.of(rule) for rule in scenario.rules]
-    deciding = [(place, one) for place, one in enumerate(seen) if _always_decides(one.rule)]
-    pairs = ((first, later) for place, first in deciding for later in seen[place + 1 :])
-    for first, later in islice(pairs, _MOST_PAIRS):
+            by_rule[rule.id] = Warned(rule, words)
+    for first, later in islice(_pairs(scenario.rules), _MOST_PAIRS):
         if first.rule.stage is not later.rule.stage or _are_apart(first.tests, later.tests):
             continue
         words = _shadowed(first, later)
-        if words is not None and not found.keys() & {first.rule.id, later.rule.id}:
-            found[later.rule.id] = Warned(later.rule, words)
-    return list(found.values())
+        # A rule that never fires shadows none; one that is warned of already has its warning.
+        if words is not None and not by_rule.keys() & {first.rule.id, later.rule.id}:
+            by_rule[later.rule.id] = Warned(later.rule, words)
+    return list(by_rule.values())
 
 
 @record
@@ -95,14 +98,28 @@ class _Seen:
 
     @staticmethod
     def of(rule: Rule) -> "_Seen":
-        levels = frozenset[str]().union(*(_levels(outcome) for outcome in rule.plan.outcomes))
-        return _Seen(rule, {test.path: test for test in rule.when.tests}, levels)
+        levels: set[str] = set()
+        for outcome in rule.plan.outcomes:
+            levels |= _levels(outcome)
+        tests = {test.path: test for test in rule.when.tests}
+        return _Seen(rule, tests, frozenset(levels))
 
     @property
     def quiet(self) -> str:
         """What it sets that says nothing of the answer of a provider or of the connection; empty
         when it says more."""
-        return " and ".join(sorted(self.levels)) if self.levels <= _QUIET else ""
+        if not self.levels <= _QUIET:
+            return ""
+        return " and ".join(sorted(self.levels))
+
+
+def _pairs(rules: tuple[Rule, ...]) -> Iterator[tuple[_Seen, _Seen]]:
+    """Each rule that may shadow others, with each that comes after it."""
+    seen = [_Seen.of(rule) for rule in rules]
+    for place, first in enumerate(seen):
+        if _always_decides(first.rule):
+            for later in seen[place + 1 :]:
+                yield first, later
 
 
 def _are_apart(own: _Tests, others: _Tests) -> bool:
@@ -112,7 +129,10 @@ def _are_apart(own: _Tests, others: _Tests) -> bool:
 
 def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
     """Why a rule never fires, whatever the others do."""
-    for test in (*rule.when.tests, *filter(None, (rule.when.nth, rule.when.idle))):
+    when = rule.when
+    for test in (*when.tests, when.nth, when.idle):
+        if test is None:
+            continue
         yield from _of_no_value(test)
         yield from _not_there_yet(test, rule.operations)
         yield from _in_small_letters(test)
@@ -125,7 +145,9 @@ def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
 
 def _of_no_value(test: FieldTest) -> Iterator[str]:
     """Its bounds exclude each other; calls are counted from 1."""
-    operands = {"gte": 1, **test.operands} if test.path in _COUNTED else test.operands
+    operands = test.operands
+    if test.path in _COUNTED:
+        operands = {"gte": 1, **operands}
     lowest, highest = _range(operands)
     if lowest > highest:
         yield f"never fires: no value passes its test of {test.path}"
@@ -146,7 +168,7 @@ def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
         return
     known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.said.providers)}
     if test.equals.isdisjoint(known):
-        wanted = " or ".join(sorted(map(shown, test.equals)))
+        wanted = " or ".join(sorted(map(excerpt, test.equals)))
         there = ", ".join(sorted(known))
         yield (
             f"fires only for a provider created later: {wanted} is not in this file, which has "
@@ -156,7 +178,9 @@ def _of_no_provider(scenario: Scenario, test: FieldTest) -> Iterator[str]:
 
 def _of_no_effect(rule: Rule) -> Iterator[str]:
     """Its one outcome is the default."""
-    word = _without_effect(rule.plan.outcomes[0]) if isinstance(rule.plan, Always) else None
+    if not isinstance(rule.plan, Always):
+        return
+    word = _without_effect(rule.plan.outcomes[0])
     if word is not None:
         yield f"changes nothing by its {word}, which only says what is the default"
 
@@ -164,7 +188,9 @@ def _of_no_effect(rule: Rule) -> Iterator[str]:
 def _of_no_time(scenario: Scenario, rule: Rule) -> Iterator[str]:
     """Its time is over when the file's clock starts; one of each day never is."""
     window, clock = rule.when.window, scenario.clock
-    if window is None or window.daily or window.end is None or clock is None or clock.start is None:
+    if window is None or window.daily or window.end is None:
+        return
+    if clock is None or clock.start is None:
         return
     if window.end <= clock.start:
         yield (
@@ -203,11 +229,9 @@ def _in_small_letters(test: FieldTest) -> Iterator[str]:
     if not test.path.endswith(".currency"):
         return
     for wanted in test.equals or ():
-        if (
-            not isinstance(wanted, str)
-            or wanted == wanted.upper()
-            or wanted.upper() not in CURRENCIES
-        ):
+        if not isinstance(wanted, str) or wanted.upper() not in CURRENCIES:
+            continue
+        if wanted == wanted.upper():
             continue
         if test.path.startswith("state."):
             yield f"never fires: a stored currency is written {wanted.upper()}, not {wanted}"
@@ -223,12 +247,15 @@ def _without_effect(outcome: Outcome) -> str | None:
     fault, webhook = outcome.transport, outcome.webhook
     if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
         return "transport"
-    if (
-        webhook is not None
-        and replace(webhook, gap=0 if webhook.copies == 1 else webhook.gap) == WebhookPlan()
-    ):
-        return "webhook"
-    return "batch" if outcome.batch == BatchScript() else None
+    if webhook is not None:
+        if webhook.copies == 1:
+            # There is nothing between a single one.
+            webhook = replace(webhook, gap=0)
+        if webhook == WebhookPlan():
+            return "webhook"
+    if outcome.batch == BatchScript():
+        return "batch"
+    return None
 
 
 def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
@@ -246,11 +273,7 @@ def _shadowed(first: _Seen, later: _Seen) -> str | None:
     both = rule.operations & other.operations
     if not both:
         return None
-    is_within = _is_within(other.when.window, rule.when.window)
-    if is_within and all(
-        path in later.tests and _implies(later.tests[path], test)
-        for path, test in first.tests.items()
-    ):
+    if _is_within(other.when.window, rule.when.window) and _all_imply(later.tests, first.tests):
         where = "" if both == other.operations else f" in {_named(both)}"
         return f"never fires{where}: {_decides(first)}"
     if first.quiet and rule.when.window is None and not later.levels <= _QUIET:
@@ -258,9 +281,16 @@ def _shadowed(first: _Seen, later: _Seen) -> str | None:
     return None
 
 
+def _all_imply(tests: _Tests, wanted: _Tests) -> bool:
+    """Whether whatever passes some tests passes all that are wanted."""
+    return all(path in tests and _implies(tests[path], test) for path, test in wanted.items())
+
+
 def _decides(first: _Seen) -> str:
-    advice = f", which only sets {first.quiet}: say both in one rule" if first.quiet else ""
-    return f"rule '{first.rule.id}' (line {first.rule.line}) decides first{advice}"
+    words = f"rule '{first.rule.id}' (line {first.rule.line}) decides first"
+    if first.quiet:
+        words += f", which only sets {first.quiet}: say both in one rule"
+    return words
 
 
 def _always_decides(rule: Rule) -> bool:
@@ -293,48 +323,51 @@ def _implies(own: FieldTest, wanted: FieldTest) -> bool:
 def _is_within(own: Window | None, wanted: Window | None) -> bool:
     """Whether an instant within one span of time is within the other, as far as that can be
     known."""
-    if own is None or wanted is None or own == wanted:
-        return wanted is None or own == wanted
-    # Times of day of the same days and zone, neither over midnight.
-    (start, end), (begin, until) = ((one.start or 0, one.end or DAY) for one in (own, wanted))
-    is_alike = own.daily and own.for_ is None and _FRAME(own) == _FRAME(wanted)
-    return is_alike and begin <= start < end <= until
+    if wanted is None or own == wanted:
+        return True
+    if own is None or not own.daily or own.for_ is not None or _FRAME(own) != _FRAME(wanted):
+        return False
+    # Times of day of the same days and zone. Neither goes over midnight: the start comes first.
+    start, end = own.start or 0, own.end or DAY
+    return (wanted.start or 0) <= start < end <= (wanted.end or DAY)
 
 
-def _follows(given: Mapping[str, Any], word: str, wanted: Any) -> bool:
-    """Whether what passes a test with the operands ``given`` passes one operator, as far as that
-    can be known."""
+def _follows(operands: Mapping[str, Any], word: str, wanted: Any) -> bool:
+    """Whether what passes a test with some operands passes one operator, as far as that can be
+    known."""
     if word == "starts_with":
-        return str(given.get(word, "")).startswith(wanted)
+        return str(operands.get(word, "")).startswith(wanted)
     if word == "ends_with":
-        return str(given.get(word, "")).endswith(wanted)
+        return str(operands.get(word, "")).endswith(wanted)
     if word not in ORDER:
         return False
-    (least, most), (lowest, highest) = _range(given), _range({word: wanted})
+    least, most = _range(operands)
+    lowest, highest = _range({word: wanted})
     return least >= lowest and most <= highest
 
 
-def _excludes(one: FieldTest, other: FieldTest) -> bool:
+def _excludes(test: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
-    if one.equals is not None and other.equals is not None:
-        return one.equals.isdisjoint(other.equals)
-    if not (_ORDER.isdisjoint(one.operands) and _ORDER.isdisjoint(other.operands)):
-        least, most = zip(_range(one.operands), _range(other.operands), strict=True)
-        if max(least) > min(most):
+    if test.equals is not None and other.equals is not None:
+        return test.equals.isdisjoint(other.equals)
+    if not (_ORDER.isdisjoint(test.operands) or _ORDER.isdisjoint(other.operands)):
+        low, high = _range(test.operands)
+        other_low, other_high = _range(other.operands)
+        if max(low, other_low) > min(high, other_high):
             return True
-    if one.equals is None:
-        one, other = other, one
-    return one.equals is not None and not any(other.holds(value) for value in one.equals)
+    if test.equals is not None:
+        return not any(other.holds(value) for value in test.equals)
+    if other.equals is not None:
+        return not any(test.holds(value) for value in other.equals)
+    return False
 
 
 def _levels(outcome: Outcome) -> set[str]:
-    return {
-        one.name
-        for one in fields(outcome)
-        if getattr(outcome, one.name) != getattr(NOTHING, one.name)
-    }
+    names = [level.name for level in fields(outcome)]
+    return {name for name in names if getattr(outcome, name) != getattr(NOTHING, name)}
 
 
 def _named(operations: frozenset[str]) -> str:
     names = sorted(operations)
-    return ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
+    words = ", ".join(names[:_MOST_NAMED])
+    return f"{words} ..." if len(names) > _MOST_NAMED else words

@@ -1,5 +1,20 @@
 """How often rules were met and have fired in one sandbox: what their limits, sequences, chance and
-times go by."""
+times go by.
+
+A call *meets* a rule when it passes the tests of its ``when``, and the rule may then *fire* or not.
+Three pairs of numbers follow from that, and each answers another question:
+
+- of the rule: ``calls`` met it, ``hits`` of them made it fire, ever. ``expect`` is about hits.
+- of the period of a rule with ``per``: ``fired`` and ``keys`` begin anew with each day, week or so.
+  ``limit`` is about this period's firings where there are periods, else about hits.
+- of a key, such as one customer or one reference: ``seen`` and ``fired`` of ``Times``. ``nth`` and
+  chance go by ``seen``; the step of a sequence by ``fired``, so that a call on which the rule does
+  not fire uses up no step.
+
+Counters are kept from one reading of a file to the next as long as the text of the rule is the
+same. ``Tally`` is what is kept and stored; ``CountedRule`` reads it at an instant, ``CountedCall``
+for one call, which it then counts.
+"""
 
 from dataclasses import field
 from typing import NamedTuple
@@ -7,14 +22,16 @@ from typing import NamedTuple
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.record import mutable, record
-from mockserver.scenario.matching import Attempt, Difference, Length, Words
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.kinds import Length
+from mockserver.scenario.matching import Difference, Words
 from mockserver.scenario.paths import age_of
 from mockserver.scenario.rule import AtEnd, Rule, Sequence
 
 
 class Times(NamedTuple):
-    """How often a key of a rule was seen, and how often the rule fired for it; of one that tests
-    ``idle`` also when it was last seen."""
+    """How often a key of a rule was seen, and how often the rule fired for it; of a rule that tests
+    ``idle`` also when the key was last seen."""
 
     seen: NonNegative
     fired: NonNegative
@@ -29,10 +46,12 @@ KEYS = dict[str, Times]
 @mutable
 class Tally:
     """Counters of one rule: ``calls`` that met its tests, ``hits``, which are all firings that
-    there ever were, calls after its sequence ended, the ``first`` firing, and counters of each key.
+    there ever were, ``exhausted``, which are the calls after its sequence ended, when it ``first``
+    fired, and the counters of each key.
 
     Of a rule that counts ``per`` period ``fired`` are the firings of this ``period`` alone, and so
-    are those of the keys. State documents have these names.
+    are those of the keys; of others both are None. State documents have these names. ``text`` is
+    that of the rule.
     """
 
     text: str
@@ -51,7 +70,10 @@ class Tally:
 
     def period_begins(self, rule: Rule, now: Micros) -> bool:
         """Whether another period begins of a rule that counts by them: then it is counted anew."""
-        if rule.per is None or (period := rule.period(now)) == self.period:
+        if rule.per is None:
+            return False
+        period = rule.period(now)
+        if period == self.period:
             return False
         self.period, self.fired, self.keys = period, 0, {}
         return True
@@ -80,16 +102,22 @@ class CountedRule:
         """Firings that count for its limit: with ``per`` those of this period."""
         if self.rule.per is None:
             return self.tally.hits
-        return self.tally.fired or 0 if self.tally.period == self.rule.period(self.now) else 0
+        if self.tally.period != self.rule.period(self.now):
+            # What was counted belongs to a period that is over.
+            return 0
+        return self.tally.fired or 0
 
     @property
     def left(self) -> int | None:
         """Firings that its limit leaves; None when it has none, or one for each key."""
-        return None if self.rule.limit is None else max(self.rule.limit - self.fired, 0)
+        if self.rule.limit is None:
+            return None
+        return max(self.rule.limit - self.fired, 0)
 
     @property
     def spent(self) -> Difference | None:
-        """Why it does not fire, whatever comes."""
+        """Why it does not fire, whatever comes: its limit is reached, or its time is over. None
+        while it may."""
         rule, first = self.rule, self.tally.first
         if rule.limit is not None and self.fired >= rule.limit:
             return Difference("limit", f"fewer than {rule.limit} firings", self.fired)
@@ -102,13 +130,12 @@ class CountedRule:
     @property
     def unmet(self) -> str | None:
         """What was expected of it and has not come, in words."""
-        plan, expect = self.rule.plan, self.rule.expect
-        if isinstance(plan, Sequence) and plan.at_end is AtEnd.FAIL and self.tally.exhausted:
-            return (
-                f"its sequence of {plan.ends[-1]} was used up, and {self.tally.exhausted} more "
-                "calls came"
-            )
-        return expect.unmet(self.tally.hits) if expect is not None else None
+        plan, exhausted = self.rule.plan, self.tally.exhausted
+        if isinstance(plan, Sequence) and plan.at_end is AtEnd.FAIL and exhausted:
+            return f"its sequence of {plan.ends[-1]} was used up, and {exhausted} more calls came"
+        if self.rule.expect is None:
+            return None
+        return self.rule.expect.unmet(self.tally.hits)
 
 
 @record
@@ -130,7 +157,10 @@ class CountedCall(CountedRule):
     def drawn_by(self) -> str:
         """What its draws follow besides the rule: the key, and the period."""
         key = self.key or ""
-        return key if self.rule.per is None else f"{key}|{self.tally.period}"
+        if self.rule.per is None:
+            return key
+        # Counters begin anew with each period: without it each would draw the same again.
+        return f"{key}|{self.tally.period}"
 
     @property
     def salt(self) -> str:
@@ -149,27 +179,26 @@ class CountedCall(CountedRule):
     @property
     def untimely(self) -> Difference | None:
         """Why its rule does not fire this time: ``nth`` and ``idle`` want another one."""
-        when, last = self.rule.when, self.before.last
-        if (
-            when.nth is not None
-            and (difference := when.nth.difference_of(self.times.seen)) is not None
-        ):
-            return difference
+        when = self.rule.when
+        if when.nth is not None:
+            difference = when.nth.difference_of(self.times.seen)
+            if difference is not None:
+                return difference
         if when.idle is None:
             return None
-        # Before it was seen at all, its object was made.
-        return when.idle.difference_of(
-            age_of(self.attempt) if last is None else Length(self.now - last)
-        )
+        if self.before.last is None:
+            # It was never seen: it has been idle since its object was made.
+            return when.idle.difference_of(age_of(self.attempt))
+        return when.idle.difference_of(Length(self.now - self.before.last))
 
     def count(self) -> None:
-        """It has met the tests."""
+        """Count that it has met the tests."""
         self.tally.calls += 1
         if self.key is not None:
             self.tally.keys[self.key] = self.times
 
     def fire(self) -> None:
-        """Its rule has fired."""
+        """Count that its rule has fired on it."""
         tally = self.tally
         if self.key is not None:
             tally.keys[self.key] = self.times._replace(fired=self.before.fired + 1)

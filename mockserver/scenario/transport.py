@@ -7,7 +7,8 @@ a list from 0, ``*`` each of them. Source: docs/scenario-language.md, transport.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from enum import StrEnum
 from typing import Annotated, Any
@@ -19,8 +20,8 @@ from mockserver.domain.facts import UncertainResult
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.scenario.file_model import file_model
-from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import Duration, DurationText, Switch, Text, read_duration, whole
+from mockserver.scenario.values import excerpt
 
 _FIRST_BAD, _BROKEN = 400, 500
 UNAVAILABLE = 503
@@ -53,9 +54,10 @@ with ``all`` every other request, answer and webhook of the sandbox is held with
 
 @record
 class _Row:
-    """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's
-    time, whether it strikes the reading of a body, which then goes on, whether it ends the
-    connection itself, and whether a request that it meets at its receipt is acted on."""
+    """What is true of every fault of a kind: the ``places`` where it fits; the ``doubt`` in which
+    it leaves the client; whether it takes the client's time; whether it strikes the reading of a
+    body, which then goes on; whether it ends the connection itself (``cuts``); and whether a
+    request that it meets at its receipt is acted on all the same (``goes_on``)."""
 
     places: tuple[At, ...]
     doubt: UncertainResult | None = None
@@ -100,7 +102,6 @@ WITHOUT_CONNECTION = tuple(kind for kind, row in _KINDS.items() if not row.cuts)
 
 _JOINING = (FaultKind.DELAY, FaultKind.EDIT)
 _ALONE = tuple(kind for kind in FaultKind if kind not in _JOINING)
-_OF_EDIT = ("edit", "omit", "headers")
 _WORDS = (*FaultKind, "omit", "headers")
 
 
@@ -128,15 +129,13 @@ class Dribble:
 def _hold(value: object) -> Micros | HoldUntil:
     if isinstance(value, str) and value in list(HoldUntil):
         return HoldUntil(value)
-    try:
+    with suppress(ValueError):
         length = read_duration(value)
-    except ValueError:
-        length = 0
-    if not length:
-        raise ValueError(
-            f"got {shown(value)}, wanted a duration above 0 such as 300ms, or released, or all"
-        )
-    return length
+        if length > 0:
+            return length
+    raise ValueError(
+        f"got {excerpt(value)}, wanted a duration above 0 such as 300ms, or released, or all"
+    )
 
 
 Hold = Annotated[int | HoldUntil, BeforeValidator(_hold, HoldUntil | DurationText)]
@@ -163,7 +162,8 @@ def _pause(value: object) -> object:
         value = pause // SECOND
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST_PAUSE:
         raise ValueError(
-            f"got {shown(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s"
+            f"got {excerpt(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as "
+            "3 or 3s"
         )
     return value
 
@@ -233,25 +233,24 @@ class Transport:
         return data
 
     def __post_init__(self) -> None:
-        kinds = [
-            kind
-            for kind in _ALONE
-            if (value := getattr(self, kind.value)) is not None and value is not False
-        ]
-        edits = [
-            word
-            for word in _OF_EDIT
-            if getattr(self, word) and (word != "headers" or self.status is None)
-        ]
+        kinds = [kind for kind in _ALONE if self._names(kind)]
+        edits = [word for word in ("edit", "omit") if getattr(self, word)]
+        if self.headers and self.status is None:
+            # With a status they are those of its answer, else they change the real one.
+            edits.append("headers")
         if len(kinds) > 1 or (kinds and edits):
             raise ValueError(
                 f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may "
                 "join any)"
             )
-        kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
-        object.__setattr__(self, "kind", kind)
-        self._check_place(edits[0] if edits else kind)
+        if kinds:
+            self._check_place(kinds[0], kinds[0])
+        elif edits:
+            self._check_place(FaultKind.EDIT, edits[0])
+        else:
+            self._check_place(FaultKind.DELAY, FaultKind.DELAY)
         self._check_answer()
+        # A success whose body the file leaves out has none: the error object would be a lie.
         if self.body == OURS and (self.status or 0) < _FIRST_BAD:
             object.__setattr__(self, "body", None)
         if self.retry_after is not None:
@@ -259,26 +258,33 @@ class Transport:
                 self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)}
             )
 
-    def _check_place(self, word: str) -> None:
+    def _names(self, kind: FaultKind) -> bool:
+        """Whether the key of a kind is given; ``close_after: 0`` is."""
+        value = getattr(self, kind.value)
+        return value is not None and value is not False
+
+    def _check_place(self, kind: FaultKind, word: str) -> None:
+        """Set the kind, which a file names by ``word``, if it fits where the fault strikes."""
+        object.__setattr__(self, "kind", kind)
         if self.virtual and (not self.delay or self.at not in _WHOLE):
             raise ValueError(
                 "virtual needs delay and at: receive or answer: it says how that time passes"
             )
-        if self.at not in _KINDS[self.kind].places:
-            raise ValueError(_MISPLACED[_KINDS[self.kind].is_reading, self.at].format(word=word))
+        row = _KINDS[kind]
+        if self.at not in row.places:
+            raise ValueError(_MISPLACED[row.is_reading, self.at].format(word=word))
         if self.at is At.CONNECT and self.delay:
             raise ValueError("delay cannot be used at: connect, which has only reset")
 
     def _check_answer(self) -> None:
-        if framing := [
-            name
-            for name in self.headers or ()
-            if name.lower() in _FRAMING and self.status is not None
-        ]:
-            raise ValueError(
-                f"{framing[0]} is the server's own; use truncate for a wrong length, or headers "
-                "without a status"
-            )
+        if self.status is None:
+            return
+        for name in self.headers or ():
+            if name.lower() in _FRAMING:
+                raise ValueError(
+                    f"{name} is the server's own; use truncate for a wrong length, or headers "
+                    "without a status"
+                )
         if self.status in _BODILESS and self.body is not None and self.body != OURS:
             raise ValueError(f"got a body, and an answer of status {self.status} has none")
 
@@ -287,21 +293,23 @@ class Transport:
         """Why the client cannot know how its call ended; None when the answer can be read."""
         match self.kind:
             case FaultKind.STATUS:
-                is_told = isinstance(self.body, ErrorBody) or (
-                    isinstance(self.body, Mapping) and "code" in self.body
-                )
-                # An error body vouches for nothing once the operation has happened, but for a
-                # service that is away.
-                is_told = is_told and (self.at is not At.ANSWER or self.status == UNAVAILABLE)
-                return (
-                    UncertainResult.BAD_GATEWAY
-                    if (self.status or 0) >= _BROKEN and not is_told
-                    else None
-                )
+                is_broken = (self.status or 0) >= _BROKEN
+                return UncertainResult.BAD_GATEWAY if is_broken and not self._is_told else None
             case FaultKind.EDIT:
                 return UncertainResult.GARBLED if self.lowered.keys() & _UNREADABLE else None
             case kind:
                 return _KINDS[kind].doubt
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether the answer of a status says what happened: an error body does, unless the
+        operation has happened already. Then only that of a service that is away vouches for
+        something."""
+        if self.at is At.ANSWER and self.status != UNAVAILABLE:
+            return False
+        if isinstance(self.body, ErrorBody):
+            return True
+        return isinstance(self.body, Mapping) and "code" in self.body
 
     @property
     def may_retry(self) -> bool:
@@ -348,37 +356,36 @@ class Transport:
 
     @property
     def words(self) -> str:
+        if self.kind is FaultKind.DELAY:
+            passes = "so much time passes: " if self.virtual else "delay "
+            return f"transport at {self.at}: {passes}{duration_text(self.delay)}"
+        words = f"transport at {self.at}: {self._kind_words()}"
+        if self.delay:
+            words += f" after {duration_text(self.delay)}"
+        return words
+
+    def _kind_words(self) -> str:
         match self.kind:
             case FaultKind.STATUS:
-                words = f"status {self.status}"
+                return f"status {self.status}"
             case FaultKind.EDIT:
-                said = (
-                    ("edit", self.edit or ()),
-                    ("omit", self.omit),
-                    ("headers", self.headers or ()),
+                changes = {"edit": self.edit, "omit": self.omit, "headers": self.headers}
+                return ", ".join(
+                    f"{word} {' and '.join(names)}" for word, names in changes.items() if names
                 )
-                words = ", ".join(f"{word} {' and '.join(names)}" for word, names in said if names)
             case FaultKind.CLOSE_AFTER:
-                words = f"close after {self.close_after} bytes"
-            case FaultKind.DRIBBLE | FaultKind.SLOW if (
-                pieces := self.dribble or self.slow
-            ) is not None:
-                words = f"{self.kind} {pieces.chunk} bytes every {duration_text(pieces.every)}"
+                return f"close after {self.close_after} bytes"
             case FaultKind.HOLD:
-                held = (
-                    self.hold if isinstance(self.hold, HoldUntil) else duration_text(self.hold or 0)
-                )
-                words = f"hold {held}"
+                if isinstance(self.hold, HoldUntil):
+                    return f"hold {self.hold}"
+                return f"hold {duration_text(self.hold or 0)}"
             case FaultKind.COPIES:
-                words = f"reaches the service {self.copies} times"
-            case FaultKind.DELAY:
-                passed = "so much time passes: " if self.virtual else "delay "
-                return f"transport at {self.at}: {passed}{duration_text(self.delay)}"
+                return f"reaches the service {self.copies} times"
             case _:
-                words = self.kind.value
-        return f"transport at {self.at}: {words}" + (
-            f" after {duration_text(self.delay)}" if self.delay else ""
-        )
+                pieces = self.dribble or self.slow
+                if pieces is None:
+                    return self.kind.value
+                return f"{self.kind} {pieces.chunk} bytes every {duration_text(pieces.every)}"
 
 
 _GONE = object()
@@ -388,45 +395,61 @@ _GONE = object()
 def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:
     """A JSON value with members set, added or left out. A path through a missing member changes
     nothing. The value itself stays as it is."""
-    for path, new in (*edit.items(), *((path, _GONE) for path in omit)):
-        value = _changed(value, path.split("."), new)
+    for path, member in edit.items():
+        value = _changed(value, path.split("."), member)
+    for path in omit:
+        value = _changed(value, path.split("."), _GONE)
     return value
 
 
 def unfound(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> list[str]:
     """The paths that change nothing of a JSON value, each in words."""
-    found = []
-    for word, path, new in (
-        *(("edit", *one) for one in edit.items()),
-        *(("omit", path, _GONE) for path in omit),
-    ):
-        if _changed(value, path.split("."), object() if word == "edit" else _GONE) == value:
-            found.append(f"{word} '{mask_text(path)}'")
-        value = _changed(value, path.split("."), new)
-    return found
+    unfound = []
+    for path, member in edit.items():
+        # A value that is equal to none: what it may be set to may be what is there.
+        if _changed(value, path.split("."), object()) == value:
+            unfound.append(f"edit '{mask_text(path)}'")
+        value = _changed(value, path.split("."), member)
+    for path in omit:
+        without = _changed(value, path.split("."), _GONE)
+        if without == value:
+            unfound.append(f"omit '{mask_text(path)}'")
+        value = without
+    return unfound
 
 
-def _changed(value: Any, path: Sequence[str], new: object) -> Any:
-    if not isinstance(value, (dict, list)):
-        return value
-    holder: Any = value.copy()
-    adds = isinstance(value, dict) and len(path) == 1 and new is not _GONE
-    # From the end, as what is left out of a list moves what follows.
-    for key in [path[0]] if adds else reversed(list(_keys(holder, path[0]))):
-        if len(path) > 1:
-            holder[key] = _changed(holder[key], path[1:], new)
-        elif new is _GONE:
-            del holder[key]
-        else:
-            holder[key] = new
-    return holder
+def _changed(value: object, path: Sequence[str], member: object) -> object:
+    """A copy of a JSON value in which what a path names is ``member``, or is left out where that is
+    ``_GONE``. An object gets a last member that it lacks; nothing else is added."""
+    first, *rest = path
+    if isinstance(value, dict):
+        members = value.copy()
+        is_added = not rest and member is not _GONE
+        if first in value or is_added:
+            _put(members, first, rest, member)
+        return members
+    if isinstance(value, list):
+        items = value.copy()
+        # From the end, as what is left out moves what follows.
+        for index in reversed(_indexes(items, first)):
+            _put(items, index, rest, member)
+        return items
+    return value
 
 
-def _keys(holder: Any, part: str) -> Iterator[Any]:
-    """The members of an object or a list that one part of a path names."""
-    if isinstance(holder, dict):
-        yield from [part] if part in holder else []
-    elif part == _EACH:
-        yield from range(len(holder))
-    elif part.isascii() and part.isdigit() and int(part) < len(holder):
-        yield int(part)
+def _put(holder: Any, key: str | int, rest: Sequence[str], member: object) -> None:
+    if rest:
+        holder[key] = _changed(holder[key], rest, member)
+    elif member is _GONE:
+        del holder[key]
+    else:
+        holder[key] = member
+
+
+def _indexes(items: Sequence[object], part: str) -> Sequence[int]:
+    """The elements of a list that one part of a path names."""
+    if part == _EACH:
+        return range(len(items))
+    if part.isascii() and part.isdigit() and int(part) < len(items):
+        return (int(part),)
+    return ()

@@ -3,19 +3,19 @@
 Source: docs/scenario-language.md, webhook.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model
-from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 from mockserver.scenario.transport import Edit, Omit
+from mockserver.scenario.values import excerpt
 
 MOST_BYTES = 1_000_000
 """Bytes that a webhook can be padded to."""
@@ -30,6 +30,7 @@ _ENVELOPE = ("meta", "data")
 _WRONG = ("bad_signature", "signature", "foreign", "edit", "omit")
 """What makes a webhook one that the service would not send."""
 
+# Keys that cannot stand together: each pair says how, or when, one thing happens.
 _APART = (
     ("before_answer", "delay"),
     ("before_answer", "swap_with_next"),
@@ -40,11 +41,11 @@ _APART = (
 
 
 def _read_answer(value: object) -> object:
-    if value == "timeout" or (
-        isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
-    ):
+    if value == "timeout":
         return value
-    raise ValueError(f"got {shown(value)}, wanted an HTTP status from 100 to 599 or timeout")
+    if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+        return value
+    raise ValueError(f"got {excerpt(value)}, wanted an HTTP status from 100 to 599 or timeout")
 
 
 Answer = Annotated[
@@ -56,26 +57,6 @@ Answer = Annotated[
 Signature = StrEnum("Signature", "NONE BAD STALE PREVIOUS")
 """What stands in the header of the signature: nothing, that of a wrong key, that of a day before,
 or that of the key before, as while keys are changed."""
-
-
-_IN_WORDS: Mapping[str, Callable[[Any], str]] = {
-    "drop": lambda _: "drop those of this call",
-    "blocks": lambda _: "later ones to the receiver wait for it",
-    "delay": lambda delay: f"delay {duration_text(delay)}",
-    "gap": lambda gap: f"gap {duration_text(gap)}",
-    "swap_with_next": lambda within: (
-        f"swap_with_next{'' if within is True else f' within {duration_text(within)}'}"
-    ),
-    "extra": lambda _: "one more, before the real one",
-    "sent": lambda shift: f"sent {duration_text(abs(shift))} {'ago' if shift < 0 else 'ahead'}",
-    "respelt": lambda _: "the same data spelt otherwise",
-    "foreign": lambda _: "about another charge, with the amount of this one",
-    "edit": lambda edit: f"edit {' and '.join(edit)}",
-    "omit": lambda omit: f"omit {' and '.join(omit)}",
-    "authorization": lambda _: "another authorization",
-    "receiver": lambda answers: "receiver answers " + ", ".join(map(str, answers)),
-}
-"""What explanations say of a key, where that is more than its name and value."""
 
 
 @file_model
@@ -120,21 +101,19 @@ class WebhookPlan:
                 f"got together and {self.copies} copies, at most {MOST_AT_ONCE} go out at one "
                 "instant"
             )
-        for one, other in _APART:
-            if getattr(self, one) and getattr(self, other):
-                raise ValueError(f"got {one} and {other}, only one of them is allowed")
+        for word, other in _APART:
+            if getattr(self, word) and getattr(self, other):
+                raise ValueError(f"got {word} and {other}, only one of them is allowed")
         if self.extra and not any(getattr(self, word) for word in _WRONG):
             raise ValueError(f"extra needs what is wrong with the one more: {', '.join(_WRONG)}")
-        against = [
-            "blocks",
-            "gap",
-            "swap_with_next",
-            "receiver",
-            *(["before_answer"] if self.copies == 1 else []),
-        ]
-        lost = [word for word in against if self.together and getattr(self, word)]
-        if lost:
-            raise ValueError(f"got together and {lost[0]}, only one of them is allowed")
+        if self.together:
+            # They leave at one instant, so nothing can come between them or be waited for.
+            against = ["blocks", "gap", "swap_with_next", "receiver"]
+            if self.copies == 1:
+                against.append("before_answer")
+            for word in against:
+                if getattr(self, word):
+                    raise ValueError(f"got together and {word}, only one of them is allowed")
         if self.hold and self.receiver:
             raise ValueError(
                 "got hold and receiver, only one of them is allowed: the receiver itself must "
@@ -148,6 +127,7 @@ class WebhookPlan:
 
     @property
     def forged(self) -> Signature | None:
+        """What stands in the header of the signature; None for the right one."""
         return Signature.BAD if self.bad_signature else self.signature
 
     @property
@@ -168,17 +148,39 @@ class WebhookPlan:
 
     @property
     def words(self) -> str:
-        given = {
-            one.name: value
-            for one in fields(self)
-            if (value := getattr(self, one.name)) != one.default
-        }
-        said = [
-            _IN_WORDS[name](value)
-            if name in _IN_WORDS
-            else name
-            if value is True
-            else f"{name} {value}"
-            for name, value in given.items()
-        ]
-        return "webhook: " + (", ".join(said) or "as usual")
+        """What is not as usual, key by key."""
+        words = []
+        for key in fields(self):
+            value = getattr(self, key.name)
+            if value != key.default:
+                words.append(self._key_words(key.name, value))
+        return "webhook: " + (", ".join(words) or "as usual")
+
+    def _key_words(self, key: str, value: object) -> str:
+        """What explanations say of a key that is set."""
+        match key:
+            case "drop":
+                return "drop those of this call"
+            case "blocks":
+                return "later ones to the receiver wait for it"
+            case "delay" | "gap":
+                return f"{key} {duration_text(getattr(self, key))}"
+            case "swap_with_next" if value is not True:
+                return f"swap_with_next within {duration_text(self.held_for)}"
+            case "extra":
+                return "one more, before the real one"
+            case "sent":
+                direction = "ago" if self.sent < 0 else "ahead"
+                return f"sent {duration_text(abs(self.sent))} {direction}"
+            case "respelt":
+                return "the same data spelt otherwise"
+            case "foreign":
+                return "about another charge, with the amount of this one"
+            case "edit" | "omit":
+                return f"{key} {' and '.join(getattr(self, key))}"
+            case "authorization":
+                return "another authorization"
+            case "receiver":
+                return f"receiver answers {', '.join(map(str, self.receiver))}"
+            case _:
+                return key if value is True else f"{key} {value}"

@@ -9,7 +9,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -29,18 +29,10 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
+from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.file_model import file_model, read_part
-from mockserver.scenario.matching import (
-    LENGTH,
-    Attempt,
-    Difference,
-    FieldTest,
-    Patterns,
-    Words,
-    compile_test,
-    known_operators,
-    shown,
-)
+from mockserver.scenario.kinds import LENGTH
+from mockserver.scenario.matching import Difference, FieldTest, Words, compile_test, known_operators
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
     OPERATIONS,
@@ -50,8 +42,10 @@ from mockserver.scenario.operations import (
     unspaced,
 )
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
+from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
+from mockserver.scenario.values import excerpt
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LAST = "last"
@@ -86,10 +80,16 @@ class When:
     def differences(self, attempt: Attempt, first: Micros | None = None) -> Iterator[Difference]:
         """Every test that an attempt fails, then the span of time if it lies outside, when the
         sandbox took its first decision at ``first``, or takes it now."""
-        yield from filter(None, (test.difference(attempt) for test in self.tests))
-        begins = first if self.begins is None else self.begins
-        begins = attempt.now if begins is None else begins
-        if self.window is not None and not self.window.holds(attempt.now, begins, self.zone):
+        for test in self.tests:
+            difference = test.difference(attempt)
+            if difference is not None:
+                yield difference
+        if self.window is None:
+            return
+        begins = self.begins if self.begins is not None else first
+        if begins is None:
+            begins = attempt.now
+        if not self.window.holds(attempt.now, begins, self.zone):
             yield Difference("clock", self.window.words(self.zone), Words(iso(attempt.now)))
 
 
@@ -112,7 +112,9 @@ def compile_when(
         with problems.at("nth"):
             known_operators(when["nth"])
             nth = compile_test("nth", _counted(when["nth"]))
-    window = read_part(Window, when["clock"], problems.below("clock")) if "clock" in when else None
+    window = None
+    if "clock" in when:
+        window = read_part(Window, when["clock"], problems.below("clock"))
     return When(tests, nth, idle, window, begins, zone)
 
 
@@ -120,16 +122,15 @@ def operations_of(when: Mapping[str, object], problems: Problems) -> frozenset[s
     """The operations that ``op`` of ``when`` names, all of them when it is absent."""
     if "op" not in when:
         return ALL_OPERATIONS
-    wanted, problems = when["op"], problems.below("op")
-    found: frozenset[str] = frozenset()
-    for pattern in _patterns(wanted):
-        with problems.at():
+    operations: frozenset[str] = frozenset()
+    for pattern in _patterns(when["op"]):
+        with problems.at("op"):
             if not isinstance(pattern, str):
                 raise ValueError(
-                    f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*"
+                    f"got {excerpt(pattern)}, wanted an operation's name or a glob such as charge.*"
                 )
-            found |= operations_like(pattern)
-    return found
+            operations |= operations_like(pattern)
+    return operations
 
 
 def named_in(wanted: object) -> frozenset[str]:
@@ -142,10 +143,14 @@ def named_in(wanted: object) -> frozenset[str]:
 
 
 def _patterns(wanted: object) -> list[object]:
-    return wanted if isinstance(wanted, list) and wanted else [wanted]
+    """Names and globs of operations: one, or a list of them."""
+    if isinstance(wanted, list) and wanted:
+        return wanted
+    return [wanted]
 
 
 def is_test(key: str) -> bool:
+    """Whether ``when`` may have the key."""
     return key in KEYS or key.startswith(_PREFIXES)
 
 
@@ -175,16 +180,7 @@ def _test_of(
     patterns: Patterns,
 ) -> FieldTest:
     if not is_test(key):
-        keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
-        meant = (
-            "card"
-            if key.startswith("card.")
-            else f"request.{key}"
-            if key in fields_of(operations)
-            else ""
-        )
-        hint = f" - did you mean '{meant}'?" if meant else unspaced(key, keys) or nearest(key, keys)
-        raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
+        raise ValueError(f"unknown key '{key[:60]}'{_meant_by(key, operations)}")
     if key == "overlaps":
         _among({"eq": wanted}, tuple(STORED))
         return compile_test(key, wanted, overlap(str(wanted)))
@@ -193,28 +189,35 @@ def _test_of(
     return _test(key, wanted, patterns, operations)
 
 
+def _meant_by(key: str, operations: frozenset[str]) -> str:
+    """What an unknown key of ``when`` may mean, as the end of a message."""
+    if key.startswith("card."):
+        return " - did you mean 'card'?"
+    if key in fields_of(operations):
+        return f" - did you mean 'request.{key}'?"
+    keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
+    return unspaced(key, keys) or nearest(key, keys) or f", allowed: {', '.join(keys)}"
+
+
 def _test(
     path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS
 ) -> FieldTest:
     known_operators(wanted)
-    wanted = _OPERANDS[path](wanted) if path in _OPERANDS else wanted
+    if path in _OPERANDS:
+        wanted = _OPERANDS[path](wanted)
     known = known_path(path, operations)
     return compile_test(path, known.kind.wanted(wanted), known.read, patterns)
 
 
 def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
     if not isinstance(wanted, dict) or not wanted:
-        raise ValueError(
-            f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}"
-        )
+        raise ValueError(f"got {excerpt(wanted or None)}, wanted a map of {', '.join(CARD_FACTS)}")
     tests = []
     for fact, value in wanted.items():
         with problems.at(fact):
             if fact not in CARD_FACTS:
-                hint = (
-                    nearest(fact, CARD_FACTS)
-                    or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
-                )
+                allowed = f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
+                hint = nearest(fact, CARD_FACTS) or allowed
                 raise ValueError(f"unknown key '{fact[:60]}'{hint}")
             tests.append(_test(f"card.{fact}", value, problems.patterns))
     return tests
@@ -222,20 +225,22 @@ def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
 
 def _wanted_values(wanted: object) -> list[object]:
     """The values that a test wants a field to be, or not to be."""
-    tests: dict[str, Any] = wanted if isinstance(wanted, dict) else {"eq": wanted}
-    values = [operand for word, operand in tests.items() if word in ("eq", "ne")]
-    return values + (tests["in"] if isinstance(tests.get("in"), list) else [])
+    if not isinstance(wanted, dict):
+        return [wanted]
+    values = [operand for word, operand in wanted.items() if word in ("eq", "ne")]
+    listed = wanted.get("in")
+    if isinstance(listed, list):
+        values += listed
+    return values
 
 
 def _bounds(wanted: object) -> object:
     """A time that has passed is more or less than another, never exactly so long."""
     if not isinstance(wanted, dict) or not wanted:
-        raise ValueError(
-            f"got {shown(wanted) if wanted else 'nothing'}, wanted a map such as {{above: 30d}}"
-        )
+        raise ValueError(f"got {excerpt(wanted or None)}, wanted a map such as {{above: 30d}}")
+    known = (*BOUNDS, "between")
     for word in wanted:
-        if word not in (*BOUNDS, "between"):
-            known = (*BOUNDS, "between")
+        if word not in known:
             raise ValueError(
                 f"unknown test '{word[:60]}'{meaning_of(word, known)}, allowed: {', '.join(known)}"
             )
@@ -243,10 +248,11 @@ def _bounds(wanted: object) -> object:
 
 
 def _among(wanted: object, allowed: tuple[str, ...]) -> object:
+    """A test of a field that holds one of a few words. Raises ``ValueError`` for another."""
     for value in _wanted_values(wanted):
         if value not in allowed:
             raise ValueError(
-                f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}"
+                f"got {excerpt(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}"
             )
     return wanted
 
@@ -255,53 +261,53 @@ def _counted(wanted: object) -> object:
     """Requests, calls and attempts count from 1: nothing else can ever be equal to them."""
     for value in _wanted_values(wanted):
         if whole_of(value, 1) is None:
-            raise ValueError(f"got {shown(value)}, wanted a whole number from 1 on")
+            raise ValueError(f"got {excerpt(value)}, wanted a whole number from 1 on")
     return wanted
 
 
 def _declared(wanted: object, declared: frozenset[str]) -> None:
+    """Refuse the name of a provider that is nearly one of the file's. Any other may be that of a
+    provider which is created later."""
     known_operators(wanted)
     for value in _wanted_values(wanted):
+        if value in declared or value == DEFAULT_PROVIDER_ID:
+            continue
         hint = nearest(str(value), declared)
-        if value not in declared and value != DEFAULT_PROVIDER_ID and hint:
-            raise ValueError(f"got {shown(value)}, which is not a provider of this file{hint}")
+        if hint:
+            raise ValueError(f"got {excerpt(value)}, which is not a provider of this file{hint}")
 
 
 def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
-    """A test with each operand as it is read, by its operator."""
+    """A test with each operand as ``read`` gives it; it is told the operator."""
     if isinstance(wanted, dict):
-        return {word: _operands(operand, read, word) for word, operand in wanted.items()}
-    return (
-        [_operands(one, read, word) for one in wanted]
-        if isinstance(wanted, list)
-        else read(wanted, word)
-    )
+        return {key: _operands(operand, read, key) for key, operand in wanted.items()}
+    if isinstance(wanted, list):
+        return [_operands(operand, read, word) for operand in wanted]
+    return read(wanted, word)
 
 
 def _brand(wanted: object) -> object:
-    upper = _operands(wanted, lambda one, _: one.upper() if isinstance(one, str) else one)
-    return _among(upper, tuple(Brand))
+    """Brands in any letter case."""
+
+    def upper(value: object, _: str) -> object:
+        return value.upper() if isinstance(value, str) else value
+
+    return _among(_operands(wanted, upper), tuple(Brand))
 
 
 def _digits(wanted: object, most: int, word: str = "eq") -> object:
-    """The digits of a test of leading or last ones: only for a beginning or an end fewer than
-    ``most`` will do."""
+    """The digits of a test of leading or last ones: all ``most`` of them, or fewer where the test
+    is of a beginning or an end."""
 
     def read(value: object, word: str) -> object:
         if word in ("exists", "matches"):
             return value
-        text, whole = (
-            "" if isinstance(value, bool) or value is None else str(value),
-            "with" not in word,
-        )
-        if (
-            not text.isascii()
-            or not text.isdecimal()
-            or len(text) > most
-            or (whole and len(text) < most)
-        ):
-            allowed = f"{most} digits" if whole else f"1 to {most} digits"
-            raise ValueError(f"got {shown(value)}, wanted {allowed} (never a full number)")
+        text = "" if isinstance(value, bool) or value is None else str(value)
+        least, allowed = most, f"{most} digits"
+        if word in ("starts_with", "ends_with"):
+            least, allowed = 1, f"1 to {most} digits"
+        if not text.isascii() or not text.isdecimal() or not least <= len(text) <= most:
+            raise ValueError(f"got {excerpt(value)}, wanted {allowed} (never a full number)")
         return text
 
     return _operands(wanted, read, word)
@@ -312,7 +318,9 @@ def _bin(wanted: object) -> object:
     if isinstance(wanted, dict):
         return _digits(wanted, _MOST_BIN_DIGITS)
     text = _digits(wanted, _MOST_BIN_DIGITS, "starts_with")
-    return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
+    if len(str(text)) == _MOST_BIN_DIGITS:
+        return text
+    return {"starts_with": text}
 
 
 _OPERANDS: Mapping[str, Callable[[object], object]] = {
@@ -332,17 +340,16 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
 
 
 def _month_day(value: object) -> object:
-    if value != LAST and (
-        isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 31
-    ):
-        raise ValueError(f"got {shown(value)}, wanted a day from 1 to 31 or {LAST}")
+    is_day = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 31
+    if value != LAST and not is_day:
+        raise ValueError(f"got {excerpt(value)}, wanted a day from 1 to 31 or {LAST}")
     return value
 
 
 def _weekday(value: object) -> object:
     if value not in WEEKDAYS:
         hint = nearest(str(value)[:3].lower(), WEEKDAYS)
-        raise ValueError(f"got {shown(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
+        raise ValueError(f"got {excerpt(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
     return value
 
 
@@ -374,23 +381,21 @@ class Window:
 
     def __post_init__(self) -> None:
         points = [point for point in (self.from_, self.to) if point is not None]
+        is_timed = any(is_time_of_day for _, is_time_of_day in points)
         on_days = self.days is not None or self.month_days is not None
-        self._check_keys(points, on_days)
-        start, end = self.from_ and self.from_[0], self.to and self.to[0]
-        daily = on_days or any(is_daily for _, is_daily in points)
-        if not daily and start is not None and end is not None and end <= start:
-            raise ValueError("got an end that is not after the start")
-        if daily and end is not None and end == (start or 0):
-            raise ValueError("got an end that is the start: no time of day lies between them")
-        if self.for_ == 0 or (daily and self.for_ is not None and self.for_ > DAY):
-            most = ", and at most 24h after a time of day, which comes every day" if daily else ""
-            raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
+        self._check_keys(points, is_timed=is_timed, on_days=on_days)
+        start = self.from_[0] if self.from_ is not None else None
+        end = self.to[0] if self.to is not None else None
+        daily = on_days or is_timed
+        self._check_bounds(start, end, daily=daily)
         if start is not None and self.for_ is not None:
             end = start + self.for_
         for name, value in (("start", start), ("end", end), ("daily", daily)):
             object.__setattr__(self, name, value)
 
-    def _check_keys(self, points: list[tuple[Micros, bool]], on_days: bool) -> None:
+    def _check_keys(
+        self, points: list[tuple[Micros, bool]], *, is_timed: bool, on_days: bool
+    ) -> None:
         """Refuse keys that do not go together."""
         if () in (self.days, self.month_days):
             raise ValueError("got no day, wanted at least one")
@@ -398,73 +403,88 @@ class Window:
             raise ValueError("got nothing, wanted at least one of from, to, for, days, month_days")
         if self.to is not None and self.for_ is not None:
             raise ValueError("got to and for, only one of them is allowed")
-        if len({is_daily for _, is_daily in points}) > 1:
+        if len({is_time_of_day for _, is_time_of_day in points}) > 1:
             raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
-        is_timed = any(is_daily for _, is_daily in points)
-        if (
-            (on_days or self.zone is not None)
-            and not is_timed
-            and (points or self.for_ is not None)
+        if is_timed or not (points or self.for_ is not None):
+            return
+        # Days and zones say where a time of day lies: beside an instant they have no meaning.
+        for word, value in (
+            ("days", self.days),
+            ("month_days", self.month_days),
+            ("zone", self.zone),
         ):
-            word = "days" if self.days else "month_days" if on_days else "zone"
-            raise ValueError(
-                f"got {word} without a time of day, wanted {word} alone or with from or to such "
-                "as 08:00"
-            )
+            if value is not None:
+                raise ValueError(
+                    f"got {word} without a time of day, wanted {word} alone or with from or to "
+                    "such as 08:00"
+                )
+
+    def _check_bounds(self, start: Micros | None, end: Micros | None, *, daily: bool) -> None:
+        """Refuse spans that hold no instant, or that would meet themselves on the next day."""
+        if daily:
+            if end is not None and end == (start or 0):
+                raise ValueError("got an end that is the start: no time of day lies between them")
+        elif start is not None and end is not None and end <= start:
+            raise ValueError("got an end that is not after the start")
+        if self.for_ == 0 or (daily and self.for_ is not None and self.for_ > DAY):
+            most = ", and at most 24h after a time of day, which comes every day" if daily else ""
+            raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
 
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
         """Whether an instant lies within, when what says no start begins at ``begins``."""
         if self.daily:
             return self._holds_daily(now, self.zone or zone)
-        is_relative = self.start is None and self.for_ is not None
-        start, end = (begins, begins + (self.for_ or 0)) if is_relative else (self.start, self.end)
+        start, end = self.start, self.end
+        if start is None and self.for_ is not None:
+            start, end = begins, begins + self.for_
         return (start is None or start <= now) and (end is None or now < end)
 
     def _holds_daily(self, now: Micros, zone: Zone) -> bool:
-        start, end = self.start or 0, DAY if self.end is None else self.end
+        """Whether an instant lies in the span of its day, or in that of the day before, which may
+        go on over midnight. Days are those of the wall clock, which may have 23 or 25 hours."""
+        start = self.start or 0
+        end = self.end if self.end is not None else DAY
+        if end <= start:
+            end += DAY
         wall = zone.wall(now)
-        midnight = wall - wall % DAY
-        for day in (midnight, midnight - DAY):
-            begin = zone.instant(day + start)
-            until = (
-                zone.instant(day + end + (0 if start < end else DAY))
-                if self.for_ is None
-                else begin + self.for_
-            )
-            if begin <= now < until and self._is_on(day):
+        today = wall - wall % DAY
+        for midnight in (today, today - DAY):
+            begin = zone.instant(midnight + start)
+            # A length of time is one of real time, whatever the wall clock does meanwhile.
+            until = begin + self.for_ if self.for_ is not None else zone.instant(midnight + end)
+            if begin <= now < until and self._is_on(midnight):
                 return True
         return False
 
-    def _is_on(self, day: Micros) -> bool:
+    def _is_on(self, midnight: Micros) -> bool:
         """Whether the span begins on a day, by its midnight."""
         if self.days is None and self.month_days is None:
             return True
-        date = datetime_of(min(max(day, EARLIEST), LATEST))
+        date = datetime_of(min(max(midnight, EARLIEST), LATEST))
+        if self.days is not None and WEEKDAYS[date.weekday()] not in self.days:
+            return False
+        if self.month_days is None or date.day in self.month_days:
+            return True
         last = monthrange(date.year, date.month)[1]
-        return (self.days is None or WEEKDAYS[date.weekday()] in self.days) and (
-            self.month_days is None
-            or date.day in self.month_days
-            or (LAST in self.month_days and date.day == last)
-        )
+        return LAST in self.month_days and date.day == last
 
     def words(self, zone: Zone) -> str:
-
-        def point(bound: tuple[Micros, bool]) -> str:
-            return f"{duration_text(bound[0])} after midnight" if bound[1] else iso(bound[0])
-
-        bounds = [
-            f"{word} {point(at)}"
-            for word, at in (("from", self.from_), ("to", self.to))
-            if at is not None
-        ]
-        bounds += [f"for {duration_text(self.for_)}"] if self.for_ is not None else []
-        bounds += [f"on {', '.join(self.days)}"] if self.days else []
-        bounds += (
-            [f"on day {', '.join(map(str, self.month_days))} of the month"]
-            if self.month_days
-            else []
-        )
+        """The span in words; ``zone`` is that of the clock."""
+        words = []
+        for word, point in (("from", self.from_), ("to", self.to)):
+            if point is not None:
+                words.append(f"{word} {_point_words(*point)}")
+        if self.for_ is not None:
+            words.append(f"for {duration_text(self.for_)}")
+        if self.days:
+            words.append(f"on {', '.join(self.days)}")
+        if self.month_days:
+            words.append(f"on day {', '.join(map(str, self.month_days))} of the month")
         zone = self.zone or zone
-        return " ".join(bounds) + (
-            f" in {zone.name}" if self.daily and zone is not UTC_ZONE else ""
-        )
+        if self.daily and zone is not UTC_ZONE:
+            words.append(f"in {zone.name}")
+        return " ".join(words)
+
+
+def _point_words(at: Micros, is_time_of_day: bool) -> str:
+    return f"{duration_text(at)} after midnight" if is_time_of_day else iso(at)

@@ -40,7 +40,8 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes: neither logged nor counted nor traced."""
 
 _SHORT = 500
-"""Characters of a key that is kept with how it is shown: long ones would fill the memory."""
+"""Characters of a key or a query that is kept with how it is shown: long ones would fill the
+memory."""
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 
@@ -95,11 +96,7 @@ class Access:
         rule = next((one.rule for one in ruled if one.rule), None)
         path, query = shown_path(scope), scope["query_string"]
         if query:
-            shown = [
-                f"{name}={'***' if value == key else value}"
-                for name, value in mask_query(query).items()
-            ]
-            path += f"?{'&'.join(shown)}"
+            path += _SHOWN_QUERIES[query, key]
         sandbox = _shown_key(key) if key else None
         if as_json:
             facts = {
@@ -126,6 +123,22 @@ def log_time(at: Micros) -> str:
     return f"{_second_text(millis // 1_000)}{str(millis)[-3:]}Z"
 
 
+def _shown_query(asked: tuple[bytes, str | None]) -> str:
+    """The query of a request as it may be shown, with its mark; the key of the sandbox is
+    masked."""
+    query, key = asked
+    shown = [
+        f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()
+    ]
+    return f"?{'&'.join(shown)}"
+
+
+def _is_short_query(asked: tuple[bytes, str | None]) -> bool:
+    query, key = asked
+    return len(query) + len(key or "") <= _SHORT
+
+
+_SHOWN_QUERIES = BoundedCache(512, _shown_query, _is_short_query)
 _second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])
 _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__getitem__
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from mockserver.domain.clock import SECOND, iso
 from mockserver.domain.errors import problem
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.control.call import NAMES_OF_SANDBOX
 from mockserver.web.control.raised import finding_counts
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.page import PageCall, html, redirect
@@ -55,7 +56,7 @@ def stream(call: PageCall) -> Reply:
         body = problem(503, 1, "Too many event streams", call.request.resource, is_retryable=True)
         return Reply(503, body, headers=Endpoint.headers)
 
-    if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
+    if not NAMES_OF_SANDBOX & call.headers.keys():
         sandboxes = world.sandboxes
         news = _news(
             world, SERVER, lambda: {"sandboxes": len(sandboxes), "named": sandboxes.named_times}

@@ -15,8 +15,8 @@ from mockserver.engine.config import MakeObserver, SandboxConfig, ServerConfig
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario, ScenarioReader
@@ -135,7 +135,8 @@ class Directory:
 
     def put_in_force(self, sandbox: Sandbox, config: SandboxConfig) -> Sandbox:
         """Give one sandbox a config of its own. One that was not used since it opened is opened
-        anew: seed, clock and set-up count.
+        anew: seed, clock and set-up count. Where none of them says anything new it stays, with the
+        journal of what was asked and came to nothing.
 
         Raises ``Invalid`` (90) for a set-up call that is refused, for rules that only the server
         can have, and for a clock that a used sandbox does not have already; then nothing has
@@ -144,7 +145,8 @@ class Directory:
         known = (*self.config.scenarios, *sandbox.config.scenarios)
         scenarios = [one for one in config.scenarios if not one.builtin]
         _check_no_connections([one for one in scenarios if one not in known])
-        if sandbox.is_untouched():
+        has_story = sandbox.journal.last > 0 and not _begins_otherwise(config, sandbox.config)
+        if sandbox.is_untouched() and not has_story:
             real = self._real_clock()
             if not any(scenario.clock for scenario in scenarios):
                 config = _keeping_time(config, sandbox, real)
@@ -292,6 +294,12 @@ def _server_config(
         write=webhook_text,
         observers=observers,
     )
+
+
+def _begins_otherwise(config: SandboxConfig, known: SandboxConfig) -> bool:
+    """Whether a sandbox that opens under a config begins otherwise than under another."""
+    begins = any(scenario.clock or scenario.said.setup for scenario in config.scenarios)
+    return begins or config.seed != known.seed
 
 
 def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> SandboxConfig:

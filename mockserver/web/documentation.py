@@ -28,6 +28,7 @@ control API moves its clock, puts failures in force and says what the client did
 - [Payments API](/openapi.json): an OpenAPI document
 - [Webhooks](/asyncapi.json): an AsyncAPI document
 - [Control API](/__admin/openapi.json): an OpenAPI document
+- [Calls of both APIs](/docs): a page for people, to read and to try
 - [Operations](/__admin/operations): the calls of the payments API by the names that rules use
 
 ## Documentation

@@ -9,8 +9,8 @@ from typing import Any
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import asked_with
 from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.decisions import StageDecision
-from mockserver.scenario.matching import Attempt
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.operations.route import Route
 from mockserver.web.request import Request

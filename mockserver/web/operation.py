@@ -34,8 +34,8 @@ from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.answers import ready, unexpected
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
-from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
@@ -133,31 +133,41 @@ class OperationEndpoint(Endpoint):
         step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
-        if arrived is None and self.route.ahead is None:
-            return self.carry_out(request, step)
-        return self._act_later(arrived, request, step)
+        if arrived is not None:
+            return self._act_held_up(arrived, request, step)
+        begun = self._begun_ahead(step)
+        if begun is not None:
+            return self._act_after(begun, request, step)
+        return self.carry_out(request, step)
 
     async def _act_when_released(self, request: Request) -> Reply:
         await holds.let_go(self.world, request)
         acted = self.act(request)
         return acted if isinstance(acted, Reply) else await acted
 
-    async def _act_later(self, fault: Transport | None, request: Request, step: Step) -> Reply:
-        """Carry a request out after what holds it up, and when what it needs has been made ahead of
-        it."""
-        runner, ready = self.world.runner, None
-        if fault is not None:
-            watching.arrived(step, self.world.real_clock())
-            await self._hold_up(fault, request, step)
-            stays = fault.hold is None or await holds.held(self.world, request, fault)
-            if not stays or not await holds.released(self.world, request):
-                return Reply(None, b"", step, fault)
-            await runner.catch_up(step.sandbox)
-        begun = self.route.ahead(runner, step) if self.route.ahead is not None else None
-        if begun is not None:
-            ready = await begun
-            await runner.catch_up(step.sandbox)
+    def _begun_ahead(self, step: Step) -> Awaitable[object] | None:
+        """The work that is needed before a step, begun; None where there is little of it."""
+        ahead = self.route.ahead
+        return None if ahead is None else ahead(self.world.runner, step)
+
+    async def _act_after(self, begun: Awaitable[object], request: Request, step: Step) -> Reply:
+        """Carry a request out once what it needs has been made."""
+        ready = await begun
+        await self.world.runner.catch_up(step.sandbox)
         return self.carry_out(request, step, ready)
+
+    async def _act_held_up(self, fault: Transport, request: Request, step: Step) -> Reply:
+        """Carry a request out after what holds it up."""
+        watching.arrived(step, self.world.real_clock())
+        await self._hold_up(fault, request, step)
+        stays = fault.hold is None or await holds.held(self.world, request, fault)
+        if not stays or not await holds.released(self.world, request):
+            return Reply(None, b"", step, fault)
+        await self.world.runner.catch_up(step.sandbox)
+        begun = self._begun_ahead(step)
+        if begun is not None:
+            return await self._act_after(begun, request, step)
+        return self.carry_out(request, step)
 
     async def _hold_up(self, fault: Transport, request: Request, step: Step) -> None:
         """What comes between the receipt of a request and what it does."""
@@ -239,7 +249,7 @@ class OperationEndpoint(Endpoint):
                 step = self._begin(request, sandbox)
                 _check_form(request, step)
                 step.learn(self._read(request, sandbox))
-            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
+            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked_at:
                 step.result.decisions += _SILENCE
                 return step, None
             # Before anything happens.

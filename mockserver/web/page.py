@@ -16,10 +16,12 @@ docs/spec/published-facts.md, 7.1.
 from __future__ import annotations
 
 import importlib.resources
+import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -249,10 +251,33 @@ def static_files() -> Mapping[str, StaticFile]:
         kind = _TYPES.get(entry.name.rpartition(".")[2])
         if kind is not None:
             body = entry.read_bytes()
-            found[entry.name] = StaticFile(
-                kind, body, f'"{blake2b(body, digest_size=8).hexdigest()}"'
-            )
+            found[entry.name] = StaticFile(kind, body, _tag_of(body))
     return found
+
+
+_LIBRARY = "mkdocs_swagger_ui_tag"
+_OF_THE_LIBRARY = {
+    "swagger-ui-bundle.js": "javascripts/swagger-ui-bundle.js",
+    "swagger-ui.css": "stylesheets/swagger-ui.css",
+}
+
+
+@cache
+def library_files() -> Mapping[str, StaticFile]:
+    """The files of Swagger UI (``api_reference.py``) by name; none where the package that carries
+    them is not installed. It is looked for, and not imported: that would need all of mkdocs."""
+    spec = importlib.util.find_spec(_LIBRARY)
+    if spec is None or not spec.submodule_search_locations:
+        return {}
+    folder, found = Path(spec.submodule_search_locations[0], "swagger-ui"), {}
+    for name, place in _OF_THE_LIBRARY.items():
+        body = folder.joinpath(place).read_bytes()
+        found[name] = StaticFile(_TYPES[name.rpartition(".")[2]], body, _tag_of(body))
+    return found
+
+
+def _tag_of(body: bytes) -> str:
+    return f'"{blake2b(body, digest_size=8).hexdigest()}"'
 
 
 def money(amount: Decimal, currency: str) -> str:
@@ -293,7 +318,8 @@ def _environment() -> Environment:
 def static_file(call: PageCall) -> Reply:
     """A style sheet or a script by its name, under the path of any version: a page of another one
     may be open."""
-    found = static_files().get(call.path["name"])
+    name = call.path["name"]
+    found = static_files().get(name) or library_files().get(name)
     if found is None:
         return Reply(404, b"No such file.", headers=(TEXT,))
     is_kept = call.path.get("version") == static_version()

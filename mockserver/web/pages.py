@@ -1,6 +1,6 @@
 """The pages that the server shows, each with the function that serves it."""
 
-from mockserver.web import control_page, demo, documentation, hosted, page
+from mockserver.web import api_reference, control_page, demo, documentation, hosted, page
 from mockserver.web.page import PageRoute
 
 PAGE_ROUTES = (
@@ -73,6 +73,7 @@ PAGE_ROUTES = (
         "Server-sent events of the control page",
     ),
     PageRoute("GET", "/llms.txt", documentation.listed, "List of what a program may read here"),
+    PageRoute("GET", "/docs", api_reference.page, "Calls of both APIs, to read and to try"),
     PageRoute("GET", "/docs/{page}", documentation.served, "Page of the documentation, as text"),
     PageRoute(
         "GET", "/docs/{folder}/{page}", documentation.served, "The same of a folder of pages"

@@ -140,18 +140,30 @@ def decoded(parameters: Mapping[str, str]) -> dict[str, str]:
     return {name: unquote(value) for name, value in parameters.items()}
 
 
+def body_at_hand(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes | None:
+    """The whole body, where it has come already and the server can hand it over: its ``receive``
+    has an ``at_hand``. None where it is still to come. Raises ``TooLarge``."""
+    at_hand = getattr(receive, "at_hand", None)
+    body: bytes | None = at_hand() if at_hand is not None else None
+    if body is not None and len(body) > limit:
+        raise TooLarge(limit, _length_said(headers))
+    return body
+
+
+def _length_said(headers: Mapping[str, str]) -> int | None:
+    said = headers.get("content-length", "")
+    return int(said) if said.isdecimal() else None
+
+
 async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -> deque[bytes]:
     """The whole body in the parts that come: to put 100 MB together takes as long as others may
-    wait. At once when a server can hand over one that has come already: its ``receive`` has an
-    ``at_hand``. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
-    at_hand = getattr(receive, "at_hand", None)
-    here: bytes | None = at_hand() if at_hand is not None else None
-    said = headers.get("content-length", "")
-    length = int(said) if said.isdecimal() else None
-    if (length or len(here or b"")) > limit:
+    wait. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
+    body = body_at_hand(receive, headers, limit)
+    if body is not None:
+        return deque((body,))
+    length = _length_said(headers)
+    if length is not None and length > limit:
         raise TooLarge(limit, length)
-    if here is not None:
-        return deque([here])
     chunks: deque[bytes] = deque()
     size = 0
     while True:
@@ -187,13 +199,18 @@ counts, but beside a public key the last secret key (assumption ``keys.both``). 
 the same ones with every request, and the journal keeps them all: one map does for all."""
 
 
+def sent_whole(send: Send, status: int, body: bytes, headers: tuple[RawHeader, ...]) -> bool:
+    """Send a whole answer in a single go, where the server can: its ``send`` has a ``whole``.
+    Whether it has been sent."""
+    whole = getattr(send, "whole", None)
+    return whole is not None and whole(status, headers, body)
+
+
 async def send_bytes(
     send: Send, status: int, body: bytes, headers: Iterable[RawHeader] = (JSON_TYPE, NOSNIFF)
 ) -> None:
-    """One whole answer. A server that can write one in a single go has a ``whole`` at its
-    ``send``."""
-    whole = getattr(send, "whole", None)
-    if whole is not None and whole(status, tuple(headers), body):
+    """One whole answer."""
+    if sent_whole(send, status, body, tuple(headers)):
         return
     headers = [*headers, (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})

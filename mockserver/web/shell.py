@@ -8,6 +8,7 @@ of ``Endpoint`` says.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Mapping
 from typing import Any, cast
 
@@ -128,7 +129,11 @@ class Endpoint:
             cut = await self.interrupted(request) if world.directory.has_upload_rules else None
             if cut is None:
                 largest = self.largest or world.settings.max_body
-                parts = await asgi.read_parts(request.receive, request.headers, largest)
+                body = asgi.body_at_hand(request.receive, request.headers, largest)
+                if body is not None:
+                    parts = deque((body,))
+                else:
+                    parts = await asgi.read_parts(request.receive, request.headers, largest)
                 if self.in_parts:
                     request.parts = parts
                 else:
@@ -204,24 +209,21 @@ class Endpoint:
     ) -> None:
         """Answer, after the webhooks and the time that the step puts before it, or let its fault
         strike."""
-        step = request.step
-        status, headers = (
-            reply.status or 200,
-            self.headers if reply.headers is None else reply.headers,
-        )
+        step, fault, status = request.step, reply.fault, reply.status or 200
+        headers = self.headers if reply.headers is None else reply.headers
         if step is not None:
             scope[STEP] = step
             if step.result.urgent:
                 await self.world.runner.flush_webhooks(step)
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
-            if (
-                reply.fault is not None or step.sandbox.holding.is_all
-            ) and not await self._may_answer(request, reply):
+            is_held_up = fault is not None or step.sandbox.holding.is_all
+            if is_held_up and not await self._may_answer(request, reply):
                 raise HungUp
-        if (fault := reply.fault) is not None:
+        if fault is not None:
+            status = reply.status or 503
             conversation = Conversation(
-                scope, receive, send, status=reply.status or 503, body=body, headers=headers
+                scope, receive, send, status=status, body=body, headers=headers
             )
             await conversation.perform(fault)
             return
@@ -230,7 +232,7 @@ class Endpoint:
             await asgi.stream(receive, send, headers, reply.chunks)
         elif reply.parts is not None:
             await asgi.send_parts(send, status, reply.parts, headers)
-        else:
+        elif not asgi.sent_whole(send, status, body, headers):
             await asgi.send_bytes(send, status, body, headers)
 
     async def _may_answer(self, request: Request, reply: Reply) -> bool:

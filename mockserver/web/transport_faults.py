@@ -16,8 +16,8 @@ from typing import Any
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import (
     UNAVAILABLE,
     At,
@@ -188,7 +188,7 @@ and the findings."""
 
 def upload_decision(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision | None:
     """What the rules say of a body that is being sent; None when none of them can say anything."""
-    if (Stage.UPLOAD, op) not in sandbox.config.rules.asked:
+    if (Stage.UPLOAD, op) not in sandbox.config.rules.asked_at:
         return None
     return sandbox.decide(Stage.UPLOAD, Attempt(op, sandbox.now, headers=headers))
 

@@ -87,6 +87,7 @@ def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
         pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
         is_repeat=result.is_repeat,
         is_browser=_is_of_a_foreign_page(asked.headers),
+        connection=request.client,
     )
     if request.unknown or request.misread or result.undocumented:
         misread = {parameter.name: parameter.words for parameter in request.misread}

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from pydantic import AliasChoices, AliasGenerator, BaseModel, ConfigDict
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.bounded_cache import BoundedCache, by_type
 from mockserver.domain.clock import Instant
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest, nearest_of
 from mockserver.domain.masking import mask_field, mask_start
@@ -304,8 +304,9 @@ class Fields(Mapping[str, object]):
 
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
-        """The fields of a query string."""
-        return cls(model, raw, parameters_of(raw), is_body=False, commas=commas)
+        """The fields of a query string: who waits for something asks the same again and again, so
+        what was read of the newest short ones is kept."""
+        return _QUERIES[model, raw, commas]
 
     @property
     def folded(self) -> Folded:
@@ -407,6 +408,18 @@ class Fields(Mapping[str, object]):
     def items(self) -> ItemsView[str, object]:
         """Every field with its value, from one reading of the text."""
         return self.folded.values.items()
+
+
+_LONGEST_QUERY = 500
+"""Bytes of a query of which is kept what was read."""
+
+
+def _read_query(asked: tuple[type[Body], bytes, bool]) -> Fields:
+    model, raw, commas = asked
+    return Fields(model, raw, parameters_of(raw), is_body=False, commas=commas)
+
+
+_QUERIES = BoundedCache(512, _read_query, lambda asked: len(asked[1]) <= _LONGEST_QUERY)
 
 
 def _empty(value: object) -> dict[str, Any]:

@@ -122,8 +122,9 @@ def test_a_collector_that_does_not_answer_stalls_neither_requests_nor_the_stop(
             answered = time.monotonic()
             assert server.stop() == 0
             ended = time.monotonic()
-    assert answered - begun < 10
-    assert ended - answered < LAST + 4
+    # An export that was waited for would take ten seconds each time.
+    assert answered - begun < 60
+    assert ended - answered < LAST + 8
     log = (tmp_path / "log").read_text()
     assert "secret" not in log
     assert "Header format invalid" in log

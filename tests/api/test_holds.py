@@ -4,7 +4,7 @@ has left (scenario language, transport: hold), on real sockets."""
 import asyncio
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 from tests.api.test_upload import HEAD
 from tests.driving import Api, card_charge
 from tests.served import Process, serve
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -63,16 +64,10 @@ class Shop:
 
     def connected(self) -> socket.socket:
         """A connection on which a charge has been sent."""
-        made = socket.create_connection(("127.0.0.1", self.server.port), timeout=10)
+        made = socket.create_connection(("127.0.0.1", self.server.port), timeout=60)
         body = json.dumps(card_charge(reference="order-1")).encode()
         made.sendall(HEAD % (self.key.encode(), len(body), b"") + body)
         return made
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = monotonic() + 10
-    while not holds():
-        assert monotonic() < end, "it never came to hold"
 
 
 def are_waiting(*futures: Future[Any]) -> bool:
@@ -215,7 +210,7 @@ def test_a_change_whose_client_leaves_is_not_made(server: Process) -> None:
     connections = [shop.connected()]
     assert shop.held()["all"] is True
     body = b'{"by": "9d"}'
-    connections.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+    connections.append(socket.create_connection(("127.0.0.1", server.port), timeout=60))
     head = HEAD.replace(b"POST /charge/card", b"POST /__admin/clock/advance")
     connections[1].sendall(
         head % (shop.key.encode(), len(body), b"content-type: application/json\r\n") + body

@@ -169,7 +169,7 @@ def server() -> Iterator[Process]:
 
 def connected(server: Process, key: str, transport: str) -> socket.socket:
     assert server.call("PUT", "/__admin/scenarios", json.loads(_as_json(transport)), key)[0] == 200
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16_384)
     return connection
 

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.books.comparison import Belief, difference
 from mockserver.books.shop_rows import read_row
-from mockserver.domain.charge import Charge, Refund
+from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.domain.figures import OrderMoney, figures_of
 from mockserver.domain.states import ChargeState
 from tests.charges import charge_in
@@ -19,6 +19,11 @@ PENDING = charge_in(ChargeState.PENDING, "ch_4")
 CAPTURED_SOON = charge_in(ChargeState.PENDING, "ch_10", capture=False)
 WAITING = charge_in(ChargeState.PENDING_CHECKOUT, "ch_5")
 DECLINED = charge_in(ChargeState.FAILED, "ch_6")
+REFUSED = charge_in(
+    ChargeState.FAILED,
+    "ch_9",
+    failed_attempts=(FailedAttempt("p", 0, 10, "Lost card", None, None, False),),
+)
 VOIDED = charge_in(ChargeState.AUTHORISE_CANCELLED, "ch_7", voided=0)
 BOUNCED = charge_in(ChargeState.FAILED, "ch_8", succeeded=0, returned=0)
 LARGE = charge_in(ChargeState.SUCCESS, "ch_11", amount=Decimal(40), succeeded=0)
@@ -275,12 +280,27 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
             [refunded("5", times=2)],
             "10.00 AUD of order-5 were given back, and the shop books 5.0",
         ),
-        ({"paid": 20}, [BOUNCED], "the shop counts as paid 20.00 AUD of order-5, which bounced"),
+        (
+            {"paid": 20},
+            [BOUNCED],
+            "the shop counts as paid 20.00 AUD of order-5, which bounced: 20.00 AUD",
+        ),
         (
             {"state": "shipped"},
             [DECLINED],
-            "the shop ships order-5, whose payment failed or was voided",
+            "the shop ships order-5, whose payment of 20.00 AUD failed",
         ),
+        (
+            {"state": "shipped"},
+            [DECLINED, VOIDED],
+            "the shop ships order-5, whose payment of 20.00 AUD was voided",
+        ),
+        (
+            {"state": "shipped"},
+            [REFUSED],
+            "the shop ships order-5, whose payment of 20.00 AUD was declined: Lost card",
+        ),
+        ({"state": "paid"}, [], "the shop counts as paid order-5, for which no payment was ever"),
         (
             {"paid": 20, "state": "paid"},
             [PENDING],

@@ -3,13 +3,12 @@ send it, or with ``--watch``. A bad file leaves the old rules in force and says 
 
 import signal
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.served import CHARGE, Process, serve
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.slow,
@@ -17,13 +16,6 @@ pytestmark = [
 ]
 
 RULE = "version: 1\nrules:\n  - {id: all, when: {op: charge.create}, then: {decline: %s}}\n"
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds: the server looks at its files twice a second."""
-    end = time.monotonic() + 15
-    while not holds():
-        assert time.monotonic() < end, "it never came to hold"
 
 
 def outcome(server: Process) -> object:
@@ -46,15 +38,15 @@ def test_a_changed_folder_takes_effect_and_a_bad_file_changes_nothing(
     try:
         assert outcome(server) == "SUCCESS"
         reload("expired_card")
-        eventually(lambda: outcome(server) == 14)
+        until(lambda: outcome(server) == 14)
         reload("expired_kard")
-        eventually(lambda: server.call("GET", "/readyz")[0] == 503)
+        until(lambda: server.call("GET", "/readyz")[0] == 503)
         (reason,) = server.call("GET", "/readyz")[1]["reasons"]
         assert "rule.yaml:3" in reason
         assert "did you mean 'expired_card'" in reason
         assert outcome(server) == 14
         reload("lost_card")
-        eventually(lambda: outcome(server) == 941)
+        until(lambda: outcome(server) == 941)
         assert server.call("GET", "/readyz")[0] == 200
     finally:
         assert server.stop() == 0

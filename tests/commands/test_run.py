@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from urllib.error import URLError
@@ -16,6 +15,7 @@ import pytest
 from tests import warm
 from tests.explore.test_command import lives
 from tests.served import CHARGE
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -169,7 +169,7 @@ def test_a_program_that_is_not_there_is_said() -> None:
 def test_the_server_ends_with_the_run(number: int, tmp_path: Path) -> None:
     program = (
         "open('url', 'w').write(os.environ['MOCKSERVER_URL']); os.rename('url', 'told'); "
-        "import time; time.sleep(60)"
+        "import time; time.sleep(600)"
     )
     started = subprocess.Popen(
         [sys.executable, "-m", "mockserver", "run", "--", sys.executable, "-c", PAY + program],
@@ -199,16 +199,9 @@ def test_a_run_that_is_interrupted_before_its_program_begins_leaves_nothing(tmp_
 
 def is_there(url: str) -> bool:
     try:
-        return bool(urlopen(f"{url}/healthz", timeout=5).status == 200)
+        return bool(urlopen(f"{url}/healthz", timeout=60).status == 200)
     except (URLError, OSError):
         return False
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 LEAVES = """

@@ -10,9 +10,9 @@ import pytest
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.commands.scenario_check import check
-from mockserver.scenario.matching import json_text
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.values import json_text
 from tests.driving import DUMMY
 from tests.scenario.telling import open_app
 

@@ -1,5 +1,6 @@
 """The books of a sandbox over HTTP, and what the shop's books say differently."""
 
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -221,6 +222,54 @@ def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:
     assert compare(api, row)["warnings"] == ["state 'reserved' is not known and claims nothing"]
     assert found(api, row, states={"reserved": "held"}) == []
     assert found(api, row, states={"reserved": "cancelled"}) == ["hold-left-open"]
+
+
+LOST = "then: {transport: {at: receive, reset: true}}"
+REFUSED = "then: {transport: {at: receive, status: 502}}"
+
+
+def words_of(api: Api, *rows: object) -> list[str]:
+    return [row["evidence"][0]["line"] for row in compare(api, *rows)["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [(LOST, "nothing has happened (reset)"), (REFUSED, "nothing has happened (502)")],
+)
+def test_what_was_asked_and_did_not_happen_is_told_with_its_amount(then: str, why: str) -> None:
+    api = Api(scenario=f"version: 1\nrules: [{{id: a, when: {{op: charge.create}}, {then}}}]")
+    with suppress(Cut):
+        api.try_charge(amount=20, reference="order-1")
+    told = f"whose payment of 20.00 AUD was asked for and not made: {why}"
+    assert words_of(api, {"reference": "order-1", "paid": 20}) == [
+        f"the shop counts as paid 20.00 of order-1, {told}"
+    ]
+
+
+def test_a_payment_that_was_refused_was_asked_for(api: Api) -> None:
+    pay(api)
+    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"}
+    body = {"providerId": DUMMY, "amount": -5, "reference": "order-2", "paymentInformation": card}
+    api.call("POST", "/charge/card", body)
+    rows = [{"reference": name, "paid": 20} for name in ("order-1", "order-2", "order-3")]
+    refused, never = words_of(api, *rows)
+    assert refused.endswith("whose payment of -5.00 AUD was asked for and not made: answered 400")
+    assert never.endswith("for which no payment was ever asked")
+
+
+@pytest.mark.parametrize(("other", "is_credited"), [("foreign: true", True), ("copies: 1", False)])
+def test_a_webhook_of_another_order_is_named_where_it_was_taken(
+    other: str, is_credited: bool
+) -> None:
+    then = f"then: {{decline: do_not_honour, webhook: {{{other}}}}}"
+    rule = f"{{id: a, when: {{op: charge.create, call: 2}}, {then}}}"
+    api = Api(scenario=f"version: 1\nrules: [{rule}]")
+    inbox = {"url": "http://127.0.0.1:4111/__inbox/shop"}
+    for reference in ("order-1", "order-2"):
+        api.try_charge(amount=20, reference=reference, webhook=inbox)
+    rows = [{"reference": name, "paid": 20} for name in ("order-1", "order-2")]
+    [words] = words_of(api, *rows)
+    assert ("a webhook of order-1 came to its address" in words) is is_credited
 
 
 @pytest.mark.parametrize(

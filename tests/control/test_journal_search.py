@@ -15,16 +15,15 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine.journal import JournalEntry, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.decisions import fired_in
-from mockserver.web.control import journal
-from mockserver.web.control.journal import (
+from mockserver.web.control import journal_search
+from mockserver.web.control.entry_facts import facts_of, status_of
+from mockserver.web.control.journal_search import (
     OPERATORS,
     PARTED,
     Found,
     Word,
-    facts_of,
     look_through,
-    searched,
-    status_of,
+    search_tests,
     text_of,
     words_of,
 )
@@ -200,7 +199,7 @@ class Search:
     ) -> None:
         self._text = text
         self._plain = plainly(sandbox, text, window, read)
-        tests = searched(sandbox, text)
+        tests = search_tests(sandbox, text)
         begin, end = window.start - 1, max(window.stop, 1)
         self._found = look_through(runner, sandbox.journal, tests, begin, end)
 
@@ -220,7 +219,7 @@ class Search:
 def test_searches_answer_as_a_plain_look_at_each_entry(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "_SLICE", 3)
+    monkeypatch.setattr(journal_search, "_SLICE", 3)
     random = Random(seed)
     api = Api(KEY, journal_limit=14)
     monkeypatch.setattr(runner_of(api), "look_aside", in_another_turn)
@@ -278,7 +277,7 @@ def test_what_was_read_in_other_words_is_read_anew() -> None:
         api.call("PUT", "/__admin/assumptions", {"profile": profile, "provider.latency": "0s"})
         sandbox = sandbox_of(api)
         found = look_through(
-            runner_of(api), sandbox.journal, searched(sandbox, '"authorised authorised"'), 0
+            runner_of(api), sandbox.journal, search_tests(sandbox, '"authorised authorised"'), 0
         )
         assert numbers_found(found) == ([1] if profile == "documented" else [])
 
@@ -287,12 +286,12 @@ def test_what_was_read_is_kept_with_its_entry(monkeypatch: pytest.MonkeyPatch) -
     api, read = Api(KEY, journal_limit=10), list[bytes]()
     for number in range(10):
         api.try_charge(5, reference=f"order-{number}")
-    plain = journal.mask_body
-    monkeypatch.setattr(journal, "mask_body", lambda body: read.append(body) or plain(body))
+    plain = journal_search.mask_body
+    monkeypatch.setattr(journal_search, "mask_body", lambda body: read.append(body) or plain(body))
     for text in ("order", "visa", "-visa"):
         numbers_found(
             look_through(
-                runner_of(api), sandbox_of(api).journal, searched(sandbox_of(api), text), 0
+                runner_of(api), sandbox_of(api).journal, search_tests(sandbox_of(api), text), 0
             )
         )
     assert len(read) == 20

@@ -859,7 +859,7 @@ def test_a_large_document_of_version_1_is_read_as_one_line(
 def test_a_long_document_is_sent_and_taken_in_parts(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mockserver.web.control.sandboxes._PART", 5_000)
+    monkeypatch.setattr("mockserver.web.control.state._PART", 5_000)
     for number in range(200):
         api.charge(reference=f"row-{number}")
     sent = sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""], LINES)

@@ -149,7 +149,7 @@ def test_a_wait_ends_when_the_server_stops() -> None:
         )
         await asyncio.sleep(0)
         api.app.world.runner.stop()
-        return await asyncio.wait_for(waiting, 5)
+        return await asyncio.wait_for(waiting, 60)
 
     assert asyncio.run(stop_meanwhile()).body["held"] is False
 
@@ -174,7 +174,7 @@ def test_nobody_is_looked_after_who_has_hung_up(api: Api) -> None:
         waiting = asyncio.create_task(api.calling("POST", "/__admin/wait", body, gone=gone))
         await asyncio.sleep(0)
         gone.set()
-        return await asyncio.wait_for(waiting, 5)
+        return await asyncio.wait_for(waiting, 60)
 
     assert asyncio.run(leave_meanwhile()).status == 0
 
@@ -201,7 +201,7 @@ def test_a_clock_is_not_moved_for_one_who_has_hung_up(api: Api) -> None:
         for _ in range(50):
             await asyncio.sleep(0)
         gone.set()
-        reply = await asyncio.wait_for(waiting, 5)
+        reply = await asyncio.wait_for(waiting, 60)
         clocks = [(await api.calling("GET", "/__admin/clock")).body["now"] for _ in range(2)]
         return reply, *clocks
 
@@ -274,11 +274,11 @@ def test_a_wait_hears_of_a_sandbox_that_a_call_for_another_changed(api: Api, cha
         await asyncio.sleep(0)
         if change == "fork":
             assert (await api.calling("POST", "/__admin/fork", {"to": "sk_copy"})).status == 201
-            return (await asyncio.wait_for(waiting, 10)).body["held"]
+            return (await asyncio.wait_for(waiting, 60)).body["held"]
         assert (await api.calling("POST", "/__admin/reset?all=true", {}, key=None)).status == 200
         hooked = {**CHARGE, "webhook": HOOK}
         assert (await api.calling("POST", "/charge/card", hooked, key="sk_copy")).status == 201
-        return (await asyncio.wait_for(waiting, 10)).body["held"]
+        return (await asyncio.wait_for(waiting, 60)).body["held"]
 
     assert asyncio.run(story()) is True
 
@@ -402,7 +402,7 @@ def test_a_wait_goes_on_in_the_sandbox_that_took_the_place_of_the_first(
         card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
         charge = {"amount": 5, "providerId": DUMMY, "paymentInformation": card, "reference": "new"}
         assert (await api.calling("POST", "/charge/card", charge)).status == 201
-        return await asyncio.wait_for(waiting, 10)
+        return await asyncio.wait_for(waiting, 60)
 
     assert asyncio.run(story()).body["held"] is True
 
@@ -417,7 +417,7 @@ def test_an_import_alone_can_be_what_is_waited_for(api: Api) -> None:
         waiting = asyncio.ensure_future(api.calling("POST", "/__admin/wait", body))
         await asyncio.sleep(0)
         await api.calling("PUT", "/__admin/state", document)
-        return await asyncio.wait_for(waiting, 10)
+        return await asyncio.wait_for(waiting, 60)
 
     assert asyncio.run(story()).body["held"] is True
 

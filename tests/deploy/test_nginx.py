@@ -5,7 +5,6 @@ import json
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from tests import needs
 from tests.depth import tries
 from tests.served import CARD, CHARGE, Process, serve
+from tests.waiting import until
 
 CONF = Path(__file__).resolve().parents[2] / "deploy" / "nginx" / "mockserver.conf"
 CLOCK = ("--clock", "2031-03-01T00:00:00Z", "--seed", "7", "--log-level", "error")
@@ -123,7 +123,7 @@ def proxy(
     process = subprocess.Popen(
         ["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
     )
-    until(lambda: status_of(port, "/healthz", "") == 200, process)
+    until(lambda: status_of(port, "/healthz", "") == 200)
     yield Proxy(port, folder, process)
     process.terminate()
     process.wait(20)
@@ -135,15 +135,6 @@ def status_of(port: int, path: str, key: str) -> int | None:
         return Client(port).send("GET", path, x_secretkey=key)[0]
     except (OSError, http.client.HTTPException):
         return None
-
-
-def until(holds: Any, process: subprocess.Popen[bytes]) -> None:
-    """Wait until something another process does has happened."""
-    end = time.monotonic() + 20
-    while not holds():
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def story(client: Client, key: str, *, is_long: bool) -> list[bytes]:
@@ -265,7 +256,7 @@ def test_only_the_keys_of_a_server_that_is_down_see_errors_until_it_is_back(
     victim = shards[1]
     victim.process.kill()
     victim.process.wait(20)
-    until(lambda: status_of(victim.port, "/healthz", "") is None, proxy.process)
+    until(lambda: status_of(victim.port, "/healthz", "") is None)
     after = [status_of(proxy.port, "/charge", key) for key in keys]
     lost = after.count(None)
     assert 3 < lost < 40
@@ -284,7 +275,7 @@ def test_a_new_server_takes_a_share_of_the_keys(proxy: Proxy, shards: list[Proce
     fourth = serve(*CLOCK, "--public-url", f"http://127.0.0.1:{proxy.port}/s/4")
     try:
         proxy.reload(conf_for(proxy.port, [*(shard.port for shard in shards), fourth.port]))
-        until(lambda: status_of(proxy.port, "/s/4/healthz", "") == 200, proxy.process)
+        until(lambda: status_of(proxy.port, "/s/4/healthz", "") == 200)
         kept = [Client(proxy.port).json("GET", "/charge", x_secretkey=key)["count"] for key in keys]
     finally:
         fourth.stop()

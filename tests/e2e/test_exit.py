@@ -79,4 +79,5 @@ def test_nothing_that_hangs_keeps_the_server_from_stopping(tmp_path: Path) -> No
             code = server.stop(signal.SIGTERM)
     connected.close()
     assert code == 0
-    assert time.monotonic() - begun < 6
+    # Container engines kill after ten seconds.
+    assert time.monotonic() - begun < 10

@@ -7,7 +7,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from mockserver.explore.failures import FAULTS, OWN_AXES
 from tests import needs, warm
 from tests.depth import tries
 from tests.served import serve
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -390,10 +390,7 @@ def test_ctrl_c_keeps_what_was_found_and_resume_does_the_rest(tmp_path: Path, ur
         line, cwd=tmp_path, env=HOUSE, stdout=subprocess.PIPE, text=True
     ) as process:
         runs = tmp_path / "runs"
-        end = time.monotonic() + 60
-        while not runs.exists() or runs.read_text().count("run") < 4:
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: runs.exists() and runs.read_text().count("run") >= 4)
         process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             process.communicate(timeout=0.2)

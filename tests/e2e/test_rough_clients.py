@@ -62,7 +62,7 @@ def until_closed(client: socket.socket) -> bytes:
 
 def knock(port: int, raw: bytes, *, reset: bool) -> None:
     """Send something and be gone, in order or by a reset."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         try:
             client.sendall(raw)
         except ConnectionError:
@@ -121,7 +121,7 @@ def test_long_answers_that_nobody_takes_wait_their_turn_and_fill_no_memory(serve
 def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(
     server: Process,
 ) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(HEAD.replace(b"%d" % len(BODY), b"20000000"))
         assert client.recv(65536).startswith(b"HTTP/1.1 413 ")
 
@@ -160,7 +160,7 @@ def test_what_is_no_request_is_refused_in_the_shape_of_every_error(
     server: Process, name: str
 ) -> None:
     raw, words = UNREADABLE[name]
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(raw)
         got = until_closed(client)
     head, _, body = got.partition(b"\r\n\r\n")
@@ -178,7 +178,7 @@ def test_what_is_no_request_is_refused_in_the_shape_of_every_error(
 )
 def test_trailers_without_end_fill_no_memory(server: Process) -> None:
     before = server.resident()
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(
             b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: "
             b"chunked\r\n\r\n0\r\nx-long: "
@@ -195,7 +195,7 @@ def test_whether_the_server_lives_can_be_asked_when_files_run_short() -> None:
     server = serve(files=256)
     try:
         silent = [
-            socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(300)
+            socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(300)
         ]
         assert server.call("GET", "/healthz")[0] == 200
         for client in silent:
@@ -214,7 +214,7 @@ def test_whether_the_server_lives_can_be_asked_when_files_run_short() -> None:
             + b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
         )
         for _ in range(300):
-            waiting.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            waiting.append(socket.create_connection(("127.0.0.1", server.port), timeout=60))
             with contextlib.suppress(ConnectionError):
                 waiting[-1].sendall(head % len(asked) + asked)
         assert server.call("GET", "/healthz")[0] == 200

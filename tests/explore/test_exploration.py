@@ -40,6 +40,21 @@ CELLS = [
 Client = Callable[[str], Mapping[str, Any]]
 
 
+def short(point: InjectionPoint, status: int) -> dict[str, Any]:
+    """A call as a look at a sandbox shows it."""
+    return {
+        "op": point.op,
+        "call": point.nth,
+        "status": status,
+        "path": "/",
+        "webhooks": int(point.notifies),
+        "token": False,
+        "card": point.card,
+        "rows": point.rows,
+        "charges": [],
+    }
+
+
 @dataclass
 class Shop:
     """``client`` says what is seen of each run, by its name, where it differs from a run that goes
@@ -71,26 +86,17 @@ class Shop:
             "calls": ((PAY, 201), (READ, 200)),
             **self.client(name),
         }
-        entries = [
-            {
-                "op": point.op,
-                "call": point.nth,
-                "status": status,
-                "webhooks": ["w"] * point.notifies,
-            }
-            for point, status in seen["calls"]
-        ]
+        calls = [short(point, status) for point, status in seen["calls"]]
         # Some request that is no operation, as another tool may send it.
-        entries.append({"op": "none", "call": None, "status": 404, "webhooks": []})
+        calls.append(short(replace(READ, op="none"), 404) | {"call": None})
         output = self.folder / f"{name}.log"
         output.write_text(f"the words of {name}")
         struck = seen.get("struck", frozenset(rule["id"] for rule in scenario["rules"]))
         ended = Ended(seen["exit"], seen["seconds"])
         return Observed(
             ended,
-            entries,
-            replace(after(seen["findings"]), broken=seen.get("broken", ())),
-            struck,
+            calls,
+            replace(after(seen["findings"]), broken=seen.get("broken", ()), fired=struck),
             seen.get("story", "its timeline"),
             output,
             seen.get("is_manual", False),
@@ -317,6 +323,32 @@ def test_a_run_whose_client_only_waits_takes_no_job(tmp_path: Path) -> None:
         return {}
 
     assert list(verdicts(explored(prepared(tmp_path, client), jobs=1))) == CELLS
+
+
+def test_many_runs_that_wait_go_on_beside_one_that_works(tmp_path: Path) -> None:
+    met = Barrier(3)
+
+    def client(name: str) -> Mapping[str, Any]:
+        if name == "charge.create-1-lost_answer" or "too_slow" in name:
+            met.wait(20)
+        return {}
+
+    made = explored(
+        prepared(tmp_path, client), jobs=1, faults=(fault("lost_answer"), fault("too_slow"))
+    )
+    assert len(made.cells) == 4
+
+
+def test_where_all_use_the_same_books_one_run_goes_on_at_a_time(tmp_path: Path) -> None:
+    alone = Lock()
+
+    def client(name: str) -> Mapping[str, Any]:
+        assert alone.acquire(blocking=False)
+        time.sleep(0.01)
+        alone.release()
+        return {}
+
+    assert list(verdicts(explored(prepared(tmp_path, client), jobs=3, is_alone=True))) == CELLS
 
 
 def test_what_is_known_is_not_tried_again(tmp_path: Path) -> None:

@@ -260,19 +260,20 @@ def test_a_name_that_says_nothing_to_try_is_refused(name: str, words: str) -> No
 
 
 def entry(
-    op: str, call: int | None, status: int = 200, webhooks: tuple[str, ...] = ()
+    op: str, call: int | None, status: int = 200, webhooks: int = 0, **more: object
 ) -> dict[str, object]:
-    return {"op": op, "call": call, "status": status, "webhooks": list(webhooks)}
+    usual = {"path": "/", "token": False, "card": "", "rows": 0}
+    return {"op": op, "call": call, "status": status, "webhooks": webhooks, **usual, **more}
 
 
 def test_rows_renewals_and_later_webhooks_are_points_too() -> None:
-    batch = {**entry("batch.create", 1), "request": {"path": "/batch", "body": {"count": 5}}}
+    batch = entry("batch.create", 1, rows=5)
     later = [
         entry("clock.batch_rows", None),
-        entry("clock.settlement", None, webhooks=("w2",)),
+        entry("clock.settlement", None, webhooks=1),
         entry("clock.subscription_renewal", None),
     ]
-    journal = [entry("charge.create", 1, webhooks=("w1",)), batch, *later, *later[2:]]
+    journal = [entry("charge.create", 1, webhooks=1), batch, *later, *later[2:]]
     assert "batch.row#1" not in [str(point) for point in points_of([batch])]
     assert [str(point) for point in points_of(journal)] == [
         *("charge.create#1", "batch.create#1", "batch.row#1", "batch.row#3", "batch.row#5"),
@@ -287,22 +288,18 @@ def test_what_comes_later_has_its_rule_first_as_no_rule_counts_what_another_has_
 
 
 def test_a_point_knows_what_the_call_needed_and_which_card_paid() -> None:
-    card = {"cardNumber": "4111********1111", "cardIin": "411111"}
-    paid = {
-        **entry("charge.create", 1),
-        "request": {"path": "/charge/token", "body": {"token": "t"}},
-    }
-    [point] = points_of([{**paid, "answer": {"paymentInformation": {"card": card}}}])
+    paid = entry("charge.create", 1, token=True, card="4111111111")
+    [point] = points_of([paid])
     assert (point.uses, point.card) == ("token", "4111111111")
-    [read] = points_of(
-        [{**entry("vault.get", 1), "request": {"path": "/vault/v1", "body": None}, "answer": None}]
-    )
+    [read] = points_of([entry("vault.get", 1, path="/vault/v1")])
     assert (read.uses, read.card) == ("vault", "")
+    [captured] = points_of([entry("charge.capture", 1)])
+    assert captured.uses == "hold"
 
 
 def test_points_are_the_calls_of_a_journal_and_nothing_else() -> None:
     journal = [
-        entry("charge.create", 1, webhooks=("w",)),
+        entry("charge.create", 1, webhooks=1),
         entry("clock.advance", None),
         entry("charge.search", None, 429),
         entry("charge.create", 2),

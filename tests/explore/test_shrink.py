@@ -53,7 +53,13 @@ class Shop:
     keys: set[str | None] = field(default_factory=set)
 
     def try_out(
-        self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None
+        self,
+        name: str,
+        scenario: Mapping[str, Any],
+        timeout: float,
+        key: str | None = None,
+        *,
+        wants_journal: bool = False,
     ) -> Observed:
         declined, decisions = self._declined(scenario)
         self.tried.append(declined)
@@ -73,10 +79,10 @@ class Shop:
             Ended(code, 0.1),
             entries,
             after(findings),
-            frozenset(),
             "",
             Path("/dev/null"),
             is_manual=False,
+            journal=entries if wants_journal else (),
         )
 
     def _declined(

@@ -4,19 +4,17 @@ from typing import Any
 
 import pytest
 
+from mockserver.explore.review import beside_shop, beside_unforged, beside_usual, moves_of
 from mockserver.explore.telling import Ending, Telling
 from mockserver.explore.verdicts import (
     Reference,
     RunEnd,
     RunMoney,
     Verdict,
-    beside_unforged,
-    beside_usual,
     invariants_of,
     judged,
     key_of,
     money_differences,
-    moves_of,
 )
 from tests.explore.after import after
 
@@ -512,15 +510,88 @@ def test_what_differs_without_the_forgery_too_is_not_its_doing() -> None:
 
 
 def test_the_moves_of_a_charge_are_those_that_name_it() -> None:
-    entries = [
-        {"op": op, "call": 1, "request": {"path": f"/charge/{charge}"}}
+    calls = [
+        {"op": op, "call": 1, "charges": [charge]}
         for op, charge in [
             ("charge.capture", "ch_1"),
             ("charge.get", "ch_1"),
             ("charge.refund", "ch_2"),
         ]
     ]
-    assert moves_of(["ch_1"], entries) == {"charge.capture": 1}
+    assert moves_of(["ch_1"], calls) == {"charge.capture": 1}
+
+
+BESIDE = "paid-beside-pending"
+
+
+@pytest.mark.parametrize(
+    ("usual", "run", "severities"),
+    [
+        (order(captured=20), order(captured=40), ["error"]),
+        (order(captured=20), order(captured=20, waiting=20), ["error"]),
+        (order(captured=40), order(captured=20, pending=20), []),
+        (order(captured=20), order(captured=40, refunded=20, peak=40), []),
+    ],
+    ids=["both came", "one may come", "two were meant", "one was given back"],
+)
+def test_a_payment_beside_a_pending_one_is_judged_by_what_may_come(
+    usual: dict[str, Any], run: dict[str, Any], severities: list[str]
+) -> None:
+    end = RunEnd(money(run), [told_row(BESIDE)])
+    found = beside_usual(end, Reference(money(usual), {"order-1"})).findings
+    assert [row["severity"] for row in found] == severities
+
+
+@pytest.mark.parametrize("has_books", [True, False])
+def test_a_payment_that_may_still_come_beside_another_is_doubtful(has_books: bool) -> None:
+    row = {**told_row(BESIDE, severity="warning"), "evidence": [{"line": "it may still come"}]}
+    end = RunEnd(money(order(captured=20, waiting=20)), [row])
+    made = judged(0, end, Reference(PAID, {"order-1"}), has_books=has_books, has_fired=True)
+    assert (made.verdict, made.words) == (Verdict.DOUBTFUL, ["it may still come"])
+
+
+def left_after(name: str, *entries: int, state: str = "", printed: bytes = b"") -> bool:
+    """Whether a warning of a charge is left when the shop has printed that, and its books, if any,
+    give the order that state; the command's last call is the third of the journal."""
+    lines = [{"entry": entry, "line": "GET /charge"} for entry in entries]
+    row = told_row(name, severity="warning") | {"evidence": lines, "count": 1}
+    row |= {"about": {"charge": "ch_1"}}
+    rows = [{"reference": "order-1", "state": state}] if state else []
+    end = RunEnd(money(order(held=20)), [row], rows=rows)
+    return bool(beside_shop(end, printed, 3).findings)
+
+
+@pytest.mark.parametrize(
+    ("state", "is_left"),
+    [("held", False), ("authorised", False), ("unknown", False), ("paid", True), ("", True)],
+)
+def test_a_hold_that_the_books_name_is_not_forgotten(state: str, is_left: bool) -> None:
+    assert left_after("authorisation-forgotten", 1, state=state) is is_left
+
+
+@pytest.mark.parametrize(
+    ("state", "printed", "entries", "is_left"),
+    [
+        ("pending", b"", (1,), False),
+        ("unpaid", b"", (1,), False),
+        ("paid", b"go to http://127.0.0.1/3ds/ch_1", (1,), True),
+        ("", b"go to http://127.0.0.1/3ds/ch_1", (1,), False),
+        ("", b"go to http://127.0.0.1/3ds/ch_2", (1,), True),
+        ("", b"go to http://127.0.0.1/3ds/ch_1", (1, 2), True),
+    ],
+)
+def test_who_prints_the_address_of_a_challenge_or_books_it_knows_of_it(
+    state: str, printed: bytes, entries: tuple[int, ...], is_left: bool
+) -> None:
+    left = left_after("challenge-ignored", *entries, state=state, printed=printed)
+    assert left is is_left
+
+
+@pytest.mark.parametrize(("entries", "is_left"), [((2, 3), True), ((3, 4), False), ((4, 5), True)])
+def test_a_pause_of_the_command_is_none_of_its_nightly_job(
+    entries: tuple[int, ...], is_left: bool
+) -> None:
+    assert left_after("retry-after-ignored", *entries) is is_left
 
 
 CALLED_PENDING = [{"reference": "order-1", "state": "pending"}]

@@ -4,13 +4,12 @@ import http.client
 import json
 import socket
 import struct
-import time
-from collections.abc import Callable
 from contextlib import closing
 
 import pytest
 
 from tests.served import CHARGE, Process
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -42,14 +41,8 @@ def prepare(server: Process, key: str, scenario: str = SLOW) -> socket.socket:
     )
     client = socket.create_connection(("127.0.0.1", server.port), 20)
     client.sendall(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
-    eventually(lambda: server.call("GET", "/__admin/rules", key=key)[1]["rules"][0]["hits"] == 1)
+    until(lambda: server.call("GET", "/__admin/rules", key=key)[1]["rules"][0]["hits"] == 1)
     return client
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 5
-    while not holds():
-        assert time.monotonic() < end, "it never came to hold"
 
 
 def metrics(server: Process) -> str:
@@ -70,7 +63,7 @@ def test_a_client_that_hangs_up_and_asks_again_pays_twice(server: Process, is_re
     client = prepare(server, key)
     close(client, is_reset=is_reset)
     assert server.call("POST", "/charge/card", CHARGE, key)[0] == 201
-    eventually(lambda: found(server, key) == ["double-charge", "blind-retry"])
+    until(lambda: found(server, key) == ["double-charge", "blind-retry"])
 
 
 def close(client: socket.socket, *, is_reset: bool) -> None:
@@ -88,13 +81,13 @@ def test_a_charge_that_is_held_back_and_sent_again_is_made_twice(
     client = prepare(server, key, HELD_BACK)
     close(client, is_reset=is_reset)
     assert server.call("POST", "/charge/card", CHARGE, key)[0] == 201
-    eventually(lambda: found(server, key) == ["double-charge", "blind-retry"])
+    until(lambda: found(server, key) == ["double-charge", "blind-retry"])
 
 
 def test_a_client_that_hangs_up_before_its_answer_got_no_status(server: Process) -> None:
     close(prepare(server, "sk_none", HELD_BACK), is_reset=True)
     counted = 'mockserver_requests_total{op="charge.create",status="none"}'
-    eventually(lambda: counted in metrics(server))
+    until(lambda: counted in metrics(server))
 
 
 def test_two_clients_that_both_wait_for_their_answer(server: Process) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from mockserver.domain.bounded_cache import Recent
-from mockserver.domain.clock import MINUTE, SECOND
+from mockserver.domain.clock import DAY, MINUTE, SECOND
 from mockserver.domain.facts import UncertainResult
 from mockserver.domain.states import ChargeState
 from mockserver.findings.policy import Policy
@@ -305,6 +305,31 @@ def test_a_pause_that_was_asked_for(story: Story, after: int, found: list[str]) 
         "charge.search: sent 0.0 s before Retry-After had passed",
     ]
     assert story.lines() == (told if found else [])
+
+
+HERE, THERE = ("127.0.0.1", 5001), ("10.0.0.9", 5001)
+
+
+@pytest.mark.parametrize(
+    ("again", "meanwhile", "found"),
+    [
+        ({"connection": HERE}, True, ["retry-after-ignored"]),
+        ({"connection": ("127.0.0.1", 5002)}, False, ["retry-after-ignored"]),
+        ({"connection": ("127.0.0.1", 5002)}, True, []),
+        ({"connection": THERE}, False, []),
+        ({"connection": HERE, "headers": {"user-agent": "night-job"}}, False, []),
+        ({"connection": HERE, "at": DAY}, False, []),
+    ],
+    ids=["same", "anew", "another worker", "another machine", "another program", "days later"],
+)
+def test_who_was_not_asked_to_wait_need_not(
+    story: Story, again: dict[str, object], meanwhile: bool, found: list[str]
+) -> None:
+    story.call(op="charge.search", subject=None, connection=HERE, retry_after=5 * SECOND)
+    if meanwhile:
+        story.call(op="charge.get", connection=("127.0.0.1", 5002))
+    story.call(op="charge.search", subject=None, **again)
+    assert story.found() == found
 
 
 def test_another_call_needs_no_pause(story: Story) -> None:

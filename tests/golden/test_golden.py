@@ -150,4 +150,4 @@ def test_over_a_real_connection_the_bytes_are_the_same(port: int) -> None:
         assert told(send) == GOLDEN.read_text("utf-8")
     finally:
         connection.close()
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60

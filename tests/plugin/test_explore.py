@@ -138,7 +138,7 @@ def explored(folder: Path) -> subprocess.CompletedProcess[str]:
         "-v",
         "-rs",
         FAULTS,
-        "--mockserver-explore-timeout=1s",
+        "--mockserver-explore-timeout=3s",
         plugins=PLUGINS,
         test_shop=SHOP,
     )

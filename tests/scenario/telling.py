@@ -6,9 +6,9 @@ from typing import Any
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.cards import TEST_CARDS, CardNumber, read_number
 from mockserver.domain.clock import parse_instant
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.decisions import kept_decisions, reasons
 from mockserver.scenario.director import Decision, Director, Ruleset
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.scenario import Scenario

@@ -5,7 +5,7 @@ import pytest
 
 from mockserver.domain.reading import camel
 from mockserver.engine.step import KINDS
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import ABOUT_ONE, OPERATIONS, PROVIDER_OPERATIONS, STATE
 from mockserver.scenario.paths import fields_of
 from mockserver.web.routes import ROUTES

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.domain.clock import DAY, HOUR, SECOND, parse_instant
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import Director, Ruleset
-from mockserver.scenario.matching import Stage
 from mockserver.scenario.outcome import NOTHING
 from mockserver.scenario.transport import Transport
 from tests.depth import tries

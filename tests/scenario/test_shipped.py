@@ -15,8 +15,8 @@ from mockserver.adapters.scenario_files import load, read_file, read_text
 from mockserver.adapters.strict_yaml import read, scenario_text
 from mockserver.commands.scenario_check import check
 from mockserver.domain.cards import TEST_CARDS, read_number
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director, Ruleset
-from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import CATALOGUE, Challenge, Decline
 from mockserver.scenario.scenario import ExampleMap, Scenario
 from mockserver.scenario.shadowed_rules import warnings

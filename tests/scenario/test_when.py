@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from mockserver.domain.clock import DAY, EARLIEST, HOUR, LATEST, MINUTE, parse_instant
-from mockserver.scenario.matching import Stage, canonical
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.values import canonical
 from tests.scenario.telling import NOW, ask, card, directing, fault, fires, lost, one, stored, told
 
 D = Decimal

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.clock import parse_instant
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 from tests.driving import Api, card_charge
 from tests.scenario.telling import NOW, ask, directing, fault, faults, lost, one, said, told
 

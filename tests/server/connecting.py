@@ -24,7 +24,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     path = scope["path"]
     if path == "/later":
         await asyncio.sleep(0)
-        await asyncio.wait_for(asyncio.sleep(0), 5)
+        await asyncio.wait_for(asyncio.sleep(0), 60)
     if path == "/fails":
         raise RuntimeError("no answer")
     if path == "/cancelled":
@@ -70,14 +70,14 @@ def converse(
             await writer.drain()
             await asyncio.sleep(0)
             if go_on and not first:
-                first = await asyncio.wait_for(reader.readuntil(go_on), 10)
+                first = await asyncio.wait_for(reader.readuntil(go_on), 60)
         if not until:
             while not state.tasks:
                 await asyncio.sleep(0)
             for task in tuple(state.tasks):
                 task.cancel()
         said = first + await asyncio.wait_for(
-            reader.readuntil(until) if until else reader.readuntil(b"stopped"), 10
+            reader.readuntil(until) if until else reader.readuntil(b"stopped"), 60
         )
         writer.close()
         server.close()

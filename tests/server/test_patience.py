@@ -197,9 +197,9 @@ def test_a_client_that_does_not_agree_on_tls_does_not_keep_the_server_from_its_e
             accepting = asyncio.create_task(accept(listener, welcome))
             reader, writer = await asyncio.open_connection(*listener.getsockname())
             writer.write(asked)
-            await asyncio.wait_for(begun.wait(), 10)
+            await asyncio.wait_for(begun.wait(), 60)
             accepting.cancel()
-            said = await asyncio.wait_for(reader.read(), 10)
+            said = await asyncio.wait_for(reader.read(), 60)
         writer.close()
         assert not state.connections
         return said

@@ -77,7 +77,7 @@ def stop(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[
 
 
 def get(port: int, path: str = "/") -> bytes:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path)
         return connection.getresponse().read()
@@ -91,7 +91,7 @@ def test_it_answers_after_the_ready_line_and_a_signal_stops_it_with_0(
 ) -> None:
     process = start()
     port = port_of(line(process))
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/")
     answer = connection.getresponse()
     assert (answer.read(), answer.getheader("server")) == (b"helloworld", None)
@@ -108,7 +108,7 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
     process = start(MOCKSERVER_LOG_FORMAT=form, TINY_QUIET="1")
     ready = read(line(process))
     port = port_of(ready["message"] if form == "json" else ready)
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as lost:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as lost:
         lost.sendall(b"no http at all\r\n\r\n")
         assert lost.recv(4096).startswith(b"HTTP/1.1 400 ")
     process.send_signal(signal.SIGHUP)
@@ -129,7 +129,7 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
 )
 def test_less_is_reported_when_less_is_asked_for(start: Start, level: str, told: list[str]) -> None:
     process = start(MOCKSERVER_LOG_LEVEL=level, TINY_QUIET="1")
-    with socket.create_connection(("127.0.0.1", port_of(line(process))), timeout=10) as lost:
+    with socket.create_connection(("127.0.0.1", port_of(line(process))), timeout=60) as lost:
         lost.sendall(b"no http at all\r\n\r\n")
         assert lost.recv(4096).startswith(b"HTTP/1.1 400 ")
     process.send_signal(signal.SIGHUP)
@@ -139,7 +139,7 @@ def test_less_is_reported_when_less_is_asked_for(start: Start, level: str, told:
 def test_a_signal_lets_the_answer_under_way_finish(start: Start) -> None:
     process = start()
     port = port_of(line(process))
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as held:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as held:
         held.sendall(b"GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
         got = b""
         while not got.endswith(b"hello"):
@@ -156,7 +156,7 @@ def test_a_signal_lets_the_answer_under_way_finish(start: Start) -> None:
 
 def accepts(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=10).close()
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
     except OSError:
         return False
     return True
@@ -200,7 +200,7 @@ def test_tls_and_plain_answer_with_one_lifespan(start: Start, tmp_path: Path) ->
     assert tls_line.startswith("tls on https://localhost:")
     plain, secure = port_of(line(process)), int(tls_line.rpartition(":")[2])
     trust = ssl.create_default_context(cafile=str(tmp_path / "data" / "ca.pem"))
-    connection = http.client.HTTPSConnection("localhost", secure, timeout=10, context=trust)
+    connection = http.client.HTTPSConnection("localhost", secure, timeout=60, context=trust)
     connection.request("GET", "/")
     assert connection.getresponse().read() == get(plain) == b"helloworld"
     connection.close()

@@ -73,11 +73,11 @@ def test_a_file_in_use_is_not_waited_for_on_the_event_loop(
     def hold() -> None:
         with store._file._lock:
             held.set()
-            may_end.wait(10)
+            may_end.wait(60)
 
     reader = threading.Thread(target=hold)
     reader.start()
-    held.wait(10)
+    held.wait(60)
 
     async def both() -> int:
         charge = asyncio.create_task(api.calling("POST", "/charge/card", CHARGE))

@@ -442,7 +442,7 @@ def test_what_rests_on_two_commits_is_kept_when_both_are_written(
     def write_all_but_the_first(commit: Commit) -> None:
         commits.append(commit)
         if len(commits) == 1:
-            may_end.wait(10)
+            may_end.wait(60)
             raise NotWritten("database or disk is full")
         write(commit)
 

@@ -227,7 +227,7 @@ def news_of(api: Api, meanwhile: Any = None) -> tuple[dict[str, Any], list[bytes
             if len(sent) == 3 or meanwhile is None:
                 left.set()
 
-        await asyncio.wait_for(api.app(scope, receive, send), 10)
+        await asyncio.wait_for(api.app(scope, receive, send), 60)
 
     asyncio.run(run())
     return sent[0], [message["body"] for message in sent[1:] if message.get("body")]

@@ -1,10 +1,19 @@
 """The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``).
-Source: docs/books.md."""
+
+An order is all charges with one reference (or one subscription, or one that has neither): what a
+charge belongs to is computed from the charges whenever somebody asks, and stored nowhere. So a page
+of all orders goes through the charges from a place on and keeps those with which an order begins;
+``next`` is the place where the next page goes on. Only the sums over all orders are kept running
+(``mockserver/books/totals.py``).
+
+Everything here may be about 100,000 charges, so others are served between one item and the next
+(``for_each``). Source: docs/books.md.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from itertools import chain
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -31,7 +40,7 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
-from mockserver.web.control.findings import shown, watched
+from mockserver.web.control.findings import finding_reply, watched
 from mockserver.web.control.raised import watch_of
 from mockserver.web.runner import for_each, in_thread, learn
 from mockserver.wire.control_body import ControlBody, read_exactly
@@ -79,62 +88,79 @@ class ShopBooks(ControlBody):
     )
 
 
-_Page: TypeAlias = tuple[list[OrderMoney], int | None, Mapping[str, Figures]]
-"""Some orders as they began, the place of the next one, and the money of all that were asked for by
-currency."""
+class _Page(NamedTuple):
+    """Some ``orders`` in the order in which they began, where the ``next`` page begins, None after
+    the last, and the ``totals`` by currency of all orders that were asked for."""
+
+    orders: list[OrderMoney]
+    next: int | None
+    totals: Mapping[str, Figures]
 
 
 async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since
     a mark."""
-    sandbox, query = call.sandbox(), call.query
-    is_all = query.reference is None and query.since is None
-    orders, end, totals = await (_of_all if is_all else _of_some)(call, sandbox)
-    about = entries_about(sandbox, orders)
+    return await money_shown(call, call.sandbox(), call.query)
+
+
+async def money_shown(call: AnyCall, sandbox: Sandbox, query: BooksQuery) -> dict[str, object]:
+    """The same, of a query that another call makes."""
+    since = query.since if query.reference is None else None
+    after = None if since is None else _entry_number(call, sandbox, since)
+    if query.reference is None and after is None:
+        page = await _page_of_all(sandbox, query)
+    else:
+        page = await _page_of_some(sandbox, query, after)
+    entries = entries_about(sandbox, page.orders)
     watch = watch_of(sandbox)
-    doubts = watch.doubts if watch is not None else None
-    sentence = profile_of(sandbox.assumed).sentence
-    in_doubt = [] if doubts is None else doubts.open()
+    in_doubt = [] if watch is None else watch.doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
+    sentence = profile_of(sandbox.assumed).sentence
     return {
         "now": iso(sandbox.now),
-        "orders": [_order(order, about, doubtful, sandbox.now) for order in orders],
-        "next": end,
+        "orders": [_order_reply(order, entries, doubtful, sandbox.now) for order in page.orders],
+        "next": page.next,
         "totals": {
-            currency: reply_of("MoneyAnswer", figures) for currency, figures in totals.items()
+            currency: reply_of("MoneyAnswer", figures) for currency, figures in page.totals.items()
         },
-        "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
-        "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
+        "in_doubt": [{"entry": fact.entry, "line": sentence(fact.line)} for _, fact in in_doubt],
+        "under_way": under_way(call, sandbox),
     }
 
 
-async def _of_all(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
+async def _page_of_all(sandbox: Sandbox, query: BooksQuery) -> _Page:
     """A page of all orders, with the running totals of the sandbox."""
-    limit = call.query.limit
-    looked = await for_each(
-        _first_charges(sandbox, call.query.after or 0, limit), lambda found: found
-    )
-    first = [found for found in looked if found is not None]
-    page = await _orders(sandbox, [key for _, key in first[:limit]])
+    limit = query.limit
+    begins: list[_Beginning] = []
+
+    def note(beginning: _Beginning | None) -> None:
+        if beginning is not None:
+            begins.append(beginning)
+
+    await for_each(_beginnings(sandbox, query.after or 0, limit + 1), note)
+    orders = await _orders(sandbox, [beginning.key for beginning in begins[:limit]])
+    following = begins[limit].place if len(begins) > limit else None
     totals = totals_of(sandbox)
+    # It counts the rows that were added since somebody last asked.
     await for_each(totals.unknown(), bool)
-    return page, first[-1][0] if len(first) > limit else None, totals.at(sandbox.now)
+    return _Page(orders, following, totals.at(sandbox.now))
 
 
-async def _of_some(call: ControlCall[ControlBody, BooksQuery], sandbox: Sandbox) -> _Page:
-    """A page of the orders of a reference, or of those touched since a mark."""
-    query = call.query
-    await _ready(sandbox)
+async def _page_of_some(sandbox: Sandbox, query: BooksQuery, after: int | None) -> _Page:
+    """A page of the orders of a reference, or of those touched after a journal entry."""
+    await _learn_orders(sandbox)
     keys: list[OrderKey] = []
     if query.reference is not None:
         keys = [("reference", query.reference)]
-    elif query.since is not None:
-        keys = [*touched(sandbox, _entry(call, sandbox, query.since))]
-    found, totals = await _orders(sandbox, keys), dict[str, Figures]()
-    for order in found:
+    elif after is not None:
+        keys = list(touched(sandbox, after))
+    orders = await _orders(sandbox, keys)
+    totals: dict[str, Figures] = {}
+    for order in orders:
         totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
-    begin, end = query.after or 0, (query.after or 0) + query.limit
-    return found[begin:end], end if end < len(found) else None, totals
+    begin = query.after or 0
+    end = begin + query.limit
+    return _Page(orders[begin:end], end if end < len(orders) else None, totals)
 
 
 async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
@@ -145,8 +171,8 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     changed.
     """
     sandbox, watch = watched(call)
-    given = await in_thread(lambda: loads(call.raw, unique=True))
-    if not isinstance(given, dict) or not isinstance(given.get("rows"), list):
+    document = await in_thread(lambda: loads(call.raw, unique=True))
+    if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
         raise invalid(
             {
                 "Rows": 'wanted a list of rows, such as {"rows": [{"reference": "order-5", '
@@ -154,22 +180,29 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
             }
         )
     # Rows are read one by one: there may be more of them than fields in any other body.
-    asked = read_exactly(ShopBooks, {**given, "rows": []})
-    after = None if asked.since is None else _entry(call, sandbox, str(asked.since))
-    rows, books = await _read(sandbox, given["rows"], asked)
-    await _ready(sandbox)
-    keys = await _compared(sandbox, books, after)
-    found = await for_each([*keys, *books.unknown], lambda key: list(books.differences(key)))
-    differences = list(chain.from_iterable(found))[:MOST]
+    options = read_exactly(ShopBooks, {**document, "rows": []})
+    after = None
+    if options.since is not None:
+        after = _entry_number(call, sandbox, str(options.since))
+    rows, books = await _read(sandbox, document["rows"], options)
+    await _learn_orders(sandbox)
+    keys = await _keys_to_compare(sandbox, books, after)
+    by_order = await for_each([*keys, *books.unknown], lambda key: list(books.differences(key)))
+    differences = list(chain.from_iterable(by_order))[:MOST]
     await for_each(differences, Report(sandbox, watch.ledger, books, differences).add)
-    wrong = {charge.charge_id for one in differences for charge in one.order.charges}
-    watch.webhooks.disproved(wrong, sandbox.now)
+    # Where the books are wrong, the shop may have believed a forged webhook about that charge.
+    charge_ids = {
+        charge.charge_id for difference in differences for charge in difference.order.charges
+    }
+    watch.webhooks.disproved(charge_ids, sandbox.now)
     profile = profile_of(sandbox.assumed)
     findings = [
-        shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED
+        finding_reply(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED
     ]
-    words = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
-    warnings = [f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in words]
+    unknown_states = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
+    warnings = [
+        f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in unknown_states
+    ]
     return {
         "rows": len(rows),
         "count": len(findings),
@@ -178,7 +211,9 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     }
 
 
-async def _compared(sandbox: Sandbox, books: ComparedBooks, after: int | None) -> list[OrderKey]:
+async def _keys_to_compare(
+    sandbox: Sandbox, books: ComparedBooks, after: int | None
+) -> list[OrderKey]:
     """The orders in the shop's books that are compared; the books note those that they lack. After
     a journal entry both are of what was touched since: what an earlier test has left is not this
     one's."""
@@ -186,11 +221,19 @@ async def _compared(sandbox: Sandbox, books: ComparedBooks, after: int | None) -
     if after is None:
         await for_each(sandbox.charges, books.note_unknown)
         return keys
-    books.recent = recent = touched(sandbox, after)
-    for charge in chain.from_iterable(charges_of(sandbox, key) for key in recent):
-        books.note_unknown(charge)
-    known = {key: {key_of(charge) for charge in charges_of(sandbox, key)} for key in keys}
-    return [key for key in keys if not known[key] or known[key] & recent.keys()]
+    recent = touched(sandbox, after)
+    books.recent = recent
+    for key in recent:
+        for charge in charges_of(sandbox, key):
+            books.note_unknown(charge)
+
+    def is_recent(key: OrderKey) -> bool:
+        # A row may name an order by the id of a charge that has a reference.
+        orders = {key_of(charge) for charge in charges_of(sandbox, key)}
+        # One that the sandbox has no charge of is compared too: the shop may have made it up.
+        return not orders or not orders.isdisjoint(recent)
+
+    return [key for key in keys if is_recent(key)]
 
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
@@ -205,15 +248,19 @@ async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) 
     after a journal entry, with the charges that were made then, if there are any."""
     if not wanted:
         return []
-    await _ready(sandbox)
+    await _learn_orders(sandbox)
     if after:
-        # An application may give a reference again in each test.
-        recent = touched(sandbox, after).items()
-        orders = [order for key, made in recent for order in orders_of(sandbox, key, made or None)]
+        orders = []
+        for key, new_charges in touched(sandbox, after).items():
+            # An application may give a reference again in each test.
+            orders += orders_of(sandbox, key, new_charges or None)
     else:
         orders = await _orders(sandbox, dict.fromkeys(await for_each(sandbox.charges, key_of)))
-    told = [await for_each(one.judged(orders), str) for one in wanted]
-    return [words for words in chain.from_iterable(told) if words]
+    verdicts: list[str] = []
+    for invariant in wanted:
+        # A sentence has an empty verdict on each order of which it holds.
+        verdicts += filter(None, await for_each(invariant.judged(orders), str))
+    return verdicts
 
 
 @mutable
@@ -229,112 +276,130 @@ class _Reading:
         """A row by its place; None for a bad one."""
         place, members = numbered
         try:
-            made = read_row(members, self.states)
+            row = read_row(members, self.states)
         except BadRow as bad:
             self.note(place, bad)
             return None
         self.names.update(dict.fromkeys(members))
-        return made
+        return row
 
     def note(self, place: int, bad: BadRow) -> None:
+        """Keep what is wrong with the row at a place, unless enough is wrong already."""
         if len(self.faults) < MOST_FAULTS:
             self.faults[f"Rows[{place}].{bad.field.capitalize()}"] = bad.words
 
 
 async def _read(
-    sandbox: Sandbox, given: Sequence[Any], asked: ShopBooks
+    sandbox: Sandbox, documents: Sequence[Any], options: ShopBooks
 ) -> tuple[list[ShopRow], ComparedBooks]:
-    """The rows of a comparison. Raises ``Invalid`` (90) naming each bad one by its place."""
+    """The rows of a comparison, and the books that they are. Raises ``Invalid`` (90) naming each
+    bad one by its place."""
     try:
         reading = _Reading(
-            mapping_of(f"{own}={known}" for own, known in (asked.states or {}).items())
+            mapping_of(f"{own}={known}" for own, known in (options.states or {}).items())
         )
     except ValueError as fault:
         raise invalid({"States": str(fault)}) from None
-    rows = [one for one in await for_each(enumerate(given), reading.row) if one is not None]
-    try:
-        # What a bad row claims is not known.
-        check_claims(() if reading.faults else reading.names)
-    except BadRow as fault:
-        reading.faults["Rows"] = fault.words
-    books = ComparedBooks(sandbox, rows, is_settled=asked.settled)
-    for place, bad in chain.from_iterable(
-        await for_each(() if reading.faults else books.rows, books.faults)
-    ):
-        reading.note(place, bad)
+    read_rows = await for_each(enumerate(documents), reading.row)
+    rows = [row for row in read_rows if row is not None]
+    # What a bad row claims is not known, so what all claim together is looked at only without one.
+    if not reading.faults:
+        try:
+            check_claims(reading.names)
+        except BadRow as fault:
+            reading.faults["Rows"] = fault.words
+    books = ComparedBooks(sandbox, rows, is_settled=options.settled)
+    if not reading.faults:
+        for faults_of_order in await for_each(books.rows, books.faults):
+            for place, bad in faults_of_order:
+                reading.note(place, bad)
     if reading.faults:
         raise invalid(reading.faults)
     return rows, books
 
 
-def _entry(call: AnyCall, sandbox: Sandbox, since: str) -> int:
+def _entry_number(call: AnyCall, sandbox: Sandbox, since: str) -> int:
     """The journal entry of a mark. Raises ``Invalid`` (90), also where the journal has lost entries
     after it: what they touched is not known."""
-    after, journal = call.entry_of(sandbox, since), sandbox.journal
+    after, journal = call.entry_number(sandbox, since), sandbox.journal
     if after < journal.dropped:
         raise invalid({"Since": f"the orders touched since then are not known: {journal.loss()}"})
     return after
 
 
-def _first_charges(
-    sandbox: Sandbox, begin: int, most: int
-) -> Iterator[tuple[int, OrderKey] | None]:
-    """The orders that began with a charge from a place on, and their places: ``most``, and one
-    more."""
-    found = 0
+class _Beginning(NamedTuple):
+    """The order of a ``key`` began with the charge at a ``place`` of their table."""
+
+    place: int
+    key: OrderKey
+
+
+def _beginnings(sandbox: Sandbox, begin: int, most: int) -> Iterator[_Beginning | None]:
+    """At most so many orders that began with a charge from a place on. None for each charge that
+    began no order: who goes through these may serve others in between."""
+    count = 0
     for place in range(begin, len(sandbox.charges)):
+        if count == most:
+            return
         charge = sandbox.charges.rows[place]
         key = key_of(charge)
-        is_first = next(charges_of(sandbox, key)) is charge
-        yield (place, key) if is_first else None
-        found += is_first
-        if found > most:
-            return
+        if next(charges_of(sandbox, key)) is charge:
+            count += 1
+            yield _Beginning(place, key)
+        else:
+            yield None
 
 
 async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[OrderMoney]:
     return list(chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key))))
 
 
-def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
-    """How many webhooks are being sent, and batches run by themselves."""
-    sending = len(call.world.runner.sending(sandbox))
+def under_way(call: AnyCall, sandbox: Sandbox) -> int:
+    """How many calls that move money wait for the end of their answer, how many webhooks are being
+    sent, and how many batches run by themselves."""
+    watch = watch_of(sandbox)
+    going = len(call.world.runner.sending(sandbox))
+    going += watch.doubts.under_way if watch is not None else 0
     if sandbox.clock.mode is ClockMode.MANUAL:
-        return sending
+        return going
     running = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
-    return sending + sum(sandbox.batches.count("status", state) for state in running)
+    return going + sum(sandbox.batches.count("status", state) for state in running)
 
 
-async def _ready(sandbox: Sandbox) -> None:
-    """Learn which charges an order has, and which transfers a charge."""
+async def _learn_orders(sandbox: Sandbox) -> None:
+    """Build the indexes that say which charges an order has, and which transfers a charge."""
     await learn(sandbox.charges, "reference", "subscription")
     await learn(sandbox.transfers, "charge")
 
 
-def _order(
+def _order_reply(
     order: OrderMoney,
     entries: Mapping[str, Sequence[JournalEntry]],
     doubtful: Set[str | None],
     now: Micros,
 ) -> dict[str, object]:
-    return {
-        **dict.fromkeys(KEYS),
-        order.key[0]: mask_text(order.key[1]),
-        "currency": order.currency,
-        **reply_of("MoneyAnswer", order.figures),
-        "peak": peak(order.charges, now),
-        "charges": [
+    """An order with its money and its charges. A charge is in doubt when the client does not know
+    how a request about it, or its batch or subscription, has ended."""
+    charges = []
+    for charge, figures in zip(order.charges, order.each, strict=True):
+        subjects = {charge.charge_id, charge.batch_id, charge.subscription_id} - {None}
+        charges.append(
             reply_of(
                 "OrderChargeAnswer",
                 charge,
                 **reply_of("MoneyAnswer", figures),
                 journal=[entry.number for entry in entries[charge.charge_id]],
-                in_doubt=not doubtful.isdisjoint(
-                    {charge.charge_id, charge.batch_id, charge.subscription_id} - {None}
-                ),
+                in_doubt=not doubtful.isdisjoint(subjects),
             )
-            for charge, figures in zip(order.charges, order.each, strict=True)
-        ],
+        )
+    key_name, key_value = order.key
+    return {
+        **dict.fromkeys(KEYS),
+        key_name: mask_text(key_value),
+        "currency": order.currency,
+        **reply_of("MoneyAnswer", order.figures),
+        "peak": peak(order.charges, now),
+        "charges": charges,
     }
 
 

@@ -1,5 +1,32 @@
-"""How control operations are served: JSON in and out, the sandbox named by the same header as in
-the payments API."""
+"""How calls of the control API are served.
+
+Each call is one row, a ``ControlRoute``: its path, the function that handles it, the classes of its
+body and query, the reply that it answers. The same row serves the call, describes it in
+``/__admin/openapi.json`` and prints it into docs/control-calls.md, so that the three cannot differ.
+``ControlEndpoint`` takes a request the way of all requests (``mockserver/web/shell.py``) and gives
+the function of the row a ``ControlCall``. A new call is a function and a row; neither touches this
+module.
+
+The payments API takes what the service would take. Here speaks the author of a test, whom a guess
+helps nobody: a key that comes twice, an unknown field or a misspelt parameter is refused before
+anything happens, also where the function of the call never reads it. ``?al=true`` must not empty
+one sandbox where every one was meant.
+
+What always holds:
+
+- A call names its sandbox by its secret key, its id, or its public key, which only reads
+  (``of_control`` in ``mockserver/web/directory.py``). A call that only reads opens no sandbox.
+- A call is no request of a client: no rule hears it and the journal does not have it. What some of
+  them cause is in the journal, a move of the clock for one, since what follows cannot be understood
+  without it.
+- What a call changes is in the store before it is answered, and what it has seen too: nobody is
+  told of something that a crash then takes back.
+- While a scenario holds everything in a sandbox (``hold: all``), a call that changes it waits,
+  before it acts and before it answers. Those in ``_GO_ON_WHILE_HELD`` do not, or nobody could let
+  go of it.
+- A call that changes something wakes those who wait in that sandbox, whatever they wait for: to
+  find out whether it matters to them is their business.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +72,15 @@ JSON = "application/json"
 LINES = "application/x-ndjson"
 """The media type of a state document that is lines."""
 
-_WHILE_HELD = (
+NAMES_OF_SANDBOX = frozenset({"x-secretkey", "x-sandbox", "x-publickey"})
+"""The headers that name a sandbox."""
+
+_GO_ON_WHILE_HELD = (
     "books/compare",
     "findings/finish",
     "hold",
     "marks",
+    "run",
     "sandbox",
     "scenarios/dry-run",
     "verify",
@@ -76,6 +107,7 @@ class ControlCall(Generic[B, Q]):
         self.raw = request.raw
         self.parts = request.parts or deque()
         self.request = request
+        self._leaving: asyncio.Task[None] | None = None
 
     def sandbox(self) -> Sandbox:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
@@ -84,8 +116,9 @@ class ControlCall(Generic[B, Q]):
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises
         ``Unauthorised`` (40)."""
-        named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
-        return self.sandbox().assumed if named else self.world.directory.config.assumed
+        if NAMES_OF_SANDBOX & self.headers.keys():
+            return self.sandbox().assumed
+        return self.world.directory.config.assumed
 
     @cached_property
     def query(self) -> Q:
@@ -112,15 +145,27 @@ class ControlCall(Generic[B, Q]):
     def document(self) -> dict[str, Any]:
         """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but
         an object."""
-        value = loads(self.raw, unique=True) if self.raw.strip() else {}
+        if not self.raw.strip():
+            return {}
+        value = loads(self.raw, unique=True)
         if not isinstance(value, dict):
             raise invalid({"Body": "wanted a JSON object"})
         return value
 
-    @cached_property
+    @property
     def leaving(self) -> asyncio.Task[None]:
-        """A task that ends when the caller hangs up."""
-        return asyncio.create_task(hung_up(self.request.receive))
+        """A task that ends when the caller hangs up. Most calls are over before anybody asks, so it
+        begins with the first look."""
+        if self._leaving is None:
+            self._leaving = asyncio.create_task(hung_up(self.request.receive))
+        return self._leaving
+
+    def end(self) -> None:
+        """Stop looking whether the caller hangs up."""
+        if self._leaving is not None:
+            self._leaving.cancel()
+            # A cancelled task holds the place where it was, and by that the call.
+            self._leaving = None
 
     def stays(self) -> bool:
         """True, or raises ``HungUp`` when the caller has left since the first look: the work for
@@ -129,25 +174,28 @@ class ControlCall(Generic[B, Q]):
             raise HungUp
         return True
 
-    def since(self, sandbox: Sandbox, given: str | None) -> int:
-        """The journal entry of a query's ``since``, a mark or a number; 0 without one. Raises
-        ``Invalid`` (90)."""
-        return 0 if given is None else self.entry_of(sandbox, given)
+    def since(self, sandbox: Sandbox, place: str | None) -> int:
+        """The number of the journal entry that a query's ``since`` names, by a mark or a number; 0
+        without one, which is before the first. Raises ``Invalid`` (90)."""
+        return 0 if place is None else self.entry_number(sandbox, place)
 
-    def entry_of(self, sandbox: Sandbox, given: str, field: str = "Since") -> int:
-        """The journal entry of a mark or a number, given in a field. Raises ``Invalid`` (90)."""
-        number = whole_of(given)
+    def entry_number(self, sandbox: Sandbox, place: str, field: str = "Since") -> int:
+        """The number of the journal entry that a field names, by a mark or a number. Raises
+        ``Invalid`` (90) for an unknown mark."""
+        number = whole_of(place)
         if number is not None:
             return number
         marks = sandbox.journal.marks
-        if given not in marks:
-            shown, known = mask_start(given, 40), ", ".join(marks) or "none"
-            wanted = (
-                f"wanted a mark or the number of an entry{nearest(shown, marks)}; marks: "
-                f"{known[:200]}"
+        if place not in marks:
+            masked = mask_start(place, 40)
+            known = (", ".join(marks) or "none")[:200]
+            raise invalid(
+                {
+                    field: f"got '{masked}', wanted a mark or the number of an entry"
+                    f"{nearest(masked, marks)}; marks: {known}"
+                }
             )
-            raise invalid({field: f"got '{shown}', {wanted}"})
-        return marks[given]
+        return marks[place]
 
 
 AnyCall: TypeAlias = ControlCall[ControlBody, ControlBody]
@@ -194,11 +242,14 @@ class ControlEndpoint(Endpoint):
         super().__init__(world, route)
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
-        media = JSON_TYPE if route.media == JSON else (b"content-type", route.media.encode())
-        self._answered: tuple[RawHeader, ...] = (media, NOSNIFF, NO_STORE)
+        content_type: RawHeader = (b"content-type", route.media.encode())
+        if route.media == JSON:
+            content_type = JSON_TYPE
+        self._answer_headers: tuple[RawHeader, ...] = (content_type, NOSNIFF, NO_STORE)
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The open sandbox that the call names, if any; its function opens another."""
+        """The open sandbox that the call names; None where it names none or one that is not open
+        yet: the function of the call opens it, or refuses the call."""
         return self.world.sandboxes.named(request.headers) if self.route.keyed else None
 
     async def kept(self, store: SandboxStorage, request: Request) -> None:
@@ -210,15 +261,15 @@ class ControlEndpoint(Endpoint):
             else:
                 await store.all_kept(store.failures)
             return
-        sandbox = None
         if self.route.keyed:
+            # The call may have put another sandbox in the place of the one that it came to.
             await self.fetch(request)
-            sandbox = self.world.sandboxes.named(request.headers)
-        if sandbox is not None:
-            store.note(sandbox)
+            present = self.world.sandboxes.named(request.headers)
+            if present is not None:
+                store.note(present)
         await store.all_kept(request.failures)
         if request.known is not None:
-            # A long call may have lost it on the way.
+            # A commit that failed while a long call went on has taken it out of memory.
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
@@ -232,29 +283,24 @@ class ControlEndpoint(Endpoint):
                 _ = call.body
         await self._released(request)
         try:
-            made = self.route.handle(call)
-            body = await made if isawaitable(made) else made
+            answer = self.route.handle(call)
+            if isawaitable(answer):
+                answer = await answer
         finally:
-            # The task holds where it was cancelled, and by that the call.
-            if (leaving := vars(call).pop("leaving", None)) is not None:
-                leaving.cancel()
-        status: int | None = self.route.success
-        parts, headers = None, self._answered
-        if isinstance(body, Reply):
-            parts, headers = body.parts, body.headers or headers
-            status, body = body.status, body.body
+            call.end()
+        reply = answer if isinstance(answer, Reply) else Reply(self.route.success, answer)
         await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
                 self.world.runner.activity.notify(key)
-        return Reply(status, body, headers=headers, parts=parts)
+        headers = reply.headers or self._answer_headers
+        return Reply(reply.status, reply.body, headers=headers, parts=reply.parts)
 
     async def _released(self, request: Request) -> None:
         """Let what changes a sandbox, and its answer, wait while everything there is held. Raises
         ``HungUp``."""
-        goes_on = (
-            request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
-        )
-        if not goes_on:
+        if request.method == "GET":
+            return
+        if self.route.path.removeprefix("/__admin/") not in _GO_ON_WHILE_HELD:
             await holds.let_go(self.world, request)

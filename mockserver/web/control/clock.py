@@ -114,7 +114,8 @@ class WaitFor(ControlBody):
 
 
 def read(call: AnyCall) -> object:
-    return _shown(call.sandbox())
+    """How time passes in a sandbox, and what it has left to do."""
+    return _clock_reply(call.sandbox())
 
 
 async def change(call: ControlCall[ClockSetting, ControlBody]) -> object:
@@ -122,10 +123,14 @@ async def change(call: ControlCall[ClockSetting, ControlBody]) -> object:
     as by ``advance``."""
     sandbox, body = call.sandbox(), call.body
     mode = body.mode or sandbox.clock.mode
-    rate = body.rate or (sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
+    rate = 1
+    if mode is ClockMode.FAST:
+        # A clock that is fast already keeps its rate.
+        is_fast = sandbox.clock.mode is ClockMode.FAST
+        rate = body.rate or (sandbox.clock.rate if is_fast else FAST)
 
     def arrive() -> None:
-        sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock())
+        sandbox.clock.run(mode, rate, call.world.real_clock())
 
     return await _move(call, "clock.set", "Now", body.now, arrive=arrive)
 
@@ -148,11 +153,11 @@ def due(call: ControlCall[ControlBody, DueQuery]) -> object:
     rows = [
         reply_of(
             "DueWorkAnswer",
-            one,
-            kind=_kind_of(sandbox, one),
-            **{"in": duration_text(max(one.at - now, 0))},
+            work,
+            kind=_kind_of(sandbox, work),
+            **{"in": duration_text(max(work.at - now, 0))},
         )
-        for one in sandbox.schedule.earliest(call.query.limit)
+        for work in sandbox.schedule.earliest(call.query.limit)
     ]
     return reply_of("DueAnswer", sandbox, pending=len(sandbox.schedule.entries), due=rows)
 
@@ -163,18 +168,22 @@ async def _move(
     field: str,
     to: Micros | None,
     by: Micros | None = None,
-    arrive: Callable[[], None] = lambda: None,
+    arrive: Callable[[], None] | None = None,
 ) -> object:
-    """Go to an instant, so much further, or nowhere, and be there."""
+    """Move the clock to an instant, or so much further, or with neither nowhere; then ``arrive``
+    changes how it goes on. ``op`` names the entry of the journal, ``field`` what a refusal is
+    about."""
     sandbox, world = call.sandbox(), call.world
     mover = Mover(call, world.real_clock() + within_longest(call.body.timeout))
     async with standing(world, sandbox):
+        # Only here does time stand still, so that so much further is a certain instant.
         end = to if by is None else sandbox.now + by
         sandbox.clock.check(sandbox.now if end is None else end, world.real_clock(), field)
-        arrived = end is None or await mover.advance(sandbox, end)
-        arrive()
-        answer = {**_shown(sandbox), "ran": mover.ran}
-        if end is not None and not arrived:
+        has_arrived = end is None or await mover.advance(sandbox, end)
+        if arrive is not None:
+            arrive()
+        answer = {**_clock_reply(sandbox), "ran": mover.ran}
+        if end is not None and not has_arrived:
             answer["hint"] = _why_it_ended(world, sandbox, end)
         journal_move(call, sandbox, op, answer)
     world.runner.used(sandbox)
@@ -204,9 +213,11 @@ def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:
         return f"a reset, an import or a fork put another sandbox here during the move to {iso(to)}"
     why = "the server was asked to stop" if world.runner.stopping else "timed out"
     where = f"on the way to {iso(to)}" if sandbox.now < to else f"at {iso(to)}"
-    waiting = being_sent(sandbox)
-    sent = "1 webhook was" if waiting == 1 else f"{waiting} webhooks were"
-    left = f"while {sent} being sent" if waiting else "with work that is due left"
+    left = "with work that is due left"
+    sending = being_sent(sandbox)
+    if sending:
+        webhooks_were = "1 webhook was" if sending == 1 else f"{sending} webhooks were"
+        left = f"while {webhooks_were} being sent"
     return f"{why} {where}, {left}: another call continues from here"
 
 
@@ -217,24 +228,30 @@ def within_longest(timeout: Micros | None, default: Micros = holds.LONGEST) -> M
 
 
 def being_sent(sandbox: Sandbox) -> int:
+    """How many webhooks a receiver has and has not answered yet."""
     return sum(delivery.state is DeliveryState.SENDING for delivery in sandbox.deliveries)
 
 
-def _shown(sandbox: Sandbox) -> dict[str, object]:
+def _clock_reply(sandbox: Sandbox) -> dict[str, object]:
     pending = len(sandbox.schedule.entries)
     return reply_of("ClockAnswer", sandbox, pending=pending, waiting=being_sent(sandbox))
 
 
-def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
-    """The kind of the object that it is about, as paths name it; ``webhook`` for a delivery."""
-    if one.what in (Due.WEBHOOK, Due.WEBHOOK_HELD):
+def _kind_of(sandbox: Sandbox, work: ScheduledWork) -> str | None:
+    """The kind of the object that due work is about, as paths name it; ``webhook`` for a delivery.
+    None when that object is gone."""
+    if work.what in (Due.WEBHOOK, Due.WEBHOOK_HELD):
         return "webhook"
-    table = one.what.table
-    if table is not None:
-        return next((kind for kind in KINDS if table in (kind, f"{kind}s", f"{kind}es")), None)
-    return next(
-        (kind for kind, of in KINDS.items() if of.table(sandbox).get(one.subject) is not None), None
-    )
+    table_name = work.what.table
+    for kind, stored_kind in KINDS.items():
+        if table_name is None:
+            # What a scenario does later may be about any kind: the id says which.
+            is_its_kind = stored_kind.table(sandbox).get(work.subject) is not None
+        else:
+            is_its_kind = table_name in (kind, f"{kind}s", f"{kind}es")
+        if is_its_kind:
+            return kind
+    return None
 
 
 @mutable
@@ -255,10 +272,15 @@ class Mover:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has
         ended. Else the clock stands where work is left, or webhooks are still being sent. Raises
         ``HungUp``."""
-        steps, goes_on, is_live = 0, True, self.call.world.sandboxes.is_live
-        # Most moves are over before it looks whether the caller has hung up.
-        while goes_on and is_live(sandbox) and (steps < 100 or self.call.stays()):
-            goes_on = await self._go(sandbox, to)
+        is_live = self.call.world.sandboxes.is_live
+        steps = 0
+        has_time = True
+        # A reset puts another sandbox in the place of this one.
+        while has_time and is_live(sandbox):
+            # Most moves are over before it looks whether the caller has hung up.
+            if steps >= 100:
+                self.call.stays()
+            has_time = await self._go(sandbox, to)
             if sandbox.now >= to and not (is_behind(sandbox) or self._waits(sandbox)):
                 return is_live(sandbox)
             steps += 1
@@ -272,36 +294,44 @@ class Mover:
             entries = sandbox.schedule.entries
             if not self._waits(sandbox) and (not entries or entries[0].at > end or self.is_over):
                 return False
-            goes_on = await self._go(sandbox, max(entries[0].at, sandbox.now) if entries else end)
-        return self.call.stays() and goes_on
+            to = max(entries[0].at, sandbox.now) if entries else end
+            has_time = await self._go(sandbox, to)
+        self.call.stays()
+        return has_time
 
     def _waits(self, sandbox: Sandbox) -> bool:
+        """Whether time must stand because something is held, or a webhook is being sent."""
         return sandbox.holding.is_all or bool(self.call.world.runner.sending(sandbox))
 
     async def _go(self, sandbox: Sandbox, to: Micros) -> bool:
         """Let something go that is held, or a try end, or else run a slice of what is due up to an
         instant; False when there is no time left. Raises ``HungUp``."""
-        before, runner, holding = sandbox.schedule.ran, self.call.world.runner, sandbox.holding
-        if holding.is_all:
-            left = self.until - self.call.world.real_clock()
-            await holds.passed(
-                self.call.world, sandbox, lambda: not holding.is_all, left, self.call.leaving
-            )
-            goes_on = self.call.stays() and not (
-                sandbox.holding.is_all and self.call.world.sandboxes.is_live(sandbox)
-            )
+        runner = self.call.world.runner
+        ran_before = sandbox.schedule.ran
+        if sandbox.holding.is_all:
+            has_time = await self._let_go(sandbox)
         elif runner.sending(sandbox):
-            goes_on = (
-                await runner.try_ends(sandbox, self.until, self.call.leaving) and self.call.stays()
-            )
+            has_time = await runner.try_ends(sandbox, self.until, self.call.leaving)
+            if has_time:
+                self.call.stays()
         else:
             run_slice(sandbox, to)
             sandbox.clock.move_to(sandbox.now, self.call.world.real_clock())
             runner.changed(sandbox)
-            goes_on = not self.is_over
+            has_time = not self.is_over
         await runner.turn(sandbox)
-        self.ran += sandbox.schedule.ran - before
-        return goes_on
+        self.ran += sandbox.schedule.ran - ran_before
+        return has_time
+
+    async def _let_go(self, sandbox: Sandbox) -> bool:
+        """Wait until nothing holds a sandbox any more; False when there was no time for that.
+        Raises ``HungUp``."""
+        world, holding = self.call.world, sandbox.holding
+        left = self.until - world.real_clock()
+        await holds.passed(world, sandbox, lambda: not holding.is_all, left, self.call.leaving)
+        self.call.stays()
+        is_still_held = holding.is_all and world.sandboxes.is_live(sandbox)
+        return not is_still_held
 
 
 @asynccontextmanager
@@ -355,7 +385,7 @@ async def wait(call: ControlCall[WaitFor, ControlBody]) -> object:
     return answer
 
 
-def _check_standing(body: Any) -> None:
+def _check_standing(body: WaitFor) -> None:
     """Refuse what a wait that moves no clock cannot do. Raises ``Invalid`` (90)."""
     if body.within is not None:
         raise invalid(
@@ -377,22 +407,21 @@ async def _watching(
     comes due. Raises ``HungUp``."""
     world = call.world
 
-    def look() -> bool:
+    def all_hold() -> bool:
         present = world.sandboxes.present(sandbox)
-        return all(one.unmet(present) is None for one in wanted)
+        return all(condition.unmet(present) is None for condition in wanted)
 
     end = perf_counter() + timeout / SECOND
-    while why := _unmet(sandbox, wanted):
+    while True:
+        why = _unmet(sandbox, wanted)
         left = round((end - perf_counter()) * SECOND)
-        if left <= 0 or world.runner.stopping:
-            break
-        await world.runner.activity.wait(
-            sandbox.key, min(left, _until_due(world, sandbox)), look, call.leaving
-        )
+        if not why or left <= 0 or world.runner.stopping:
+            return sandbox, why
+        within = min(left, _until_due(world, sandbox))
+        await world.runner.activity.wait(sandbox.key, within, all_hold, call.leaving)
         call.stays()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
-    return sandbox, why
 
 
 async def _moving(
@@ -400,16 +429,19 @@ async def _moving(
 ) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
     end = sandbox.now + within
-    while (why := _unmet(sandbox, wanted)) and await mover.step(sandbox, end):
+    while True:
+        why = _unmet(sandbox, wanted)
+        if not why or not await mover.step(sandbox, end):
+            return sandbox, why
         present = mover.call.world.sandboxes.present(sandbox)
         if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from
             # ending.
             sandbox, end = present, present.now + end - sandbox.now
-    return sandbox, why
 
 
 def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
+    """Why a wait that moved the clock has ended with conditions unmet."""
     if mover.call.world.runner.stopping:
         return "the server was asked to stop, and the clock stays where it was then"
     if mover.is_over:
@@ -427,8 +459,9 @@ def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micro
 
 
 def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
-    found = {one.kind: one.unmet(sandbox) for one in wanted}
-    return {kind: mask_text(why) for kind, why in found.items() if why is not None}
+    """The conditions that do not hold, with the reason of each; empty once all hold."""
+    reasons = {condition.kind: condition.unmet(sandbox) for condition in wanted}
+    return {kind: mask_text(why) for kind, why in reasons.items() if why is not None}
 
 
 def _until_due(world: World, sandbox: Sandbox) -> Micros:
@@ -437,25 +470,29 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
     if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return holds.LONGEST
     left = entries[0].at - clock.read(world.real_clock())
-    return max(left // clock.rate if clock.mode is ClockMode.FAST else left, SHORTEST_WAIT)
+    if clock.mode is ClockMode.FAST:
+        left //= clock.rate
+    return max(left, SHORTEST_WAIT)
 
 
 async def held(call: ControlCall[ControlBody, HoldQuery]) -> object:
     """What is held, now or when what is waited for has come."""
-    asked = call.sandbox()
+    sandbox = call.sandbox()
     if call.query.until is not None:
-        await _until(call, asked)
-    sandbox = call.world.sandboxes.present(asked)
+        await _wait_for_hold(call, sandbox)
+        sandbox = call.world.sandboxes.present(sandbox)
     calls = sum(sandbox.director.tallies.calls.values())
     return reply_of("HoldAnswer", sandbox, underWay=_under_way(call, sandbox), calls=calls)
 
 
 def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
+    """How many clients wait for an answer."""
     # This call waits for its answer itself, where its sandbox is open.
-    return sandbox.under_way - (sandbox is call.request.known)
+    is_counted = sandbox is call.request.known
+    return sandbox.under_way - is_counted
 
 
-async def _until(call: ControlCall[ControlBody, HoldQuery], sandbox: Sandbox) -> None:
+async def _wait_for_hold(call: ControlCall[ControlBody, HoldQuery], sandbox: Sandbox) -> None:
     """Wait until something is held, or no client waits any more, or the time for that is over."""
     world, loop = call.world, asyncio.get_running_loop()
     end = loop.time() + within_longest(call.query.timeout, 0) / SECOND
@@ -469,12 +506,12 @@ async def _until(call: ControlCall[ControlBody, HoldQuery], sandbox: Sandbox) ->
             await asyncio.sleep(0.005)
         return
     while not is_held() and loop.time() < end and not world.runner.stopping:
-        await holds.passed(
-            world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND)
-        )
+        left = round((end - loop.time()) * SECOND)
+        await holds.passed(world, world.sandboxes.present(sandbox), is_held, left)
 
 
 async def release(call: AnyCall) -> object:
+    """Let everything go on that is held, and bring the sandbox to the present."""
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)

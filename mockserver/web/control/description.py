@@ -6,11 +6,12 @@ the calls that ask for it, and what ``when`` and ``key`` may use there.
 """
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.paths import CARD_FACTS, has_age, stored_in, testable
@@ -20,9 +21,8 @@ from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
-_CONSTANT, _INTRODUCTION = (
-    Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".json", ".md")
-)
+_CONSTANT = Path(__file__).with_suffix(".json").read_text("utf-8")
+_INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
 _REFUSED: dict[str, str] = {
     "400": "The call is wrong: `details` says what was got and what is allowed.",
     "401": "No key or one that opens nothing (code 40), or no admin token.",
@@ -46,71 +46,83 @@ async def payments(call: AnyCall) -> bytes:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that
     sandbox."""
     assumed, url = call.assumed(), call.world.directory.config.public_url
-    return await call.world.runner.aside(lambda: _text(document, assumed, url))
+    return await call.world.runner.aside(lambda: _payments_text(assumed, url))
 
 
 async def webhooks(call: AnyCall) -> bytes:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
     assumed = call.assumed()
-    return await call.world.runner.aside(lambda: _text(asyncapi, assumed))
+    return await call.world.runner.aside(lambda: _webhooks_text(assumed))
 
 
-@lru_cache(maxsize=16)
-def _text(make: Callable[..., dict[str, Any]], *of: Hashable) -> bytes:
-    """The text of a document, which takes a while to make."""
-    return dumps(make(*of))
+# A document takes a while to make, and asks for little memory.
+@lru_cache(maxsize=8)
+def _payments_text(assumed: Assumed, url: str) -> bytes:
+    return dumps(document(assumed, url))
 
 
+@lru_cache(maxsize=8)
+def _webhooks_text(assumed: Assumed) -> bytes:
+    return dumps(asyncapi(assumed))
+
+
+@lru_cache(maxsize=2)
 def control_text(routes: Sequence[ControlRoute[Any, Any]], url: str) -> bytes:
-    """The text of that document."""
-    return _text(control, routes, url)
+    """The document of the control API, as it is served."""
+    return dumps(control(routes, url))
 
 
 def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any]:
     """The control API with these routes, for the address of a server."""
-    schemas = Schemas(
-        model for row in routes for model in (row.body, row.query) if model is not None
-    )
+    bodies = [row.body for row in routes if row.body is not None]
+    queries = [row.query for row in routes if row.query is not None]
+    schemas = Schemas([*bodies, *queries])
     schemas.reply("Problem")
     paths: dict[str, dict[str, Any]] = {}
     for row in routes:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas)
-    queries = {row.query.__name__ for row in routes if row.query is not None}
-    made: dict[str, Any] = json.loads(_CONSTANT)
-    made["info"]["description"] = _INTRODUCTION
-    made |= {"servers": [{"url": url}], "paths": paths}
-    made["components"]["schemas"] = {
-        name: one for name, one in schemas.named.items() if name not in queries
+    described: dict[str, Any] = json.loads(_CONSTANT)
+    described["info"]["description"] = _INTRODUCTION
+    described |= {"servers": [{"url": url}], "paths": paths}
+    described["tags"] = [{"name": name} for name in dict.fromkeys(map(_tag, routes))]
+    # The fields of a query are parameters of its call already.
+    query_names = {query.__name__ for query in queries}
+    described["components"]["schemas"] = {
+        name: schema for name, schema in schemas.named.items() if name not in query_names
     }
-    return made
+    return described
 
 
 @cache
 def examples() -> Mapping[str, Any]:
     """What was answered to the example of each call, by method and path."""
-    found: Mapping[str, Any] = json.loads(
+    answers: Mapping[str, Any] = json.loads(
         Path(__file__).with_name("examples.json").read_text("utf-8")
     )
-    return found
+    return answers
 
 
 def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
-    shown = examples().get(f"{row.method} {row.path}", {})
+    example = examples().get(f"{row.method} {row.path}", {})
     operation: dict[str, Any] = {
         "operationId": _name(row),
         "summary": row.summary,
+        "tags": [_tag(row)],
         "security": _security(row),
-        "responses": _responses(row, schemas, shown.get("answer")),
+        "responses": _responses(row, schemas, example.get("answer")),
     }
-    asked = shown.get("parameters", {})
-    if parameters := schemas.parameters(row.path, row.query):
+    values = example.get("parameters", {})
+    parameters = schemas.parameters(row.path, row.query)
+    if parameters:
         operation["parameters"] = parameters
-        for one in parameters:
-            if one["name"] in asked:
-                one["example"] = asked[one["name"]]
+    for parameter in parameters:
+        if parameter["name"] in values:
+            parameter["example"] = values[parameter["name"]]
     if row.body is not None:
-        media = [JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [JSON]
-        operation["requestBody"] = schemas.request(row.body, shown.get("body", {}), media)
+        media = [JSON]
+        if row.path.startswith("/__admin/scenarios"):
+            media.append("application/yaml")
+        operation["requestBody"] = schemas.request(row.body, example.get("body", {}), media)
         if row.lines:
             operation["requestBody"]["content"][LINES] = _AS_LINES
     return operation
@@ -120,14 +132,15 @@ def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -
     content = {row.media: {"schema": schemas.reply(row.reply), "example": example}}
     if row.lines and row.method == "GET":
         content[LINES] = _AS_LINES
-    found: dict[str, Any] = {str(row.success): {"description": "Done", "content": content}}
+    responses: dict[str, Any] = {str(row.success): {"description": "Done", "content": content}}
     for status, words in row.answers.items():
         schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
-        found[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
+        responses[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
     for refused, words in _REFUSED.items():
+        # These two are faults of a body, which a GET has not.
         if row.method != "GET" or refused not in ("413", "415"):
-            found[refused] = {"description": words, "content": {JSON: {"schema": PROBLEM}}}
-    return found
+            responses[refused] = {"description": words, "content": {JSON: {"schema": PROBLEM}}}
+    return responses
 
 
 def _security(row: ControlRoute[Any, Any]) -> list[dict[str, list[str]]]:
@@ -138,6 +151,12 @@ def _security(row: ControlRoute[Any, Any]) -> list[dict[str, list[str]]]:
     ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
     tokens: list[dict[str, list[str]]] = [{}, {"adminToken": []}, {"adminBearer": []}]
     return [{**way, **token} for way in ways for token in tokens]
+
+
+def _tag(row: ControlRoute[Any, Any]) -> str:
+    """What a call is about, by which a reference groups it: the first word after ``/__admin``."""
+    first, *further = row.path.strip("/").split("/")
+    return further[0] if first == "__admin" else "server"
 
 
 def _name(row: ControlRoute[Any, Any]) -> str:
@@ -152,38 +171,62 @@ _OF_PROVIDERS = (
 )
 
 
-def named_operation(op: str) -> dict[str, Any]:
-    """One operation; ``state`` has the kinds of objects that it is about, that its request names,
-    or that it makes, ``events`` what a rule for webhooks sees."""
-    calls = [f"{row.method} {row.path}" for row in routes.ROUTES if row.op == op]
+class DescribedOperation(TypedDict):
+    """What a rule may name and test, as ``GET /__admin/operations`` answers: ``calls`` ask for the
+    operation; ``request``, ``state`` and ``also`` are paths that ``when`` and ``key`` may use
+    there. ``state`` has the kinds of objects that it is about, that its request names, or that it
+    makes; ``events`` are those that a rule for the delivery of webhooks may test."""
+
+    op: str
+    means: str
+    asksProvider: bool
+    calls: list[str]
+    request: list[str]
+    state: list[str]
+    also: list[str]
+    events: list[str]
+
+
+def operation_description(op: str) -> DescribedOperation:
+    """The operation that rules call ``op``."""
     state = [f"state.{camel(kind)}" for kind in stored_in({op})]
-    also: list[str] = []
-    if op in PROVIDER_OPERATIONS:
-        also += _OF_PROVIDERS
-    if op == "batch.row":
-        also.append(op)
-    if op not in UNREQUESTED:
-        also += ("header.<name>", "call", "in_flight")
-    if state and op != _DELIVERY:
-        also.append("overlaps")
-    if has_age({op}):
-        also.append("age")
     return {
         "op": op,
         "means": OPERATIONS[op].meaning,
         "asksProvider": op in PROVIDER_OPERATIONS,
-        "calls": calls,
+        "calls": [f"{row.method} {row.path}" for row in routes.ROUTES if row.op == op],
         "request": [f"request.{name}" for name in testable(op)],
         "state": state,
-        "also": [*also, "idle", "nth", "clock"],
-        "events": [name for kind in WEBHOOKS for name in kind.event_types]
-        if op == _DELIVERY
-        else [],
+        "also": _other_paths(op, is_about_objects=bool(state)),
+        "events": _event_types() if op == _DELIVERY else [],
     }
 
 
+def _other_paths(op: str, *, is_about_objects: bool) -> list[str]:
+    """What ``when`` and ``key`` may use of an operation besides its request and the state."""
+    paths: list[str] = []
+    if op in PROVIDER_OPERATIONS:
+        paths += _OF_PROVIDERS
+    if op == "batch.row":
+        # The number of the row in its batch.
+        paths.append(op)
+    if op not in UNREQUESTED:
+        # Due work has no headers, and nobody waits for its answer.
+        paths += ("header.<name>", "call", "in_flight")
+    if is_about_objects and op != _DELIVERY:
+        paths.append("overlaps")
+    if has_age({op}):
+        paths.append("age")
+    return [*paths, "idle", "nth", "clock"]
+
+
+def _event_types() -> list[str]:
+    return [event_type for kind in WEBHOOKS for event_type in kind.event_types]
+
+
 def operations(call: AnyCall) -> object:
-    return {"operations": [named_operation(op) for op in OPERATIONS]}
+    """Every operation that a rule may name."""
+    return {"operations": [operation_description(op) for op in OPERATIONS]}
 
 
 ROUTES = (

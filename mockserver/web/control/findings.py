@@ -1,5 +1,7 @@
 """What the client did wrong, and the marks that part one story from the next
-(``/__admin/findings``, ``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
+(``/__admin/findings``, ``/__admin/marks``); and the same with timeline and books as text
+(``/__admin/report``), as a test that fails prints it. Source: docs/findings.md, Where findings
+appear."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -7,20 +9,25 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mockserver.books.orders import key_of, orders_of, touched
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.figures import money_text
-from mockserver.domain.masking import mask_text, printable
+from mockserver.domain.masking import mask_field, mask_printed, mask_text, printable
+from mockserver.domain.states import Event
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
+from mockserver.scenario.decisions import fired_in
 from mockserver.web.control import journal
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
+from mockserver.web.control.entry_facts import faults_of, problem_of, status_of
 from mockserver.web.control.raised import watch_of
 from mockserver.web.runner import for_each
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import PrintableName, digits
+from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.webhooks import delivery_reply
@@ -65,32 +72,39 @@ def listing(call: ControlCall[ControlBody, FindingQuery]) -> object:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark
     or an entry."""
     sandbox, watch = watched(call)
+    # That a client waits without end is raised by no call: time alone shows it.
     watch.pace.look(sandbox.now, call.world.real_clock())
     query, faults = call.query, dict[str, str]()
     least, name = Severity.NOTE, query.finding
     try:
-        least = severity_of(query.severity) if query.severity is not None else least
+        if query.severity is not None:
+            least = severity_of(query.severity)
     except ValueError as fault:
         faults["Severity"] = str(fault)
     try:
-        name = kind_of(name).name if name is not None else None
+        if name is not None:
+            name = kind_of(name).name
     except ValueError as fault:
         faults["Finding"] = str(fault)
     if faults:
         raise invalid(faults)
-    found = watch.ledger.select(
-        least=least, name=name, after=call.since(sandbox, call.query.since), raised=query.raised
-    )
+    after = call.since(sandbox, query.since)
+    selected = watch.ledger.select(least=least, name=name, after=after, raised=query.raised)
     profile = profile_of(sandbox.assumed)
-    findings = [shown(finding, profile) for finding in found]
-    counts = {"count": len(found), "last": sandbox.journal.last}
     return reply_of(
-        "FindingsAnswer", watch.ledger, **counts, idle=idle_of(sandbox), findings=findings
+        "FindingsAnswer",
+        watch.ledger,
+        count=len(selected),
+        last=sandbox.journal.last,
+        idle=idle_of(sandbox),
+        findings=[finding_reply(finding, profile) for finding in selected],
     )
 
 
 def finish(call: ControlCall[ControlBody, FindingQuery]) -> object:
-    end_story(call, watched(call)[0])
+    """As ``listing``, after a story has ended: what it left open is reported too."""
+    sandbox, _ = watched(call)
+    end_story(call, sandbox)
     return listing(call)
 
 
@@ -101,6 +115,7 @@ def end_story(call: AnyCall, sandbox: Sandbox) -> None:
 
 
 def clear(call: AnyCall) -> object:
+    """Delete the findings of this sandbox; how many that were."""
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
@@ -116,9 +131,11 @@ def mark(call: ControlCall[Mark, ControlBody]) -> object:
     return {"name": name, "after": sandbox.journal.last}
 
 
-def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
+def finding_reply(finding: Finding, profile: WireProfile) -> dict[str, object]:
+    """A finding as answers have it, its evidence in the words of a profile."""
     evidence = [
-        reply_of("EvidenceAnswer", one, line=profile.sentence(one.line)) for one in finding.evidence
+        reply_of("EvidenceAnswer", fact, line=profile.sentence(fact.line))
+        for fact in finding.evidence
     ]
     return reply_of("FindingAnswer", finding, evidence=evidence)
 
@@ -130,12 +147,24 @@ def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
     return watch.ledger.select(least=severity, after=after) if watch is not None else []
 
 
+def findings_since(call: AnyCall, sandbox: Sandbox, after: int) -> list[dict[str, object]]:
+    """All findings after an entry as answers show them, oldest first; none with ``--findings
+    off``."""
+    watch = watch_of(sandbox)
+    if watch is None:
+        return []
+    watch.pace.look(sandbox.now, call.world.real_clock())
+    profile = profile_of(sandbox.assumed)
+    return [finding_reply(finding, profile) for finding in at_least(sandbox, Severity.NOTE, after)]
+
+
 def idle_of(sandbox: Sandbox) -> list[str]:
     """A sentence on each scenario of which no rule has fired."""
-    return [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
+    return [mask_text(text) for text in sandbox.director.idle(sandbox.config.scenarios)]
 
 
 def watched(call: AnyCall) -> tuple[Sandbox, Watch]:
+    """The sandbox of a call, and its judges. Raises ``Invalid`` (90) with ``--findings off``."""
     sandbox = call.sandbox()
     watch = watch_of(sandbox)
     if watch is None:
@@ -153,31 +182,38 @@ _INDENT = " " * 25
 async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
     """The parts that are asked for, each after its name when there are several; those that are
     empty are left out. Raises ``Invalid`` (90) for an unknown part."""
-    sandbox, wanted = call.sandbox(), [one.strip() for one in call.query.parts.split(",")]
+    sandbox, wanted = call.sandbox(), [part.strip() for part in call.query.parts.split(",")]
     for part in wanted:
         if part not in _PARTS:
             raise invalid(
                 {"Parts": f"got '{part[:40]}'{nearest(part, _PARTS)}, allowed: {', '.join(_PARTS)}"}
             )
-    after, profile = call.since(sandbox, call.query.since), profile_of(sandbox.assumed)
-    found = at_least(sandbox, Severity.NOTE, after) if "findings" in wanted else []
-    told = {
-        "timeline": "\n".join(await _timeline(sandbox, after)) if "timeline" in wanted else "",
-        "findings": "\n\n".join("\n".join(lines_of(shown(one, profile))) for one in found),
-        "books": "\n".join(await _books(sandbox, after)) if "books" in wanted else "",
-    }
+    after = call.since(sandbox, call.query.since)
+    texts: dict[str, str] = {}
+    if "timeline" in wanted:
+        texts["timeline"] = "\n".join(await timeline(sandbox, after))
+    if "findings" in wanted:
+        texts["findings"] = _findings_text(sandbox, after)
+    if "books" in wanted:
+        texts["books"] = "\n".join(await _books(sandbox, after))
     if len(wanted) == 1:
-        return told[wanted[0]].encode()
-    return "\n\n".join(f"{part}\n{told[part]}" for part in wanted if told[part]).encode()
+        return texts[wanted[0]].encode()
+    return "\n\n".join(f"{part}\n{texts[part]}" for part in wanted if texts[part]).encode()
+
+
+def _findings_text(sandbox: Sandbox, after: int) -> str:
+    profile = profile_of(sandbox.assumed)
+    raised = at_least(sandbox, Severity.NOTE, after)
+    return "\n\n".join("\n".join(lines_of(finding_reply(finding, profile))) for finding in raised)
 
 
 async def _books(sandbox: Sandbox, after: int) -> list[str]:
-    """A line for each order: what is not nothing of its money."""
-    keys = (
-        [*touched(sandbox, after)]
-        if after
-        else list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
-    )
+    """A line for each order, of those touched after a journal entry: what is not nothing of its
+    money."""
+    if after:
+        keys = [*touched(sandbox, after)]
+    else:
+        keys = list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
     lines = []
     for key in keys[:LENGTH]:
         for order in orders_of(sandbox, key):
@@ -187,69 +223,85 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
     return lines
 
 
-async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
+async def timeline(sandbox: Sandbox, after: int) -> list[str]:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status,
-    rule; then changes."""
-    kept = list(sandbox.journal.since(after))
-    entries = await for_each(kept[-LENGTH:], lambda entry: journal.shown(entry, sandbox))
-    hidden = len(kept) - LENGTH
-    lines = [f"({hidden} entries before these)"] if hidden > 0 else []
-    for entry, as_it_was in zip(entries, kept[-LENGTH:], strict=True):
-        lines.append(f"{_time(entry['at'])}  {_what(entry)}")
-        lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
-        lines += [f"{_INDENT}{fault}" for fault in _faults(as_it_was)]
-        for webhook_id in entry["webhooks"]:
-            found = sandbox.deliveries.get(webhook_id)
-            lines += (
-                _tries(delivery_reply(found), entry["at"])
-                if found
-                else [f"{_INDENT}webhook {webhook_id}"]
-            )
+    rule; then changes. Bodies are not shown, so they are not masked either: that takes most of the
+    time of a whole entry."""
+    entries = list(sandbox.journal.since(after))
+    left_out = len(entries) - LENGTH
+    lines = [f"({left_out} entries before these)"] if left_out > 0 else []
+    profile = profile_of(sandbox.assumed)
+    newest = entries[-LENGTH:]
+    for entry_lines in await for_each(newest, lambda entry: _entry_lines(entry, sandbox, profile)):
+        lines += entry_lines
     return lines or ["no request reached this sandbox"]
 
 
+def _entry_lines(entry: JournalEntry, sandbox: Sandbox, profile: WireProfile) -> list[str]:
+    """The lines of one entry."""
+    at = iso(entry.at)
+    lines = [f"{_time(at)}  {_step_line(entry)}"]
+    lines += [f"{_INDENT}{_change(event, profile)}" for event in entry.events]
+    lines += [f"{_INDENT}{fault}" for fault in _faults(entry)]
+    for webhook_id in entry.webhooks:
+        delivery = sandbox.deliveries.get(webhook_id)
+        if delivery is None:
+            # It was pushed out of the log.
+            lines.append(f"{_INDENT}webhook {webhook_id}")
+        else:
+            lines += _tries(delivery_reply(delivery), at)
+    return lines
+
+
 def _time(at: str) -> str:
+    """A date-time of an answer in milliseconds, as people read it."""
     return at[:23].replace("T", " ")
 
 
-def _what(entry: Mapping[str, Any]) -> str:
-    request, answer, fault = entry["request"], entry["answer"], entry["fault"]
-    words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
-    if request and entry["op"] in ("clock.advance", "clock.set"):
-        words += [
-            f"{name} {request['body'][name]}"
-            for name in ("by", "to", "now", "mode")
-            if name in request["body"]
-        ]
-    if entry["status"] is not None:
-        words.append(str(entry["status"]))
-    if isinstance(answer, dict) and "message" in answer and "code" in answer:
-        words.append(f"{answer['message']} (code {answer['code']})")
+def _step_line(entry: JournalEntry) -> str:
+    """What was asked in an entry of the journal, or came due, and what came of it."""
+    is_request = bool(entry.method)
+    status, fault, refused = status_of(entry), entry.fault, problem_of(entry)
+    if is_request:
+        words = [f"{entry.method} {mask_printed(entry.path)}"]
+    else:
+        words = [f"came due: {entry.op}"]
+    if is_request and entry.op in ("clock.advance", "clock.set"):
+        words += _moves_of_clock(mask_body(entry.raw))
+    if status is not None:
+        words.append(str(status))
+    if refused is not None:
+        words.append(f"{mask_field('message', refused['message'])} (code {refused['code']})")
     if fault:
-        words.append(f"fault {fault['kind']} at {fault['at']}")
-    words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
+        words.append(f"fault {fault.kind} at {fault.at}")
+    words += [f"rule {rule}" for rule in fired_in(entry.decisions)]
     return "  ".join(words)
+
+
+def _moves_of_clock(body: object) -> list[str]:
+    """What a call asks of the clock."""
+    fields = body if isinstance(body, dict) else {}
+    return [f"{name} {fields[name]}" for name in ("by", "to", "now", "mode") if name in fields]
 
 
 def _faults(entry: JournalEntry) -> list[str]:
     """What was wrong with a request that was refused, by field. One that something came of was not
     refused: a declined payment repeats the charge and its payer in its details."""
-    refused = journal.problem_of(entry)
+    refused = problem_of(entry)
     if refused is None or entry.events:
         return []
-    told = [
-        f"{printable(field)}: {printable(text)}"
-        for field, text in journal.faults_of(refused).items()
+    faults = [
+        f"{printable(field)}: {printable(text)}" for field, text in faults_of(refused).items()
     ]
-    left = len(refused["details"] or {}) - len(told)
-    return [*told, f"and {left} more"] if left else told
+    left_out = len(refused["details"] or {}) - len(faults)
+    return [*faults, f"and {left_out} more"] if left_out else faults
 
 
-def _change(event: Mapping[str, Any]) -> str:
-    subject = f"{event['subject']} {event['id']}"
-    return (
-        f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
-    )
+def _change(event: Event, profile: WireProfile) -> str:
+    """``charge 3f2a… captured: AUTHORISED -> SUCCESS``."""
+    states = journal.states_of(event, profile)
+    before, after = states["before"] or "(new)", states["after"] or "(gone)"
+    return f"{event.subject} {event.subject_id} {event.what}: {before} -> {after}"
 
 
 def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
@@ -257,9 +309,9 @@ def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
     ``since``."""
     line = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
     lines = []
-    for number, made in enumerate(delivery["tries"], 1):
-        at = f" at {_time(made['at'])}" if made["at"] != since else ""
-        lines.append(f"{line}  try {number}{at}  {made['status'] or made['error']}")
+    for number, attempt in enumerate(delivery["tries"], 1):
+        at = f" at {_time(attempt['at'])}" if attempt["at"] != since else ""
+        lines.append(f"{line}  try {number}{at}  {attempt['status'] or attempt['error']}")
     if delivery["state"] != "delivered":
         due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
         lines.append(f"{line}  {delivery['state'].replace('_', ' ')}{due}")

@@ -1,8 +1,11 @@
 """The stored objects of a sandbox: listed by kind and by the search language of ``q``, looked at
-one by one, moved by hand; and the state tables."""
+one by one, moved by hand; and the state tables.
+
+A row here is the value of any table (a charge, a customer, …), so what it has is asked for by name:
+one list and one search serve all kinds, and a kind that has no amount simply shows none.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from operator import contains, eq
 from typing import Annotated, Any
 
@@ -24,7 +27,8 @@ from mockserver.engine.step import KINDS, unnoted
 from mockserver.scenario.parse import later_of
 from mockserver.web import routes
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
-from mockserver.web.control.journal import Word, amount_in, moved, words_of
+from mockserver.web.control.journal import states_of
+from mockserver.web.control.journal_search import Word, amount_in, words_of
 from mockserver.web.control.raised import raised
 from mockserver.web.operations.route import OperationCall, Route
 from mockserver.web.request import Reply
@@ -82,7 +86,7 @@ _LONGEST_LABEL = _SHOWN_LABEL + LONGEST_CARD_TEXT
 """Characters of a label that are shown, and that are looked at for a card number."""
 
 _LABELS = ("reference", "title", "name", "description", "url", "email")
-_READERS: Mapping[str, Route[Any, Any]] = {
+_READ_ROUTES: Mapping[str, Route[Any, Any]] = {
     row.op.removesuffix(".get"): row
     for row in routes.ROUTES
     if row.method == "GET" and row.op.endswith(".get")
@@ -96,7 +100,7 @@ async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
     kind = query.kind
     if kind is None:
         return {"counts": _counts(sandbox)}
-    rows, reader = _table(sandbox, kind), ObjectReader(kind, profile_of(sandbox.assumed))
+    table, reader = _table(sandbox, kind), ObjectReader(kind, profile_of(sandbox.assumed))
     tests = object_tests(sandbox, query.q, reader)
     wanted: Query[Any] = Query(limit=min(query.limit, 1_000), skip=query.skip, where=tests)
     counts: dict[str, int] = {}
@@ -106,36 +110,45 @@ async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
         counts.update(_counts(sandbox))
         return look()
 
-    found = await call.world.runner.search(rows, wanted, of_one_instant)
+    page = await call.world.runner.search(table, wanted, of_one_instant)
     return {
         "counts": counts,
-        "count": found.count,
-        "objects": list(map(reader.line, found.rows)),
+        "count": page.count,
+        "objects": list(map(reader.line, page.rows)),
     }
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
-    return {kind: len(of.table(sandbox)) for kind, of in KINDS.items()}
+    return {kind: len(stored_kind.table(sandbox)) for kind, stored_kind in KINDS.items()}
 
 
-async def one(call: AnyCall) -> object:
+async def get(call: AnyCall) -> object:
     """One object as the payments API shows it, card numbers and ccv masked, and the state it is
-    in."""
+    in; ``object`` is null for a kind that the API has no call for."""
     sandbox, kind, object_id, row = _object(call)
-    reader = _READERS.get(kind)
     profile = profile_of(sandbox.assumed)
+    route = _READ_ROUTES.get(kind)
+    answer = None
+    if route is not None:
+        answer = _answer_of(sandbox, route, {KINDS[kind].id_name: object_id})
+    changes = sandbox.journal.stories.of(object_id)
     return {
         **ObjectReader(kind, profile).line(row),
         "kind": kind,
-        "object": _read(sandbox, reader, {KINDS[kind].id_name: object_id})
-        if reader is not None
-        else None,
-        "story": [
-            _change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)
-        ],
+        "object": answer,
+        "story": [_change_reply(sandbox, change, profile) for change in changes],
         "related": await _related(call.world.runner, sandbox, kind, object_id, row),
         "rows": _batch_rows(row),
     }
+
+
+@record
+class _Naming:
+    """Objects of a ``kind`` that name one of some ``ids``, and the ``index`` that finds them."""
+
+    kind: str
+    index: str
+    ids: Sequence[str]
 
 
 async def _related(
@@ -143,31 +156,33 @@ async def _related(
 ) -> list[dict[str, object]]:
     """The objects that name this one, by kind: how many there are, and the newest of them; and
     those that it came from and the API does not name."""
-    found, profile = [], profile_of(sandbox.assumed)
-    asked: dict[str, tuple[str, Sequence[str]]] = {
-        of: (index, [row_id]) for of, index in _NAMED_BY.get(kind, ())
-    }
+    naming = [_Naming(other, index, [row_id]) for other, index in _NAMED_BY.get(kind, ())]
     if kind == "customer":
+        # A subscription names a payment method, and that its customer.
         methods = await runner.search(
             sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])])
         )
-        asked["subscription"] = (
-            "payment_method",
-            [method.payment_method_id for method in methods.rows],
-        )
-    for of, named in asked.items():
-        naming: Query[Any] = Query(limit=MOST_RELATED, equal=[named])
-        page = await runner.search(KINDS[of].table(sandbox), naming)
-        shown = list(map(ObjectReader(of, profile).line, page.rows))
-        found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
-    for of in [name for name in ("batch", "payment_link") if name != kind]:
-        origin = KINDS[of].table(sandbox).get(getattr(row, f"{of}_id", None) or "")
-        found += (
-            [{"kind": of, "count": 1, "objects": [ObjectReader(of, profile).line(origin)]}]
-            if origin
-            else []
-        )
-    return found
+        method_ids = [method.payment_method_id for method in methods.rows]
+        naming.append(_Naming("subscription", "payment_method", method_ids))
+    profile = profile_of(sandbox.assumed)
+    related: list[dict[str, object]] = []
+
+    def add(other_kind: str, count: int, rows: Sequence[Any]) -> None:
+        if rows:
+            lines = list(map(ObjectReader(other_kind, profile).line, rows))
+            related.append({"kind": other_kind, "count": count, "objects": lines})
+
+    for others in naming:
+        query: Query[Any] = Query(limit=MOST_RELATED, equal=[(others.index, others.ids)])
+        page = await runner.search(KINDS[others.kind].table(sandbox), query)
+        add(others.kind, page.count, page.rows)
+    for origin_kind in ("batch", "payment_link"):
+        origin_id = getattr(row, f"{origin_kind}_id", None)
+        # What it came from; of a batch that field is its own id.
+        if origin_id and origin_kind != kind:
+            origin = KINDS[origin_kind].table(sandbox).get(origin_id)
+            add(origin_kind, 1, [origin] if origin is not None else [])
+    return related
 
 
 def _batch_rows(row: Any) -> list[dict[str, object]] | None:
@@ -175,19 +190,18 @@ def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     object."""
     if not isinstance(row, Batch):
         return None
+    first_rows = [row.current_row(place) for place in range(min(len(row.rows), MOST_RELATED))]
     return [
         reply_of(
             "BatchRowAnswer",
-            one,
+            batch_row,
             number=number,
-            paymentMethodId=mask_start(one.payment_method_id, 64),
-            reference=mask_start(one.reference, 120),
-            amount=f"{one.currency} {number_text(one.amount)}",
-            reason=one.failure and mask_text(one.failure.reason),
+            paymentMethodId=mask_start(batch_row.payment_method_id, 64),
+            reference=mask_start(batch_row.reference, 120),
+            amount=f"{batch_row.currency} {number_text(batch_row.amount)}",
+            reason=mask_text(batch_row.failure.reason) if batch_row.failure else None,
         )
-        for number, one in enumerate(
-            map(row.current_row, range(min(len(row.rows), MOST_RELATED))), 1
-        )
+        for number, batch_row in enumerate(first_rows, 1)
     ]
 
 
@@ -199,16 +213,15 @@ async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
     of this kind, and what the move raises, such as ``WrongState``; then nothing has happened.
     """
     sandbox, kind, object_id, _ = _object(call)
-    wanted, faults = later_of(
-        {name: value for name, value in call.document.items() if name != "after"}
-    )
-    if wanted is None:
+    entry = {name: value for name, value in call.document.items() if name != "after"}
+    act_now, faults = later_of(entry)
+    if act_now is None:
         raise invalid(faults)
     by = "control page" if is_own_page(call.headers) else "control API"
-    asked = Asked(f"object.{wanted.move}", headers={SENT_BY: by})
-    due.carry_out(sandbox, asked, lambda step: later.happen_now(step, kind, object_id, wanted))
+    asked = Asked(f"object.{act_now.move}", headers={SENT_BY: by})
+    due.carry_out(sandbox, asked, lambda step: later.happen_now(step, kind, object_id, act_now))
     call.world.runner.acted(sandbox)
-    return await one(call)
+    return await get(call)
 
 
 def states(call: AnyCall) -> object:
@@ -228,18 +241,20 @@ def states(call: AnyCall) -> object:
     }
 
 
-def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
+def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
     is_kept = sandbox.journal.get(change.number) is not None
-    return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
+    states = states_of(change.event, profile)
+    return reply_of("ObjectChangeAnswer", change, kept=is_kept, **states)
 
 
-def _read(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
+def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
     call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
     return mask_body(Reply(200, route.handle(call)).text())
 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
+    """The table of a kind. Raises ``Invalid`` (90) for an unknown one."""
     if kind not in KINDS:
         raise invalid(
             {
@@ -251,7 +266,8 @@ def _table(sandbox: Sandbox, kind: str) -> Any:
 
 
 def _object(call: AnyCall) -> tuple[Sandbox, str, str, Any]:
-    """The sandbox, the kind and the id of the object that the path names, and the object."""
+    """The sandbox, the kind and the id of the object that the path names, and the object. Raises
+    ``NotFound`` (1), ``Invalid`` (90) for an unknown kind."""
     sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
     row = _table(sandbox, kind).get(object_id)
     if row is None:
@@ -271,8 +287,8 @@ class ObjectReader:
     profile: WireProfile
 
     def id_of(self, row: Any) -> str:
-        found: str = getattr(row, f"{self.kind}_id")
-        return found
+        object_id: str = getattr(row, f"{self.kind}_id")
+        return object_id
 
     def state_of(self, row: Any) -> str | None:
         """The state as the API spells it."""
@@ -307,22 +323,23 @@ class ObjectReader:
 
     def text(self, row: Any) -> str:
         """All that a list says of an object, in small letters."""
-        said = self.id_of(row), self.state_of(row), self.amount_of(row), self.label_of(row)
-        return " ".join(filter(None, said)).lower()
+        parts = self.id_of(row), self.state_of(row), self.amount_of(row), self.label_of(row)
+        return " ".join(filter(None, parts)).lower()
 
 
 @record
-class _Says:
-    """Whether what an operator looks at in an object is what is wanted, or unless ``present`` is
-    not."""
+class _OperatorTest:
+    """Whether what an operator looks at in an object is ``wanted``, or with ``excludes`` whether it
+    is not. It goes to the thread of a long search, so it refers to no sandbox."""
 
-    read: Callable[[Any], object]
-    fits: Callable[[str, str], bool]
+    operator: "_Operator"
+    reader: ObjectReader
     wanted: str
-    present: bool
+    excludes: bool
 
     def __call__(self, row: Any) -> bool:
-        return self.fits(str(self.read(row) or "").lower(), self.wanted) is self.present
+        value = str(self.operator.read(self.reader, row) or "").lower()
+        return self.operator.fits(value, self.wanted) is not self.excludes
 
 
 def _number_of(_: ObjectReader, row: Any) -> object:
@@ -335,12 +352,12 @@ def _currency_of(_: ObjectReader, row: Any) -> object:
     return None if getattr(row, "amount", None) is None else getattr(row, "currency", None)
 
 
-def _card_of(_: ObjectReader, row: Any) -> object:
+def _last_digits_of(_: ObjectReader, row: Any) -> object:
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
     return getattr(getattr(card, "number", None), "last4", None)
 
 
-def _code_of(_: ObjectReader, row: Any) -> object:
+def _decline_code_of(_: ObjectReader, row: Any) -> object:
     attempts = getattr(row, "failed_attempts", None)
     return int(attempts[-1].error_code) if attempts else None
 
@@ -362,21 +379,25 @@ def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Chec
 
 
 def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
-    present = not word.excludes
     if word.operator is None:
-        return Holds(reader.text, contains, word.value, present)
+        return Holds(reader.text, contains, word.value, not word.excludes)
     if word.operator == _IS:
-        return Holds(reader.id_of, _is_among, _with_findings(word.value, sandbox), present)
-    wanted = number_text(amount_in(word.value)) if word.operator == "amount" else word.value.lower()
-    read, fits = _OPERATORS[word.operator]
-    return _Says(partial(read, reader), fits, wanted, present)
+        ids = _ids_with_findings(word.value, sandbox)
+        return Holds(reader.id_of, _is_among, ids, not word.excludes)
+    wanted = word.value.lower()
+    if word.operator == "amount":
+        # 5 and 5.00 are the same amount.
+        wanted = number_text(amount_in(word.value))
+    return _OperatorTest(_OPERATORS[word.operator], reader, wanted, word.excludes)
 
 
 def _is_among(object_id: str, ids: frozenset[str]) -> bool:
     return object_id in ids
 
 
-def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
+def _ids_with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
+    """The ids of all objects that a finding is about. Raises ``ValueError`` for another word than
+    ``finding`` after ``is:``."""
     if wanted != "finding":
         raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, ['finding'])}, allowed: finding")
     return frozenset(value for finding in raised(sandbox) for value in finding.about.values())
@@ -387,22 +408,27 @@ def _has(text: str, wanted: str) -> bool:
     return text == wanted[1:] if wanted.startswith("=") else wanted in text
 
 
-_OPERATORS: Mapping[
-    str, tuple[Callable[[ObjectReader, Any], object], Callable[[str, str], bool]]
-] = {
-    "state": (ObjectReader.state_of, eq),
-    "status": (ObjectReader.state_of, eq),
-    "id": (ObjectReader.id_of, _has),
-    "ref": (ObjectReader.label_of, _has),
-    "amount": (_number_of, eq),
-    "currency": (_currency_of, eq),
-    "card": (_card_of, eq),
-    "code": (_code_of, eq),
-    "customer": (_customer_of, eq),
-    "email": (_email_of, eq),
+@record
+class _Operator:
+    """An operator of ``q``: what it reads of an object, and when that, in small letters, fits what
+    is wanted."""
+
+    read: Callable[[ObjectReader, Any], object]
+    fits: Callable[[str, str], bool] = eq
+
+
+_OPERATORS: Mapping[str, _Operator] = {
+    "state": _Operator(ObjectReader.state_of),
+    "status": _Operator(ObjectReader.state_of),
+    "id": _Operator(ObjectReader.id_of, _has),
+    "ref": _Operator(ObjectReader.label_of, _has),
+    "amount": _Operator(_number_of),
+    "currency": _Operator(_currency_of),
+    "card": _Operator(_last_digits_of),
+    "code": _Operator(_decline_code_of),
+    "customer": _Operator(_customer_of),
+    "email": _Operator(_email_of),
 }
-"""Operators of ``q``: what each reads of an object, and when that in small letters is what is
-wanted. ``card`` are the last four digits, ``code`` is that of a decline."""
 
 
 ROUTES = (
@@ -419,7 +445,7 @@ ROUTES = (
     ControlRoute(
         "GET",
         "/__admin/objects/{kind}/{object_id}",
-        one,
+        get,
         keyed=True,
         reply="ObjectAnswer",
         answers={404: "No such object"},

@@ -1,20 +1,25 @@
 """The control API: every call, once, and the call that describes them all. Served, printed and
-described from here."""
+described from here, in this order."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from mockserver.web.control import (
+    assumptions,
     books,
     clock,
+    compare,
     coverage,
     description,
     findings,
+    fork,
     journal,
     metrics,
     objects,
+    runs,
     sandboxes,
     scenarios,
+    state,
     verify,
     webhooks,
 )
@@ -39,10 +44,15 @@ CONTROL_ROUTES: Sequence[ControlRoute[Any, Any]] = (
         summary="This API as an OpenAPI document",
     ),
     *sandboxes.ROUTES,
+    *state.ROUTES,
+    *compare.ROUTES,
+    *fork.ROUTES,
+    *assumptions.ROUTES,
     *clock.ROUTES,
     *scenarios.ROUTES,
     *journal.ROUTES,
     *verify.ROUTES,
+    *runs.ROUTES,
     *findings.ROUTES,
     *books.ROUTES,
     *objects.ROUTES,

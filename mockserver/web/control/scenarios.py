@@ -14,9 +14,10 @@ from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.matching import Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.problems import MOST_BYTES, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.tally import CountedRule
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.findings import idle_of
 from mockserver.web.journaled import fields_of
@@ -104,14 +105,20 @@ def rules(call: AnyCall) -> object:
     """Every rule in the order of asking, with its counters and what is left of it; connections are
     counted for all sandboxes. ``idle`` has a sentence on each scenario of which no rule has
     fired."""
-    sandbox, connections = call.sandbox(), call.world.directory.connections
-    met = {one.rule.id: one for one in connections.rules() if one.rule.stage is Stage.CONNECT}
-    reports = (met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now))
+    sandbox = call.sandbox()
     rules = [
         reply_of("RuleReportAnswer", one, alive=one.spent is None, expectationMet=one.unmet is None)
-        for one in reports
+        for one in reports_of(call, sandbox)
     ]
     return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
+
+
+def reports_of(call: AnyCall, sandbox: Sandbox) -> list[CountedRule]:
+    """Every rule of a sandbox with its counters, in the order of asking; connections are counted
+    for all sandboxes."""
+    connections = call.world.directory.connections
+    met = {one.rule.id: one for one in connections.rules() if one.rule.stage is Stage.CONNECT}
+    return [met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now)]
 
 
 def _put(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, object]:

@@ -1,6 +1,16 @@
-"""Verification: what should have been asked of a sandbox, and the expectations of its rules.
+"""Verification: whether in a sandbox happened what a test expects (``/__admin/verify``).
 
-Source: docs/control-api.md (``/__admin/verify``).
+An expectation is an operation, tests as in a rule's ``when``, and how often. ``expectations`` reads
+it from plain data, ``judge`` counts it in the journal, and says of one that does not hold which
+entries came nearest: those that fail the fewest of its tests. The tests see what rules saw then,
+which the journal has kept (``_attempts``). Tests of the state are refused, since what is stored has
+changed meanwhile.
+
+What was pushed out of the journal cannot be counted. So a count is certain only if it may be
+exceeded and is reached already; else the answer says that it does not hold, and why it is not known
+(``Verification.doubt``). A verification must not pass by forgetting.
+
+Source: docs/control-api.md.
 """
 
 from __future__ import annotations
@@ -19,14 +29,15 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import asked_with
 from mockserver.findings.catalogue import Severity, kind_of
-from mockserver.scenario.matching import Attempt, Difference, shown
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.matching import Difference
 from mockserver.scenario.problems import Problems, ScenarioRefused
 from mockserver.scenario.rule import Expectation
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall, ControlRoute
-from mockserver.web.control.findings import at_least, end_story, idle_of
-from mockserver.web.control.findings import shown as finding_shown
+from mockserver.web.control.findings import at_least, end_story, finding_reply, idle_of
 from mockserver.web.control.raised import watch_of
 from mockserver.web.journaled import fields_of
 from mockserver.web.request import Reply
@@ -84,6 +95,10 @@ _ELSEWHERE: Mapping[str, str] = {
 
 _MOST_TESTS = 1_000
 
+_COUNTS = frozenset({"exactly", "min", "max"})
+_MOST = 1_000_000_000
+"""The greatest number in a count."""
+
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
 
@@ -92,52 +107,70 @@ async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
     """200 when every expectation holds, else 409 with the differences and the near misses. Raises
     ``Invalid`` (90) naming every fault of the expectations themselves."""
     sandbox = call.sandbox()
-    expected, money, allowed, body = _wanted(call)
+    wanted = _wanted(call)
     after = call.since(sandbox, call.query.since)
-    wrong_money = await broken(sandbox, money, after)
+    broken_money = await broken(sandbox, wanted.money, after)
     watch = watch_of(sandbox)
-    if wrong_money and watch is not None:
+    if broken_money and watch is not None:
+        # Money that is wrong shows that the shop has believed the forged webhooks it was sent.
         watch.webhooks.disproved(None, sandbox.now)
-    if body.finish:
+    if wanted.finish:
         end_story(call, sandbox)
     # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
-    entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
-    unmet = (
-        [*sandbox.director.unmet(), *await broken(sandbox, sentences(sandbox))]
-        if body.rules
-        else []
-    )
-    unmet += wrong_money
-    raised = at_least(sandbox, _LEAST[body.findings], after) if body.findings is not None else []
-    bad = [one for one in raised if one.kind.name not in allowed]
-    found = at_least(sandbox, Severity.NOTE, after) if body.finish else bad
-    findings = [finding_shown(one, profile_of(sandbox.assumed)) for one in found]
-    idle = {"idle": idle_of(sandbox)} if body.finish else {}
-    verdicts = [await judge(one, entries, loss) for one in expected]
-    failed = [str(verdict) for verdict in verdicts if not verdict.holds]
-    differences = [*failed, *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in bad)]
-    answer = {
+    entries = tuple(journal.since(after))
+    loss = journal.loss() if journal.dropped else None
+    unmet: list[str] = []
+    if wanted.rules:
+        unmet += sandbox.director.unmet()
+        unmet += await broken(sandbox, sentences(sandbox))
+    unmet += broken_money
+    raised = [] if wanted.severity is None else at_least(sandbox, wanted.severity, after)
+    failing = [finding for finding in raised if finding.kind.name not in wanted.allowed]
+    # The end of a test lists whatever there is, also what fails nothing.
+    listed = at_least(sandbox, Severity.NOTE, after) if wanted.finish else failing
+    profile = profile_of(sandbox.assumed)
+    findings = [finding_reply(finding, profile) for finding in listed]
+    idle = idle_of(sandbox) if wanted.finish else None
+    verdicts = [await judge(expected, entries, loss) for expected in wanted.requests]
+    differences = [str(verdict) for verdict in verdicts if not verdict.holds]
+    differences += unmet
+    differences += [f"{finding.kind.name}: {finding.kind.title}" for finding in failing]
+    answer: dict[str, object] = {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
         "differences": differences,
-        "requests": [verdict.shown() for verdict in verdicts],
+        "requests": [verdict.reply() for verdict in verdicts],
         "rules": unmet,
         "findings": findings,
-        **idle,
     }
+    if idle is not None:
+        answer["idle"] = idle
     return Reply(409, answer) if differences else answer
 
 
-def _wanted(
-    call: ControlCall[Expectations, SinceQuery],
-) -> tuple[list[Expected], list[Invariant], set[str], Expectations]:
-    """What is to be verified: expectations, sentences about money, the findings that are allowed,
-    and the body with the rest. Raises ``Invalid`` (90) naming every fault, and for nothing at
+@record
+class _Wanted:
+    """What is to be verified: ``requests``, sentences about ``money``, the least ``severity`` of a
+    finding that fails (None: none fails) unless its kind is ``allowed``, the expectations of
+    ``rules``; with ``finish`` a test has ended."""
+
+    requests: list[Expected]
+    money: list[Invariant]
+    severity: Severity | None
+    allowed: set[str]
+    rules: bool
+    finish: bool
+
+
+def _wanted(call: ControlCall[Expectations, SinceQuery]) -> _Wanted:
+    """What the body asks to verify. Raises ``Invalid`` (90) naming every fault, and for nothing at
     all."""
-    expected, faults = expectations(call.document.get("requests", []))
-    money = _read(Invariant, call.document, "money", faults)
-    allowed = {kind.name for kind in _read(kind_of, call.document, "allow", faults)}
+    # These are read from the document: their faults name the place in the list, which the types of
+    # the body could not.
+    requests, faults = expectations(call.document.get("requests", []))
+    money = _read_each(Invariant, call.document, "money", faults)
+    allowed = {kind.name for kind in _read_each(kind_of, call.document, "allow", faults)}
     body = call.body_beside(
         {place[:1].upper() + place[1:]: words for place, words in faults.items()}
     )
@@ -148,22 +181,27 @@ def _wanted(
                 "is verified"
             }
         )
-    return expected, money, allowed, body
+    severity = None if body.findings is None else _LEAST[body.findings]
+    return _Wanted(requests, money, severity, allowed, body.rules, body.finish)
 
 
-def _read(
+def _read_each(
     read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]
 ) -> list[T]:
-    """What is read of each text of a list; ``faults`` gets those that cannot be."""
-    given, found = document.get(name) or [], list[T]()
-    for place, text in enumerate(given if isinstance(given, list) else []):
+    """What ``read`` makes of each text of the list of a name; ``faults`` gets the words of those
+    that it refuses. Anything but a list is left to the types of the body."""
+    texts = document.get(name)
+    if not isinstance(texts, list):
+        return []
+    values: list[T] = []
+    for place, text in enumerate(texts):
         try:
-            found.append(read(text if isinstance(text, str) else repr(text)))
+            values.append(read(text if isinstance(text, str) else repr(text)))
         except ValueError as fault:
             faults[f"{name}[{place}]"] = mask_text(str(fault))
         if len(faults) >= MOST_FAULTS:
             break
-    return found
+    return values
 
 
 MOST_SHOWN = 5
@@ -195,12 +233,12 @@ class Verification:
             words += f" (nearest is entry {entry.number}: {', '.join(differences)})"
         return mask_text(words)
 
-    def shown(self) -> dict[str, object]:
+    def reply(self) -> dict[str, object]:
         """The verdict as the answer has it; near misses only of one that does not hold."""
         near = [] if self.holds else self.near
         misses = [
-            reply_of("NearMissAnswer", entry, differences=list(map(mask_text, lacks)))
-            for entry, lacks in near
+            reply_of("NearMissAnswer", entry, differences=list(map(mask_text, differences)))
+            for entry, differences in near
         ]
         return reply_of(
             "VerifiedRequestAnswer", self, wanted=str(self.expected.bounds), nearMisses=misses
@@ -212,47 +250,58 @@ async def judge(
 ) -> Verification:
     """Count what was expected among some entries of a journal, while others are served; ``loss``
     says why others are no longer there."""
-    found = await for_each(entries, lambda entry: _compare(expected, entry))
-    count = sum(times for times, _ in found)
-    matched = [entry.number for entry, (times, _) in zip(entries, found, strict=True) if times]
-    missed = [(entry, lacks) for entry, (_, lacks) in zip(entries, found, strict=True) if lacks]
-    closest = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss[1]), -miss[0].number))
-    near = [(entry, list(map(str, lacks))) for entry, lacks in closest]
-    doubt = None if expected.bounds.most is None and expected.bounds.hold(count) else loss
+    comparisons = await for_each(entries, lambda entry: _compare(expected, entry))
+    count = sum(comparison.times for comparison in comparisons)
+    matched = [comparison.entry.number for comparison in comparisons if comparison.times]
+    missed = [comparison for comparison in comparisons if comparison.failed]
+    # Of those that fail as many tests the newest come first.
+    closest = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.failed), -miss.entry.number))
+    near = [(miss.entry, list(map(str, miss.failed))) for miss in closest]
+    is_certain = expected.bounds.most is None and expected.bounds.hold(count)
+    doubt = None if is_certain else loss
     return Verification(expected, count, matched[-MOST_SHOWN:], near, doubt)
 
 
-def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Difference]]:
-    """How often an entry is what was expected, and the tests that it fails where it is of the
-    expected operation and is not.
+@record
+class _Comparison:
+    """How often an ``entry`` is what was expected, and the tests that it ``failed`` where it is of
+    the expected operation and is not."""
+
+    entry: JournalEntry
+    times: int
+    failed: Sequence[Difference] = ()
+
+
+def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
+    """How an entry compares with what was expected.
 
     A request counts once, however many providers were tried; a step that was not asked for by a
     request of that operation (rows of a batch, renewals) counts once for each payment in it.
     """
     attempts = _attempts(entry, expected.operations)
     if not attempts:
-        return 0, ()
-    lacks = [list(expected.when.differences(attempt)) for attempt in attempts]
-    fits = [
-        attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences
-    ]
-    if not fits:
-        return 0, min(lacks, key=len)
+        return _Comparison(entry, 0)
+    failed = [list(expected.when.differences(attempt)) for attempt in attempts]
+    fitting = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
+    if not fitting:
+        return _Comparison(entry, 0, min(failed, key=len))
     if entry.op in expected.operations:
-        return 1, ()
-    return len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1, ()
+        return _Comparison(entry, 1)
+    payments = {(attempt.row, attempt.subject) for attempt in fitting if attempt.attempt == 1}
+    # One that fits only at a later provider is a payment too.
+    return _Comparison(entry, len(payments) or 1)
 
 
 def _attempts(entry: JournalEntry, operations: Set[str]) -> list[Attempt]:
     """What rules were asked with in an entry, or could have been, where that is one of some
     operations, by its first or second name."""
-    asked = [decision for decision in entry.decisions if decision.is_about_request]
+    decisions = [decision for decision in entry.decisions if decision.is_about_request]
     request, headers = fields_of(entry), entry.headers
-    if not asked and entry.op in operations:
+    if not decisions and entry.op in operations:
         return [Attempt(entry.op, entry.at, request=request, headers=headers, call=entry.call)]
     return [
         asked_with(decision, entry, request)
-        for decision in asked
+        for decision in decisions
         if not operations.isdisjoint((decision.op, decision.also))
     ]
 
@@ -267,44 +316,42 @@ class Expected:
     bounds: Expectation
 
 
-def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
+def expectations(document: object) -> tuple[list[Expected], dict[str, str]]:
     """The expectations of plain data, and every fault by its place: with a fault they mean
     nothing."""
     problems = Problems("verify", {})
-    if not isinstance(given, list):
+    if not isinstance(document, list):
         return [], {"Requests": "wanted a list of {op, where, count}"}
-    found: list[Expected] = []
-    for place, raw in enumerate(given):
+    requests: list[Expected] = []
+    for place, raw in enumerate(document):
         if len(problems.found) >= MOST_FAULTS:
             break
+        # The fault is among the problems already.
         with suppress(ScenarioRefused):
-            found += _expected(raw, problems.below("requests", place))
-    return found, {problem.path: problem.message for problem in problems.found}
+            requests += _expected(raw, problems.below("requests", place))
+    return requests, {problem.path: problem.message for problem in problems.found}
 
 
 def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
+    """The expectation of one item of the list; none where ``problems`` say why it is none."""
     if isinstance(raw, str):
         raw = {"op": raw}
     if not isinstance(raw, Mapping):
         problems.add(
-            (), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
+            (), f"got {excerpt(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
         )
         return
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
-        problems.add(("where",), f"got {shown(where)}, wanted tests as in when")
+        problems.add(("where",), f"got {excerpt(where)}, wanted tests as in when")
     elif len(where) > _MOST_TESTS:
         problems.add(("where",), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
     else:
         tests = _tests(raw, where, problems)
         operations = operations_of(raw, problems)
         when = compile_when(tests, problems.below("where"), operations)
-        yield Expected(
-            str(raw.get("op", "*")),
-            operations,
-            when,
-            _bounds(raw.get("count"), problems.below("count")),
-        )
+        bounds = _bounds(raw.get("count"), problems.below("count"))
+        yield Expected(str(raw.get("op", "*")), operations, when, bounds)
 
 
 def _tests(
@@ -320,34 +367,29 @@ def _tests(
             allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
             problems.add((str(key),), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
     for key in list(tests):
-        if (first := str(key).partition(".")[0]) in _ELSEWHERE:
-            problems.add(("where", str(key)), f"not here: {_ELSEWHERE[first]}")
+        first_part = str(key).partition(".")[0]
+        if first_part in _ELSEWHERE:
+            problems.add(("where", str(key)), f"not here: {_ELSEWHERE[first_part]}")
             del tests[key]
     return tests
 
 
 def _bounds(raw: object, problems: Problems) -> Expectation:
-    found = Expectation()
+    """How often something is expected: at least once without a ``count``."""
+    bounds = Expectation()
     if raw is None:
-        return found
+        return bounds
     counts = {"exactly": raw} if type(raw) is int else raw
     with problems.at():
-        if (
-            not isinstance(counts, Mapping)
-            or not counts
-            or counts.keys() - {"exactly", "min", "max"}
-        ):
-            raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
-        if any(
-            type(number) is not int or not 0 <= number <= 1_000_000_000
-            for number in counts.values()
-        ):
+        if not isinstance(counts, Mapping) or not counts or counts.keys() - _COUNTS:
+            raise ValueError(f"got {excerpt(raw)}, wanted exactly, or min and max")
+        if not all(type(number) is int and 0 <= number <= _MOST for number in counts.values()):
             raise ValueError("wanted whole numbers of 0 or more")
         if "exactly" in counts and len(counts) > 1:
             raise ValueError("got exactly and another bound, wanted one of them")
-        least, most = (counts.get(bound, counts.get("exactly")) for bound in ("min", "max"))
-        found = Expectation(least or 0, most)
-    return found
+        exactly = counts.get("exactly")
+        bounds = Expectation(counts.get("min", exactly) or 0, counts.get("max", exactly))
+    return bounds
 
 
 ROUTES = (

@@ -5,7 +5,6 @@ keeps what arrives (``/__admin/inbox``).
 Source: docs/webhooks.md.
 """
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -105,45 +104,52 @@ class InboxQuery(ControlBody):
     bodies: Switch = Field(True, description="whether bodies and headers are shown")
 
 
-FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
-    "state": lambda one, wanted: one.state.value == wanted.lower(),
-    "type": lambda one, wanted: one.message.type.lower() == wanted.lower(),
-    "event_type": lambda one, wanted: one.message.event_type.lower() == wanted.lower(),
-    "subject": lambda one, wanted: one.message.subject_id == wanted,
-    "url": lambda one, wanted: one.url == wanted,
-    "message_id": lambda one, wanted: one.message_id == wanted,
-}
-"""Filters of the list: the field of the query, and whether a delivery fits it."""
+def _fits(delivery: Delivery, query: DeliveryQuery) -> bool:
+    """Whether a delivery is one that a query asks for. A field that is not given asks nothing; the
+    case of words counts for nothing, that of ids and addresses does."""
+    message = delivery.message
+    return (
+        delivery.changed > query.changed
+        and _is_word(delivery.state.value, query.state)
+        and _is_word(message.type, query.type)
+        and _is_word(message.event_type, query.event_type)
+        and query.subject in (None, message.subject_id)
+        and query.url in (None, delivery.url)
+        and query.message_id in (None, delivery.message_id)
+    )
+
+
+def _is_word(word: str, wanted: str | None) -> bool:
+    return wanted is None or word.lower() == wanted.lower()
 
 
 async def listing(call: ControlCall[ControlBody, DeliveryQuery]) -> object:
     """Deliveries, oldest first. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out,
     ``refused`` found no room; ``changes`` have happened to all of them."""
     log, query = call.sandbox().deliveries, call.query
-    wanted = [
-        (fits, value)
-        for name, fits in FILTERS.items()
-        if (value := getattr(query, name)) is not None
-    ]
-    found = [
-        one
-        for one in log
-        if one.changed > query.changed and all(fits(one, value) for fits, value in wanted)
-    ]
-    changes, last = log.changes, len(found) - query.skip
-    page = found[max(last - query.limit, 0) : max(last, 0)]
-    counts = {"count": len(found), "kept": len(log), "dropped": log.dropped, "refused": log.refused}
-    shown = await for_each(page, lambda one: delivery_reply(one, bodies=query.bodies))
-    return {**counts, "changes": changes, "webhooks": shown}
+    fitting = [delivery for delivery in log if _fits(delivery, query)]
+    # All of one instant: others are served while the page is written.
+    summary = {
+        "count": len(fitting),
+        "kept": len(log),
+        "dropped": log.dropped,
+        "refused": log.refused,
+        "changes": log.changes,
+    }
+    end = max(len(fitting) - query.skip, 0)
+    page = fitting[max(end - query.limit, 0) : end]
+    webhooks = await for_each(page, lambda delivery: delivery_reply(delivery, bodies=query.bodies))
+    return {**summary, "webhooks": webhooks}
 
 
-def one(call: AnyCall) -> object:
+def get(call: AnyCall) -> object:
     """One delivery. Raises ``NotFound`` (61)."""
     delivery_id = call.path["delivery_id"]
-    if (found := call.sandbox().deliveries.get(delivery_id)) is None:
+    delivery = call.sandbox().deliveries.get(delivery_id)
+    if delivery is None:
         reason = f"no webhook '{mask_start(delivery_id, 64)}' is kept in this sandbox"
         raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": reason})
-    return delivery_reply(found)
+    return delivery_reply(delivery)
 
 
 def resend(call: AnyCall) -> object:
@@ -161,35 +167,33 @@ def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
     sandbox, body = call.sandbox(), call.body
     if body.subject is None and body.since is None:
         raise invalid({"Since": "wanted subject, since or both: which webhooks are sent again"})
-    after = -1 if body.since is None else call.entry_of(sandbox, body.since)
-    last = (
-        sandbox.journal.last + 1
-        if body.until is None
-        else call.entry_of(sandbox, body.until, "Until")
-    )
-    found = [
-        one
-        for one in sandbox.deliveries
-        if one.state in ENDED
-        and body.subject in (None, one.message.subject_id)
-        and after < (one.entry or 0) <= last
+    # A webhook that no entry of the journal has caused counts as caused before the first.
+    after, last = -1, sandbox.journal.last + 1
+    if body.since is not None:
+        after = call.entry_number(sandbox, body.since)
+    if body.until is not None:
+        last = call.entry_number(sandbox, body.until, "Until")
+    wanted = [
+        delivery
+        for delivery in sandbox.deliveries
+        if delivery.state in ENDED
+        and body.subject in (None, delivery.message.subject_id)
+        and after < (delivery.entry or 0) <= last
     ]
-    if not found:
+    if not wanted:
         raise missing("Webhooks", "none that has ended and is still kept is about that")
-    if len(found) > deliveries.MOST_OF_STEP:
+    if len(wanted) > deliveries.MOST_OF_STEP:
         most = (
             f"at most {deliveries.MOST_OF_STEP} are sent again at once: narrow them by since "
             "and until"
         )
-        raise invalid({"Since": f"got {len(found)} webhooks, {most}"})
-    made = [
-        deliveries.resend(sandbox, one.delivery_id)
-        if body.url is None
-        else deliveries.replay(sandbox, one, body.url)
-        for one in found
-    ]
+        raise invalid({"Since": f"got {len(wanted)} webhooks, {most}"})
+    if body.url is None:
+        sent = [deliveries.resend(sandbox, delivery.delivery_id) for delivery in wanted]
+    else:
+        sent = [deliveries.replay(sandbox, delivery, body.url) for delivery in wanted]
     call.world.runner.acted(sandbox)
-    return {"webhooks": [delivery_reply(one) for one in made]}
+    return {"webhooks": list(map(delivery_reply, sent))}
 
 
 def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
@@ -199,15 +203,14 @@ def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
     target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
-    made, is_cut = deliveries.emit(
-        Step(sandbox, Asked("webhook.emit")), message, body.data or {}, target
-    )
-    if not made:
+    step = Step(sandbox, Asked("webhook.emit"))
+    planned, is_cut = deliveries.emit(step, message, body.data or {}, target)
+    if not planned:
         raise invalid(
             {"Url": f"no url given, and no webhook subscription for {word} in this sandbox"}
         )
     call.world.runner.acted(sandbox)
-    answer: dict[str, object] = {"webhooks": [delivery_reply(one) for one in made]}
+    answer: dict[str, object] = {"webhooks": list(map(delivery_reply, planned))}
     if is_cut:
         answer["hint"] = (
             f"{deliveries.MOST_OF_STEP} webhooks are sent at once at most: younger subscriptions "
@@ -225,28 +228,37 @@ class InboxEndpoint(Endpoint):
 
     async def fetch(self, request: Request) -> None:
         await super().fetch(request)
-        if (public_key := request.parameters.get("publicKey")) is not None:
+        public_key = request.parameters.get("publicKey")
+        if public_key is not None:
             await self.world.sandboxes.fetch_named({"x-publickey": public_key})
 
     def authenticate(self, request: Request) -> Sandbox:
         return self.world.directory.of_inbox(request.headers, request.parameters.get("publicKey"))
 
     async def act(self, request: Request) -> Reply:
+        """Keep what has arrived, and say whether its signature is right; 507 when there is no room
+        for another inbox."""
         sandbox = request.sandbox
-        where, query = request.resource, request.query.decode("utf-8", "replace")
-        came = InboxMessage(
-            0, sandbox.now, request.method, where, query, headers=request.headers, body=request.raw
+        arrival = InboxMessage(
+            0,
+            sandbox.now,
+            request.method,
+            request.resource,
+            request.query.decode("utf-8", "replace"),
+            headers=request.headers,
+            body=request.raw,
         )
-        kept = sandbox.inboxes.put(sandbox.config.webhook_key, request.path["name"], came)
+        stored = sandbox.inboxes.put(sandbox.config.webhook_key, request.path["name"], arrival)
         self.world.runner.used(sandbox)
-        if kept is None:
+        if stored is None:
             room = "DELETE /__admin/inbox/<name> makes room for one"
             words = f"this sandbox has {MOST_INBOXES} inboxes, its limit; {room}"
             return Reply(507, {"received": False, "signature": None, "reason": words})
-        return Reply(200, {"received": True, "signature": kept.signature.value})
+        return Reply(200, {"received": True, "signature": stored.signature.value})
 
 
 def inboxes(call: AnyCall) -> object:
+    """Every inbox that has messages, and how many."""
     counts = call.sandbox().inboxes.counts()
     return {
         "inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]
@@ -257,74 +269,70 @@ async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
     """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that
     are no longer kept. An inbox that nothing reached is empty."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
-    kept = sandbox.inboxes.arrivals(name)
-    found = [arrival for arrival in kept if arrival.number > query.after][-query.limit :]
+    arrivals = sandbox.inboxes.arrivals(name)
+    page = [arrival for arrival in arrivals if arrival.number > query.after][-query.limit :]
     return {
         "name": mask_text(name),
-        "count": len(kept),
+        "count": len(arrivals),
         "dropped": sandbox.inboxes.dropped,
-        "messages": await for_each(found, _shown if query.bodies else _line),
+        "messages": await for_each(page, _message_reply if query.bodies else _short_message_reply),
     }
 
 
 def message(call: AnyCall) -> object:
     """One arrival. Raises ``NotFound`` (1)."""
-    number = whole_of(call.path["message_id"])
-    found = next(
-        (one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number),
-        None,
-    )
-    if found is None:
-        raise missing(
-            "Id", f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox"
-        )
-    return _shown(found)
+    name, message_id = call.path["name"], call.path["message_id"]
+    number = whole_of(message_id)
+    for arrival in call.sandbox().inboxes.arrivals(name):
+        if arrival.number == number:
+            return _message_reply(arrival)
+    raise missing("Id", f"no message '{mask_start(message_id, 20)}' is kept in this inbox")
 
 
 def clear_inbox(call: AnyCall) -> object:
+    """Delete the messages of an inbox, and with them the inbox."""
     return {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 
-def _line(arrival: InboxMessage) -> dict[str, object]:
-    """An arrival without its body; ``eventType`` is that of a webhook, ``about`` what its data
-    say."""
+def _short_message_reply(arrival: InboxMessage) -> dict[str, object]:
+    """An arrival without headers and body; ``eventType`` is that of a webhook, ``about`` what its
+    data say."""
     body = read_body(arrival.body)
-    kind = members_of(members_of(body).get("meta")).get("eventType")
+    meta = members_of(members_of(body).get("meta"))
+    # Anybody may send anything here, so a webhook may have anything in this place.
+    event_type = meta.get("eventType")
     return reply_of(
         "InboxMessageAnswer",
         arrival,
-        eventType=mask_start(kind, 100) if isinstance(kind, str) else None,
+        eventType=mask_start(event_type, 100) if isinstance(event_type, str) else None,
         about=about_of(body),
     )
 
 
-def _body(arrival: InboxMessage) -> object:
+def _masked_body(arrival: InboxMessage) -> object:
     """A body as it may be shown: of a form, whose values have names, no more is masked than of
     JSON."""
-    body, shown = arrival.body, mask_body(arrival.body)
-    is_form = (
-        arrival.headers.get("content-type", "").startswith(MediaType.FORM)
-        and len(body) <= LONGEST_TEXT
-    )
-    if (
-        not is_form
-        or not isinstance(shown, str)
-        or not all(b"=" in pair for pair in body.split(b"&"))
-    ):
-        return shown
-    pairs = (pair for one in body.split(b"&") for pair in mask_query(one).items())
-    return "&".join(f"{name}={value}" for name, value in pairs)
+    masked = mask_body(arrival.body)
+    is_form = arrival.headers.get("content-type", "").startswith(MediaType.FORM)
+    # Anything but a text has been read as JSON, whatever its type says.
+    if not is_form or not isinstance(masked, str) or len(arrival.body) > LONGEST_TEXT:
+        return masked
+    fields = arrival.body.split(b"&")
+    if not all(b"=" in field for field in fields):
+        return masked
+    # One by one, as a name may come twice.
+    masked_fields = [pair for field in fields for pair in mask_query(field).items()]
+    return "&".join(f"{name}={value}" for name, value in masked_fields)
 
 
-def _shown(arrival: InboxMessage) -> dict[str, object]:
+def _message_reply(arrival: InboxMessage) -> dict[str, object]:
     """An arrival, keys and card numbers masked; ``Authorization`` is what the test came to see, so
     it is shown."""
     headers, query = mask_headers(arrival.headers), mask_query(arrival.query.encode())
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
-    return reply_of(
-        "InboxMessageAnswer", arrival, query=query, headers=headers, body=as_sent(_body(arrival))
-    )
+    body = as_sent(_masked_body(arrival))
+    return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=body)
 
 
 ROUTES = (
@@ -340,7 +348,7 @@ ROUTES = (
     ControlRoute(
         "GET",
         "/__admin/webhooks/{delivery_id}",
-        one,
+        get,
         keyed=True,
         reply="WebhookDeliveryAnswer",
         answers={404: "No such webhook"},

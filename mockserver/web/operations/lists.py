@@ -1,7 +1,7 @@
 """The lists of the payments API: one page of rows, each as an operation on that one object shows
 it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 from mockserver.domain.errors import Invalid, invalid
@@ -40,20 +40,22 @@ class ListOf(Generic[R, Q]):
     ) -> None:
         self._wanted = wanted
         self.query = query
-        self._fields = reply_type(reply).fields
+        fields = reply_type(reply).fields
         [row_reply] = (
-            held.removeprefix(_EACH) for held in self._fields.values() if held.startswith(_EACH)
+            held.removeprefix(_EACH) for held in fields.values() if held.startswith(_EACH)
         )
+        self._fields = {name: held.startswith(_EACH) for name, held in fields.items()}
         self._show = show or (lambda call, row: reply_of(row_reply, row))
 
     def __call__(self, call: OperationCall[None, Q]) -> bytes:
         query = searches.query_of(call.step, self._wanted, vars(call.query))
         page = call.ready or self._wanted.table(call.sandbox).search(query)
-        texts, size = list[bytes](), 0
+        show, texts, size = self._show, list[bytes](), 0
         for row in page.rows:
-            made = self._show(call, row)
-            texts.append(made if isinstance(made, bytes) else dumps(made))
-            size += len(texts[-1])
+            shown = show(call, row)
+            text = shown if isinstance(shown, bytes) else dumps(shown)
+            texts.append(text)
+            size += len(text)
             if size > LARGEST:
                 words = (
                     f"got rows of over {LARGEST} bytes on one page, wanted a limit below "
@@ -65,14 +67,13 @@ class ListOf(Generic[R, Q]):
     def _wrapped(self, page: Any, rows: list[bytes]) -> bytes:
         """The page as JSON: the rows are written already, all other members are numbers."""
         members = {
-            name: [] if held.startswith(_EACH) else getattr(page, name)
-            for name, held in self._fields.items()
+            name: [] if is_rows else getattr(page, name) for name, is_rows in self._fields.items()
         }
         begin, closing, end = dumps(members).partition(b"]")
         return b"".join((begin, b",".join(rows), closing, end))
 
-    async def find(self, runner: Runner, step: Step) -> ListPage[R] | None:
-        """The page of a long list, found before the step that shows it; None where the table is
+    def find(self, runner: Runner, step: Step) -> Awaitable[ListPage[R]] | None:
+        """Finds the page of a long list before the step that shows it; None where the table is
         short, or the parameters are faulty: then the step finds it, or says what is wrong."""
         asked, table = step.asked.request, self._wanted.table(step.sandbox)
         if len(table) <= STEP_ROWS or not isinstance(asked, Fields):
@@ -83,4 +84,4 @@ class ListOf(Generic[R, Q]):
             query = searches.query_of(trial, self._wanted, vars(asked.typed(self.query)))
         except Invalid:
             return None
-        return await runner.search(table, query, step.seen)
+        return runner.search(table, query, step.seen)

@@ -1,0 +1,137 @@
+"""A second payment of an order whose first one may still come.
+
+A payment that its provider has not settled, or that waits for its payer (3-D Secure), has not
+failed. A client that takes another card meanwhile has two payments of one order, and nothing that
+it does is wrong yet: the first may fail, or the second may be given back. What became of both is
+known when the story has ended, so they are judged then.
+"""
+
+from collections.abc import Callable
+
+from mockserver.domain.bounded_cache import Recent, memory
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.facts import Call
+from mockserver.domain.figures import Figures, figures_of, money_text
+from mockserver.domain.record import mutable, record
+from mockserver.domain.states import ChargeState
+from mockserver.findings.intents import WINDOW, evidence_of
+from mockserver.findings.ledger import Circumstances, Evidence, Ledger
+
+_MOST = 1_000
+_MAY_STILL_COME = frozenset({ChargeState.PENDING, ChargeState.PENDING_CHECKOUT})
+
+
+@record
+class _Payment:
+    """A payment of an order, as it was when it was answered."""
+
+    charge_id: str
+    at: Micros
+    evidence: Evidence
+
+
+@mutable
+class PaidBesidePending:
+    """The payments of one sandbox that were not settled when they were answered, by the reference
+    of their orders, and those that were taken beside one: each by its own id, with the first.
+    ``charge_of`` gives a charge as it is now."""
+
+    _ledger: Ledger
+    _charge_of: Callable[[str], Charge | None]
+    _open: Recent[str, _Payment] = memory(_MOST)
+    _beside: Recent[str, tuple[_Payment, Evidence]] = memory(_MOST)
+
+    def called(self, call: Call) -> None:
+        """A call was decided: a payment of an order, whose first one may still come."""
+        charge = call.charge
+        if call.op != "charge.create" or charge is None or charge.reference is None:
+            return
+        if charge.status is ChargeState.FAILED:
+            return
+        if charge.status is ChargeState.SUCCESS and not self._open:
+            return
+        first = self._waiting_for(charge.reference)
+        if first is None:
+            # Of a payment whose answer was lost the client does not know that it is pending.
+            is_told = call.doubt is None and call.is_ours and not call.is_open
+            if is_told and charge.status in _MAY_STILL_COME:
+                payment = _Payment(charge.charge_id, call.at, evidence_of(call))
+                self._open.put(charge.reference, payment)
+            return
+        pending = self._charge_of(first.charge_id)
+        is_soon = call.at - first.at < WINDOW
+        if pending is not None and is_soon and _likeness(pending) == _likeness(charge):
+            self._beside.put(charge.charge_id, (first, evidence_of(call)))
+
+    def _waiting_for(self, reference: str) -> _Payment | None:
+        """The payment of an order that may still come, if there is one."""
+        payment = self._open.get(reference)
+        charge = self._charge_of(payment.charge_id) if payment is not None else None
+        if charge is not None and charge.status in _MAY_STILL_COME:
+            return payment
+        self._open.pop(reference, None)
+        return None
+
+    def finish(self, at: Micros) -> None:
+        """The story has ended: judge the payments that were taken beside another."""
+        for charge_id, (first, evidence) in self._beside.items():
+            charges = self._charge_of(first.charge_id), self._charge_of(charge_id)
+            self._judge(first, evidence, *charges, at)
+        self._open.clear()
+        self._beside.clear()
+
+    def _judge(
+        self,
+        first: _Payment,
+        evidence: Evidence,
+        earlier: Charge | None,
+        later: Charge | None,
+        at: Micros,
+    ) -> None:
+        """Raise it where both have taken money, milder where the first may still do so."""
+        if earlier is None or later is None:
+            return
+        had, has = figures_of(earlier, at), figures_of(later, at)
+        if not _left(had) or not _left(has):
+            return
+        is_mild = earlier.status in _MAY_STILL_COME or later.status in _MAY_STILL_COME
+        words = Evidence(_words(earlier, later, had, has))
+        self._ledger.add(
+            "paid-beside-pending",
+            at,
+            (words, first.evidence, evidence),
+            Circumstances(is_mild=is_mild),
+            charge=later.charge_id,
+        )
+
+
+def _likeness(charge: Charge) -> tuple[object, ...]:
+    """What two payments of one order by one payer have in common. A deposit and its balance, and
+    the guests of one table, differ in the amount, in the payer or in what they say of themselves.
+    """
+    return (
+        charge.amount,
+        charge.currency,
+        charge.email,
+        charge.customer_id,
+        charge.payer,
+        charge.descriptor,
+        charge.subscription_id,
+        str(charge.metadata),
+    )
+
+
+def _left(figures: Figures) -> bool:
+    """Whether a payment holds money, or may still do so."""
+    return figures.exposure - figures.refunding + figures.waiting > 0
+
+
+def _words(earlier: Charge, later: Charge, had: Figures, has: Figures) -> str:
+    """What the two payments of an order are now, as a merchant would say it."""
+    first, second = (money_text(one.amount, one.currency) for one in (earlier, later))
+    order = later.reference
+    if earlier.status not in _MAY_STILL_COME and later.status not in _MAY_STILL_COME:
+        return f"{order} was paid twice: the first {first} came, and {second} were taken meanwhile"
+    waits = "waits for its payer (3-D Secure)" if had.waiting else "is still pending"
+    return f"{second} of {order} were taken while a first {first} may still come: that {waits}"

@@ -1,0 +1,170 @@
+"""What differs between two sandboxes, object by object (``/__admin/compare``). Both are taken as
+they stand at one instant, and compared in a thread. Source: docs/control-api.md."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from mockserver.domain.batch import Batch
+from mockserver.domain.clock import iso
+from mockserver.domain.errors import invalid
+from mockserver.domain.masking import mask_start
+from mockserver.domain.record import record
+from mockserver.engine import state_document
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.sandbox import Sandbox, sandbox_id_of
+from mockserver.engine.step import KINDS
+from mockserver.web.control.call import ControlCall, ControlRoute
+from mockserver.web.runner import in_thread
+from mockserver.wire.control_body import ControlBody
+
+
+class CompareQuery(ControlBody):
+    """With what a sandbox is compared."""
+
+    with_: str = Field("", description="id of the other sandbox")
+
+
+_MOST = 200
+"""Objects that are named of each kind and each way of differing; all are counted."""
+
+
+async def compare(call: ControlCall[ControlBody, CompareQuery]) -> object:
+    """What differs between this sandbox (``here``) and the one of the id ``with`` (``there``):
+    clock, scenarios, and objects by kind. Card numbers and ccv are compared as an export without
+    secrets shows them.
+
+    Raises ``Invalid`` (90) for an id that no open sandbox has.
+    """
+    here, other_id = call.sandbox(), call.query.with_
+    await call.world.sandboxes.fetch_named({"x-sandbox": other_id})
+    there = call.world.sandboxes.with_id(other_id)
+    if there is None:
+        newest = list(call.world.sandboxes)[-5:]
+        known = ", ".join(sandbox_id_of(sandbox.key) for sandbox in newest)
+        raise invalid(
+            {
+                "With": f"got '{mask_start(other_id, 40)}', wanted the id of an open sandbox, such "
+                f"as {known}"
+            }
+        )
+    # Of the instant at which the comparison begins.
+    facts_here, facts_there = _facts(here), _facts(there)
+    facts = {
+        name: {"here": value, "there": facts_there[name]}
+        for name, value in facts_here.items()
+        if value != facts_there[name]
+    }
+    comparisons = {
+        kind: _Comparison(
+            stored_kind.id_of, _rows(stored_kind.table(here)), _rows(stored_kind.table(there))
+        )
+        for kind, stored_kind in KINDS.items()
+    }
+
+    def differing_kinds() -> dict[str, dict[str, Any]]:
+        replies = {kind: comparison.reply() for kind, comparison in comparisons.items()}
+        return {kind: reply for kind, reply in replies.items() if _differs(reply)}
+
+    kinds = await in_thread(differing_kinds)
+    return {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
+
+
+def _differs(reply: Mapping[str, Any]) -> bool:
+    return bool(reply["onlyHere"] or reply["onlyThere"] or reply["changed"])
+
+
+def _facts(sandbox: Sandbox) -> dict[str, object]:
+    """What is compared of the sandboxes themselves."""
+    return {
+        "now": iso(sandbox.now),
+        "clock": sandbox.clock.mode,
+        "profile": sandbox.assumed.profile,
+        "seed": sandbox.config.seed,
+        "pending": len(sandbox.schedule.entries),
+        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
+    }
+
+
+@record
+class _Comparison:
+    """The objects of one kind on both sides."""
+
+    id_of: Callable[[Any], str]
+    here: list[Any]
+    there: list[Any]
+
+    def reply(self) -> dict[str, Any]:
+        """How they differ: ids that one side alone has, and fields whose values are not equal. All
+        are counted, the first ``_MOST`` named."""
+        unmatched = {self.id_of(row): row for row in self.there}
+        only_here: list[str] = []
+        changed = 0
+        changed_fields: dict[str, Mapping[str, object]] = {}
+        for row in self.here:
+            row_id = self.id_of(row)
+            other = unmatched.pop(row_id, None)
+            if other is None:
+                only_here.append(row_id)
+                continue
+            fields = _differing_fields(row, other)
+            if fields:
+                changed += 1
+                if len(changed_fields) < _MOST:
+                    changed_fields[row_id] = fields
+        only_there = list(unmatched)
+        return {
+            "onlyHere": len(only_here),
+            "onlyThere": len(only_there),
+            "changed": changed,
+            "equal": len(self.here) - len(only_here) - changed,
+            "onlyHereIds": only_here[:_MOST],
+            "onlyThereIds": only_there[:_MOST],
+            "changedFields": changed_fields,
+        }
+
+
+def _rows(table: Table[Any]) -> list[Any]:
+    """The rows of a table as they are now, whatever comes of them: batches change in place."""
+    rows = list(table)
+    return [row.copied() if isinstance(row, Batch) else row for row in rows]
+
+
+def _differing_fields(here: Any, there: Any) -> dict[str, dict[str, object]]:
+    """The fields of two rows that differ; none where only a secret does, which is not shown."""
+    if here == there:
+        return {}
+    return dict(_fields("", *state_document.shown_pair(here, there)))
+
+
+def _fields(path: str, here: Any, there: Any) -> Iterator[tuple[str, dict[str, object]]]:
+    """Fields that differ by their dotted path, with the value on each side; None where a side has
+    none."""
+    if isinstance(here, Mapping) and isinstance(there, Mapping):
+        for name in {**here, **there}:
+            if here.get(name) != there.get(name):
+                inner = f"{path}.{name}" if path else str(name)
+                yield from _fields(inner, here.get(name), there.get(name))
+    else:
+        yield path, {"here": _value(here), "there": _value(there)}
+
+
+def _value(value: object) -> object:
+    """A value as it is shown, instants as date-times."""
+    # Whole numbers as great as that are instants, in microseconds.
+    return iso(value) if type(value) is int and value >= 10**15 else value
+
+
+ROUTES = (
+    ControlRoute(
+        "GET",
+        "/__admin/compare",
+        compare,
+        query=CompareQuery,
+        keyed=True,
+        reply="CompareAnswer",
+        example={"with": "$other"},
+        summary="What differs from another sandbox, object by object",
+    ),
+)

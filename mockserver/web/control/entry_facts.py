@@ -1,0 +1,117 @@
+"""What is said of an entry of the journal in short: the facts of its line in a timeline, which are
+also what a search looks at.
+
+An entry keeps request and answer as they came, and what the engine noted of the object that it was
+about (``described``). A fact is taken from the request first, since that is what a reader looks
+for; what the request leaves open comes from the object. Whatever is said here is masked or cut.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Problem
+from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.money import number_text
+from mockserver.domain.reading import number_of
+from mockserver.engine.journal import Described, JournalEntry
+from mockserver.scenario.transport import FaultKind
+from mockserver.web.journaled import fields_of
+from mockserver.wire.fields import Fields
+
+LONGEST_FACT = 200
+"""Characters of a text that are shown."""
+
+_MOST_FIELDS = 10
+_REQUEST_FIELDS = ("reference", "amount", "currency")
+
+FIRST_FAILURE = 400
+"""The least status of an answer that is an error."""
+
+
+def status_of(entry: JournalEntry) -> int | None:
+    """The status that the client got, None when it got none by us."""
+    if entry.fault is not None and entry.fault.kind is FaultKind.STATUS:
+        return entry.fault.status
+    return entry.status
+
+
+def is_failed(entry: JournalEntry) -> bool:
+    """Whether the client got an error, or no proper answer."""
+    return entry.fault is not None or (status_of(entry) or 0) >= FIRST_FAILURE
+
+
+def facts_of(entry: JournalEntry) -> dict[str, Any]:
+    """Everything that the row says besides time, operation, status and rule. A fact that is not
+    known is left out; ``refused`` says by field what was wrong."""
+    request, problem = request_fields(entry), problem_of(entry)
+    charge = _charge_of(entry)
+    amount = number_of(request.get("amount"))
+    currency = _text(request.get("currency")) or getattr(charge, "currency", None)
+    reference = reference_of(entry, request)
+    # Of what the request leaves open the answer has told, unless it was an error or a list.
+    is_list = entry.op.partition(".")[2] in ("search", "payment_methods")
+    described = entry.described
+    if problem is None and request.get("amount") is None and not is_list and described is not None:
+        amount = described.amount
+        currency = _text(request.get("currency")) or described.currency
+        reference = reference or _text(described.reference)
+    facts: dict[str, Any] = {
+        "reference": reference,
+        "amount": None if amount is None else mask_text(number_text(amount)),
+        "currency": None if amount is None or currency is None else currency[:10],
+        **(_refusal(problem) if problem is not None else {}),
+        "ignored": [mask_start(name, LONGEST_FACT) for name in entry.ignored[:_MOST_FIELDS]]
+        or None,
+        "warnings": len(entry.warnings) or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _charge_of(entry: JournalEntry) -> Described | None:
+    """The charge that a step was about."""
+    described = entry.described
+    return described if described is not None and described.kind == "charge" else None
+
+
+def problem_of(entry: JournalEntry) -> Problem | None:
+    """The error object that a step was answered with, None where it was no error."""
+    if (entry.status or 0) < FIRST_FAILURE or not entry.answer.startswith(b"{"):
+        return None
+    problem: Problem = json.loads(entry.answer)
+    return problem
+
+
+def _refusal(problem: Problem) -> dict[str, Any]:
+    facts: dict[str, Any] = {"code": int(problem["code"]), "message": _text(problem["message"])}
+    if problem["code"] == Code.VALIDATION_ERROR and problem["details"] is not None:
+        facts["refused"] = faults_of(problem)
+    return facts
+
+
+def faults_of(problem: Problem) -> dict[str, str]:
+    """What an error says of each field, as it may be shown: the first fields, the beginning of each
+    text. A journal entry masks the whole text of some fields, such as a ccv's; what an error says
+    of them holds no value."""
+    first = list((problem["details"] or {}).items())[:_MOST_FIELDS]
+    return {mask_start(name, LONGEST_FACT): mask_start(text, LONGEST_FACT) for name, text in first}
+
+
+def request_fields(entry: JournalEntry) -> Mapping[str, Any]:
+    """Reference, amount and currency of the request, from one reading of its text."""
+    fields = fields_of(entry)
+    if isinstance(fields, Fields):
+        return fields.pick(_REQUEST_FIELDS)
+    return {name: fields.get(name) for name in _REQUEST_FIELDS}
+
+
+def reference_of(entry: JournalEntry, request: Mapping[str, Any]) -> str | None:
+    """The reference in the ``request_fields`` of an entry, or else that of the charge which it was
+    about."""
+    reference = request.get("reference") or getattr(_charge_of(entry), "reference", None)
+    return mask_start(reference, LONGEST_FACT) if isinstance(reference, str) else None
+
+
+def _text(value: object) -> str | None:
+    return mask_start(value, LONGEST_FACT) if isinstance(value, str) and value else None

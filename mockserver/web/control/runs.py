@@ -1,0 +1,155 @@
+"""What a run of a command came to, in one answer (``/__admin/run``).
+
+An exploration runs a command hundreds of times, each time in a sandbox of its own, and asks the
+same questions after each: what was called, where is the money, what did the client do wrong, which
+rules have fired, what is still due, and the timeline for its report. Asked one by one they take
+longer than many a command, and most of that time goes into masking the bodies of the journal, which
+nobody reads. So they are answered together, and of a call there is only what decides how it can
+fail.
+
+Source: docs/control-api.md (``/__admin/run``).
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.masking import mask_printed
+from mockserver.engine.journal import JournalEntry
+from mockserver.engine.sandbox import Sandbox
+from mockserver.web.control.books import BooksQuery, money_shown, under_way
+from mockserver.web.control.call import ControlCall, ControlRoute
+from mockserver.web.control.clock import within_longest
+from mockserver.web.control.entry_facts import status_of
+from mockserver.web.control.findings import end_story, findings_since, timeline
+from mockserver.web.control.scenarios import reports_of
+from mockserver.web.runner import for_each
+from mockserver.wire.control_body import ControlBody, read_exactly
+from mockserver.wire.field_types import Duration, Switch
+from mockserver.wire.replies import Members, reply_of
+
+_LOOK_AGAIN = 0.005
+_MOST_DUE = 100
+_MOST_ORDERS = "1000"
+_ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+"""An id of a charge, where a request names one."""
+
+
+class RunQuery(ControlBody):
+    """From where on."""
+
+    since: str | None = Field(
+        None,
+        description="after this mark, or after the journal entry of this number",
+    )
+
+
+class RunEnd(ControlBody):
+    """What is waited for, and whether the run is over."""
+
+    timeout: Duration | None = Field(
+        None,
+        description="how long answers, running batches and webhooks under way may take to finish, "
+        "in real time, such as 5s; without it nothing is waited for",
+    )
+    finish: Switch = Field(
+        False, description="whether the story ends: findings report what was left open"
+    )
+
+
+async def look(call: ControlCall[RunEnd, RunQuery]) -> object:
+    """What a run came to: ``calls`` are those that had come when this was asked; the money, with
+    the calls in doubt, is that before the story ends."""
+    sandbox, body = call.sandbox(), call.body
+    after = call.since(sandbox, call.query.since)
+    entries = list(sandbox.journal.since(after))
+    if body.timeout is not None:
+        await _settle(call, sandbox, body.timeout)
+    since = {} if call.query.since is None else {"since": call.query.since}
+    orders = read_exactly(BooksQuery, {"limit": _MOST_ORDERS, **since})
+    money = await money_shown(call, sandbox, orders)
+    if body.finish:
+        end_story(call, sandbox)
+    return {
+        "calls": await for_each(entries, lambda entry: _call(entry, sandbox)),
+        "money": money,
+        "findings": findings_since(call, sandbox, after),
+        "fired": [report.rule.id for report in reports_of(call, sandbox) if report.tally.hits],
+        "due": [work.what.value for work in sandbox.schedule.earliest(_MOST_DUE)],
+        "clock": sandbox.clock.mode.value,
+        "timeline": "\n".join(await timeline(sandbox, after)),
+    }
+
+
+async def _settle(call: ControlCall[RunEnd, RunQuery], sandbox: Sandbox, timeout: Micros) -> None:
+    """Wait until nothing is under way any more, so long at most."""
+    end = call.world.real_clock() + within_longest(timeout)
+    while under_way(call, sandbox) and call.world.real_clock() < end:
+        call.stays()
+        await asyncio.sleep(_LOOK_AGAIN)
+
+
+def _call(entry: JournalEntry, sandbox: Sandbox) -> Members:
+    """A call, or what came due, in short: only what decides how it can fail, and what it moved."""
+    asked = _object_of(entry.raw) if b'"token"' in entry.raw or entry.op == _BATCH else {}
+    status = status_of(entry)
+    is_batch = entry.op == _BATCH and status in _TAKEN
+    count = asked.get("count") if is_batch else None
+    named = {found.decode() for found in _ID.findall(entry.path.encode() + b" " + entry.raw)}
+    moved = {event.subject_id for event in entry.events if event.subject == "charge"}
+    return reply_of(
+        "RunCallAnswer",
+        entry,
+        path=mask_printed(entry.path),
+        status=status,
+        webhooks=len(entry.webhooks),
+        token=bool(asked.get("token")),
+        card=_card_of(entry),
+        rows=count if isinstance(count, int) else 0,
+        charges=sorted(moved | {charge for charge in named if charge in sandbox.charges}),
+    )
+
+
+_BATCH, _TAKEN = "batch.create", (200, 201)
+_CARD_DIGITS = 10
+
+
+def _card_of(entry: JournalEntry) -> str:
+    """The first six and the last four digits of the card that a call charged; empty without one."""
+    if b'"paymentInformation"' not in entry.answer:
+        return ""
+    paid = _object_of(entry.answer).get("paymentInformation")
+    card = paid.get("card") if isinstance(paid, dict) else None
+    if not isinstance(card, dict):
+        return ""
+    digits = f"{card.get('cardIin') or ''}{str(card.get('cardNumber'))[-4:]}"
+    return digits if len(digits) == _CARD_DIGITS and digits.isdecimal() else ""
+
+
+def _object_of(text: bytes) -> Mapping[str, Any]:
+    """The JSON object that a body is; empty for anything else."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+ROUTES = (
+    ControlRoute(
+        "POST",
+        "/__admin/run",
+        look,
+        body=RunEnd,
+        query=RunQuery,
+        keyed=True,
+        reply="RunAnswer",
+        example={"body": {"timeout": "5s", "finish": True}},
+        summary="What a run of a command came to: calls in short, money, findings, timeline",
+    ),
+)
