@@ -3,7 +3,12 @@ control API.
 
 The pytest plugin hands one of these to each test; any other program may make its own. Everything
 here is one HTTP call to the documented control API (docs/control-api.md), so nothing can be done
-that ``curl`` cannot do too.
+that ``curl`` cannot do too. What a sandbox is stays on the server: an object here holds its key,
+and what its caller has to know when the test ends, such as whether a verification has failed
+already.
+
+Control calls go over connections of Python's own (``ControlLine``), which many sandboxes share. The
+client for a test's own requests is httpx, which takes long to load: it is loaded when asked for.
 """
 
 from __future__ import annotations
@@ -43,6 +48,9 @@ _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "applicati
 Duration = str | int | float | timedelta
 """How long: ``1h30m``, a number of seconds, or a timedelta."""
 
+JsonObject = dict[str, Any]
+"""An object of an answer, as ``json.loads`` reads it: docs/control-api.md has its members."""
+
 
 class ControlRefused(Exception):
     """A control call was refused. ``status`` and ``body`` are the answer's."""
@@ -61,12 +69,14 @@ class RemoteSandbox:
 
     ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a
     server with ``--admin-token`` wants, ``line`` is shared with other sandboxes. Close it when
-    done: it holds connections. ``judged`` says that a verification has failed and its caller was
-    informed, ``idle`` what scenarios waited for of which no rule had fired when findings were last
-    asked for; ``invariants`` are to hold when a test ends, ``is_unsafe`` says that an assertion
-    about money has failed, ``has_raised`` that another exception has left such a block,
-    ``has_books`` that the shop's books were compared. ``since`` is the last
-    mark, and ``after`` the journal entry behind which it stands.
+    done: it holds connections.
+
+    What a test has done so far, for its end: ``judged`` says that a verification has failed and its
+    caller was informed, ``has_books`` that the shop's books were compared; ``invariants`` are still
+    to be judged; ``is_unsafe`` says that an assertion about money has failed, ``has_raised`` that
+    another exception has left such a block (``money_safe``). ``idle`` is what scenarios waited for
+    of which no rule had fired when findings were last asked for. ``since`` is the last mark, and
+    ``after`` the journal entry behind which it stands.
     """
 
     def __init__(
@@ -141,13 +151,10 @@ class RemoteSandbox:
         elif method in ("POST", "PUT", "DELETE"):
             content, headers = dumps({} if json is None else json), _JSON
         raw = None if content is None else content.encode("utf-8", "surrogatepass")
-        asked = {
-            name: str(one).lower() if isinstance(one, bool) else one
-            for name, one in dict(params or {}).items()
-        }
-        target = f"{path}?{urlencode(asked)}" if asked else path
-        own = {"x-secretkey": self.secret_key, **self._token, **headers}
-        status, answer = self._line.exchange(method, target, raw, own, patience=patience)
+        query = {name: _query_value(value) for name, value in dict(params or {}).items()}
+        target = f"{path}?{urlencode(query)}" if query else path
+        all_headers = {"x-secretkey": self.secret_key, **self._token, **headers}
+        status, answer = self._line.exchange(method, target, raw, all_headers, patience=patience)
         body = body_of(answer)
         if not 200 <= status < 300:
             raise ControlRefused(f"{method} {path}", status, body)
@@ -188,11 +195,11 @@ class RemoteSandbox:
         if self.since is not None:
             self.mark(self.since)
 
-    def rules(self) -> list[dict[str, Any]]:
+    def rules(self) -> list[JsonObject]:
         """Every rule with its counters."""
         return self.rows("/__admin/rules", "rules")
 
-    def rows(self, path: str, name: str, **params: object) -> list[dict[str, Any]]:
+    def rows(self, path: str, name: str, **params: object) -> list[JsonObject]:
         """The rows under a name in the answer to a question of the control API."""
         return list(self.call("GET", path, params=params)[name])
 
@@ -205,7 +212,7 @@ class RemoteSandbox:
         advance: bool = False,
         within: Duration | None = None,
         **more: object,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Wait until all conditions hold, and return the answer of ``POST /__admin/wait``.
 
         ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox="shop")``. With ``advance`` the
@@ -218,22 +225,22 @@ class RemoteSandbox:
             raise TypeError(
                 f"got {conditions!r}, wanted kinds by name, such as wait_for(inbox='shop')"
             )
-        wanted = {**(conditions or {}), **more}
-        given = {"timeout": timeout, "within": within}
-        bounds = {name: _duration(length) for name, length in given.items() if length is not None}
-        body = {"for": wanted, "advance": advance, **bounds}
-        answer: dict[str, Any] = self.call("POST", "/__admin/wait", json=body, patience=None)
-        if not answer["held"]:
-            reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
-            how = (
-                f"moved the clock by {answer['waited']}"
-                if advance
-                else f"waited {bounds.get('timeout', '5s')}"
-            )
-            raise VerificationFailed(
-                f"{how}: " + "; ".join([*reasons, *filter(None, [answer.get("hint")])])
-            )
-        return answer
+        body: JsonObject = {"for": {**(conditions or {}), **more}, "advance": advance}
+        if timeout is not None:
+            body["timeout"] = _duration(timeout)
+        if within is not None:
+            body["within"] = _duration(within)
+        # The server ends the wait.
+        answer: JsonObject = self.call("POST", "/__admin/wait", json=body, patience=None)
+        if answer["held"]:
+            return answer
+        how = f"waited {body.get('timeout', '5s')}"
+        if advance:
+            how = f"moved the clock by {answer['waited']}"
+        reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
+        if answer.get("hint"):
+            reasons.append(answer["hint"])
+        raise VerificationFailed(f"{how}: {'; '.join(reasons)}")
 
     def verify(
         self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object
@@ -246,17 +253,21 @@ class RemoteSandbox:
         counts, without ``count`` one is enough. Raises :class:`VerificationFailed` with the
         differences and near misses.
         """
-        found = self._verified(
-            {"requests": [*requests, *([request] if request else [])], "rules": rules}
-        )
-        if not found["verified"]:
+        wanted = list(requests)
+        if request:
+            wanted.append(request)
+        verdict = self._verdict({"requests": wanted, "rules": rules})
+        if not verdict["verified"]:
             self.judged = True
-            raise VerificationFailed(_words(found))
+            raise VerificationFailed(_words(verdict))
 
-    def _verified(self, asked: Mapping[str, object]) -> dict[str, Any]:
-        """The answer of ``POST /__admin/verify``, whether what is asked holds or not."""
+    def _verdict(self, expectations: Mapping[str, object]) -> JsonObject:
+        """The answer of ``POST /__admin/verify``, whether all that is expected holds or not: then
+        it comes as a refusal."""
         try:
-            return dict(self.call("POST", "/__admin/verify", json=asked, params=self.from_mark))
+            return dict(
+                self.call("POST", "/__admin/verify", json=expectations, params=self.from_mark)
+            )
         except ControlRefused as refused:
             if not isinstance(refused.body, dict) or "verified" not in refused.body:
                 raise
@@ -264,13 +275,17 @@ class RemoteSandbox:
 
     def end_of_test(
         self, findings: str | None, allow: Collection[str] = (), *, rules: bool = True
-    ) -> dict[str, Any]:
-        """The answer of ``POST /__admin/verify`` when a test has ended: its story ends, and
-        ``differences`` says which expectations of rules and which invariants do not hold, and which
-        findings of at least a severity (``none``, ``warning``, ``error``; None: not asked for) are
-        there that are not allowed; ``findings`` has all."""
-        # A test that failed by its rules or books has said so, and rules count from the beginning
-        # alone.
+    ) -> JsonObject:
+        """Judge what is still to be judged when a test has ended: expectations of ``rules``,
+        invariants, and findings. The answer of ``POST /__admin/verify``: ``differences`` is what
+        does not hold, ``findings`` are all of them.
+
+        ``findings`` is the least severity of those that fail the test (``warning``, ``error``;
+        ``none``: they fail no test), but for those of the names ``allow``; None: nobody asks for
+        findings, and the story of the client does not end.
+        """
+        # A test that has failed by its rules or books has said so. Rules count from the beginning
+        # of a sandbox alone: after a mark they would count what other tests did.
         judge_rules = rules and not self.judged and self.since is None
         if findings is None and not judge_rules and not self.invariants:
             return {"findings": [], "rules": []}
@@ -281,11 +296,11 @@ class RemoteSandbox:
         }
         if findings is not None:
             body |= {"finish": True, "findings": findings}
-        found = self._verified(body)
-        self.idle = found.get("idle", [])
-        return found
+        verdict = self._verdict(body)
+        self.idle = verdict.get("idle", [])
+        return verdict
 
-    def findings(self, severity: str = "note", *, finish: bool = False) -> list[dict[str, Any]]:
+    def findings(self, severity: str = "note", *, finish: bool = False) -> list[JsonObject]:
         """What the client did wrong, of at least a severity, oldest first; since the last mark when
         one was set.
 
@@ -293,11 +308,11 @@ class RemoteSandbox:
         off``.
         """
         params = {"severity": severity, **self.from_mark}
-        method, path = (
-            ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
-        )
         try:
-            page = self.call(method, path, params=params)
+            if finish:
+                page = self.call("POST", "/__admin/findings/finish", params=params)
+            else:
+                page = self.call("GET", "/__admin/findings", params=params)
         except ControlRefused as refused:
             if refused.status == 400 and "--findings off" in str(refused):
                 return []
@@ -314,11 +329,11 @@ class RemoteSandbox:
         Raises :class:`VerificationFailed` with the differences.
         """
         self.has_books = True
-        found = self.compare_books(rows, self.since, states)["findings"]
+        findings = self.compare_books(rows, self.since, states)["findings"]
         errors = [
-            f"{row['finding']}: {row['evidence'][0]['line']}"
-            for row in found
-            if row["severity"] == "error"
+            f"{finding['finding']}: {finding['evidence'][0]['line']}"
+            for finding in findings
+            if finding["severity"] == "error"
         ]
         if errors:
             self.judged = True
@@ -345,28 +360,30 @@ class RemoteSandbox:
             self.has_raised = True
             raise
 
-    def money(self, since: str | None = None) -> dict[str, Any]:
+    def money(self, since: str | None = None) -> JsonObject:
         """The money of this sandbox: its orders, all or those touched since a mark, with totals and
         calls in doubt."""
-        params: dict[str, Any] = {"limit": PAGE, **({} if since is None else {"since": since})}
+        params: JsonObject = {"limit": PAGE}
+        if since is not None:
+            params["since"] = since
         return self._whole_money(self.call("GET", "/__admin/books", params=params), params)
 
-    def _whole_money(self, first: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    def _whole_money(self, first_page: JsonObject, params: Mapping[str, object]) -> JsonObject:
         """A first page of the money with the orders of all further pages."""
-        page = first
+        page = first_page
         while page["next"] is not None:
             page = self.call("GET", "/__admin/books", params={**params, "after": page["next"]})
-            first["orders"] += page["orders"]
-        return first
+            first_page["orders"] += page["orders"]
+        return first_page
 
-    def run(self, *, timeout: Duration, finish: bool = False) -> dict[str, Any]:
+    def run(self, *, timeout: Duration, finish: bool = False) -> JsonObject:
         """What a run came to, since the last mark when one was set: the answer of ``POST
         /__admin/run``, with all orders. What is under way may take so long to finish; with
         ``finish`` the story ends."""
-        asked = {"timeout": _duration(timeout), "finish": finish}
-        found: dict[str, Any] = self.call("POST", "/__admin/run", json=asked, params=self.from_mark)
-        self._whole_money(found["money"], {"limit": PAGE, **self.from_mark})
-        return found
+        body = {"timeout": _duration(timeout), "finish": finish}
+        result: JsonObject = self.call("POST", "/__admin/run", json=body, params=self.from_mark)
+        self._whole_money(result["money"], {"limit": PAGE, **self.from_mark})
+        return result
 
     def compare_books(
         self,
@@ -375,14 +392,13 @@ class RemoteSandbox:
         states: Mapping[str, str] | None = None,
         *,
         settled: bool = False,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """What the shop's books and the sandbox say differently, as findings. Raises
         :class:`ControlRefused`."""
-        asked = {"rows": rows, "since": since, "states": states, "settled": settled}
+        body = {"rows": rows, "since": since, "states": states, "settled": settled}
+        members = {name: value for name, value in body.items() if value is not None}
         # A Decimal goes as the text that it is.
-        text = dumps(
-            {name: value for name, value in asked.items() if value is not None}, default=str
-        )
+        text = dumps(members, default=str)
         return dict(self.call("POST", "/__admin/books/compare", content=text))
 
     def mark(self, name: str) -> None:
@@ -414,20 +430,18 @@ class RemoteSandbox:
         if isinstance(text_or_path, Mapping):
             return dumps(text_or_path), None
         text = str(text_or_path)
-        if isinstance(text_or_path, str) and (
-            "\n" in text or text.lstrip().startswith("{") or ": " in text
-        ):
+        is_content = "\n" in text or ": " in text or text.lstrip().startswith("{")
+        if isinstance(text_or_path, str) and is_content:
             return text, None
         for folder in (*self._folders, Path()):
-            if (path := folder / text).is_file():
+            path = folder / text
+            if path.is_file():
                 return path.read_text("utf-8"), path.name[-_LONGEST_NAME:]
         from mockserver.adapters.scenario_files import shipped_file
 
         if Path(text).suffix in _SCENARIO_SUFFIXES:
-            looked = " and ".join(
-                dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd()))
-            )
-            raise FileNotFoundError(f"no scenario file {text} in {looked}")
+            folders = dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd()))
+            raise FileNotFoundError(f"no scenario file {text} in {' and '.join(folders)}")
         return shipped_file(text).read_text("utf-8"), text
 
 
@@ -451,8 +465,8 @@ class ControlLine:
         *,
         patience: float | None,
     ) -> tuple[int, bytes]:
-        """One call. Raises ``httpx.TransportError`` when it is not answered, ``ValueError`` for a
-        header that HTTP cannot carry."""
+        """One call: the status and the body. Raises ``httpx.TransportError`` when it is not
+        answered, ``ValueError`` for a header that HTTP cannot carry."""
         connection = self._taken()
         try:
             connection.timeout = patience
@@ -465,11 +479,12 @@ class ControlLine:
             status, body = answer.status, answer.read()
         except (OSError, HTTPException) as problem:
             connection.close()
+            # Errors as a client of httpx has them, whichever way a test talks to the server.
             from httpx import ReadTimeout, TransportError
 
-            raise (ReadTimeout if isinstance(problem, TimeoutError) else TransportError)(
-                str(problem)
-            ) from problem
+            if isinstance(problem, TimeoutError):
+                raise ReadTimeout(str(problem)) from problem
+            raise TransportError(str(problem)) from problem
         self._free.append(connection)
         return status, body
 
@@ -477,7 +492,11 @@ class ControlLine:
         """A connection that nobody else uses, and that the server has not closed."""
         while self._free:
             connection = self._free.pop()
-            if connection.sock is None or not select([connection.sock], [], [], 0)[0]:
+            if connection.sock is None:
+                return connection
+            # Nothing was asked: what can be read is the end, which the server has sent.
+            readable, _, _ = select([connection.sock], [], [], 0)
+            if not readable:
                 return connection
             connection.close()
         return self._connect()
@@ -511,18 +530,15 @@ class RemoteClock:
         Webhooks on the way are sent, and answered, before time goes on. Raises
         :class:`VerificationFailed` when that takes longer than ten minutes of real time.
         """
-        return self._advance(
-            {"to": instant.isoformat() if isinstance(instant, datetime) else instant}
-        )
+        text = instant.isoformat() if isinstance(instant, datetime) else instant
+        return self._advance({"to": text})
 
     def start(self, mode_or_instant: str) -> None:
         """Begin the time of an unused sandbox: ``real``, ``manual``, ``fast``, or standing still at
         an instant."""
-        plan = (
-            {"mode": mode_or_instant}
-            if mode_or_instant in _MODES
-            else {"mode": "manual", "start": mode_or_instant}
-        )
+        plan = {"mode": "manual", "start": mode_or_instant}
+        if mode_or_instant in _MODES:
+            plan = {"mode": mode_or_instant}
         scenario = {"version": 1, "name": "clock-of-the-test", "clock": plan}
         self._sandbox.call("POST", "/__admin/scenarios", json=scenario)
 
@@ -554,7 +570,7 @@ class Inbox:
         public_key = quote(self._sandbox.public_key)
         return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}?publicKey={public_key}"
 
-    def messages(self, name: str = "inbox") -> list[dict[str, Any]]:
+    def messages(self, name: str = "inbox") -> list[JsonObject]:
         """What has arrived, in order."""
         return self._sandbox.rows(f"/__admin/inbox/{quote(name, safe='')}", "messages")
 
@@ -570,36 +586,42 @@ class RemoteJournal:
     def __init__(self, sandbox: RemoteSandbox) -> None:
         self._sandbox = sandbox
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[JsonObject]:
         return iter(self())
 
     def __len__(self) -> int:
         return len(self())
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
+    def __getitem__(self, index: int) -> JsonObject:
         return self()[index]
 
-    def __call__(self, **filters: object) -> list[dict[str, Any]]:
+    def __call__(self, **filters: object) -> list[JsonObject]:
         """Every kept entry that passes the filters of ``GET /__admin/journal``:
         ``journal(op="charge.create")``."""
-        asked: dict[str, object] = {"limit": PAGE, "after": 0, **filters}
-        rows = page = self._sandbox.rows("/__admin/journal", "entries", **asked)
-        while len(page) == PAGE:
-            page = self._sandbox.rows(
-                "/__admin/journal", "entries", **asked | {"after": page[-1]["id"]}
-            )
-            rows = rows + page
-        return rows
+        params: dict[str, object] = {"limit": PAGE, "after": 0, **filters}
+        entries: list[JsonObject] = []
+        while True:
+            page = self._sandbox.rows("/__admin/journal", "entries", **params)
+            entries += page
+            if len(page) < PAGE:
+                return entries
+            params["after"] = page[-1]["id"]
 
-    def read(self, entry: str | int) -> dict[str, Any]:
+    def read(self, entry: str | int) -> JsonObject:
         """One entry in full, with the rules that lost and why."""
         return dict(self._sandbox.call("GET", f"/__admin/journal/{entry}"))
 
 
-def _duration(given: Duration) -> str:
-    if isinstance(given, str):
-        return given
-    seconds = given.total_seconds() if isinstance(given, timedelta) else given
+def _query_value(value: object) -> object:
+    """A value as the control API reads it in a query: true and false in small letters."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _duration(length: Duration) -> str:
+    """A duration as the control API reads it: a text as it is, any other in seconds."""
+    if isinstance(length, str):
+        return length
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
     return f"{seconds:f}".rstrip("0").rstrip(".") + "s"
 
 
@@ -617,13 +639,13 @@ def body_of(answer: bytes) -> Any:
 
 
 def _words(body: object) -> str:
+    """What an answer that is no success says, for a person."""
     if not isinstance(body, dict):
         return str(body)
     details = body.get("details")
     if isinstance(details, dict) and details:
-        return f"{body.get('message')}: " + "; ".join(
-            f"{name}: {text}" for name, text in details.items()
-        )
+        faults = [f"{name}: {text}" for name, text in details.items()]
+        return f"{body.get('message')}: {'; '.join(faults)}"
     if isinstance(body.get("differences"), list):
         return "\n".join(str(difference) for difference in body["differences"])
     return str(body)

@@ -1,6 +1,12 @@
 """Every option of the server: one table that feeds the command line, the environment, ``config``
 and the docs.
 
+An option has two places. Its row in ``settings.csv`` says what it is called, in words what is
+allowed, and by which reader its text becomes a value (``Setting.reads``, a name of ``_READERS`` or
+a form such as ``0 to 65535``); its field in ``Settings`` has the type and the default. Nothing else
+knows the options: the command line, the environment, ``mockserver config`` and the docs are made
+of the rows, so a new option is in all of them at once.
+
 Precedence: flag, then environment (``MOCKSERVER_<OPTION>``), then default. This module is the only
 reader of the environment. A bad value is refused with the name of the flag or variable, what was
 got, what is allowed and, for a choice, the nearest allowed value.
@@ -45,17 +51,6 @@ def read_choice(*choices: str) -> Callable[[str], str]:
     return read
 
 
-def read_fitting(fits: Callable[[str], object]) -> Callable[[str], str]:
-    """A reader of texts that fit, as they are."""
-
-    def read(text: str) -> str:
-        if not fits(text):
-            raise ValueError(text)
-        return text
-
-    return read
-
-
 def read_host(text: str) -> str:
     """A host name or an IP address, the brackets of an IPv6 address taken off."""
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
@@ -65,26 +60,51 @@ def read_host(text: str) -> str:
 
 
 _SWITCHES = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
 }
 
 
 def read_switch(text: str) -> bool:
     """True or false, in the words that environments use."""
-    return _SWITCHES[read_choice(*_SWITCHES)(text)]
+    word = read_choice(*_SWITCHES)(text)
+    return _SWITCHES[word]
+
+
+def read_negated_switch(text: str) -> bool:
+    """The value of a field whose flag begins with ``--no-``."""
+    return not read_switch(text)
+
+
+def read_text(text: str) -> str:
+    """A text of printable characters."""
+    if not text or not text.isprintable():
+        raise ValueError(text)
+    return text
+
+
+def read_header_text(text: str) -> str:
+    """A text that a header can hold."""
+    if not text.isascii():
+        raise ValueError(text)
+    return read_text(text)
+
+
+_LENGTH = re.compile(r"[1-9]\d{0,6}(s|m|h|d)")
+
+
+def read_length(text: str) -> str:
+    """A length of time, as it is."""
+    if not _LENGTH.fullmatch(text):
+        raise ValueError(text)
+    return text
 
 
 def read_clock(text: str) -> str:
     """A mode of the clock, or the instant at which it stands still."""
     if text.lower() in ("real", "manual"):
         return text.lower()
+    # Read for its errors alone: a text is kept as the user wrote it.
     datetime.fromisoformat(text)
     return text
 
@@ -189,11 +209,10 @@ class Settings:
     fast_lane: bool = True
 
     def __post_init__(self) -> None:
-        if (self.tls_cert is None) != (self.tls_key is None):
-            given, missing = (
-                ("--tls-cert", "--tls-key") if self.tls_cert else ("--tls-key", "--tls-cert")
-            )
-            raise SettingsError(f"{given} is given without {missing}: allowed: both or none")
+        if self.tls_cert is not None and self.tls_key is None:
+            raise SettingsError("--tls-cert is given without --tls-key: allowed: both or none")
+        if self.tls_key is not None and self.tls_cert is None:
+            raise SettingsError("--tls-key is given without --tls-cert: allowed: both or none")
         if self.tls_cert is not None and self.tls_port is None:
             raise SettingsError(
                 "--tls-cert is given without --tls-port, so nobody would see it: allowed: both or "
@@ -251,31 +270,33 @@ class Settings:
         repeatable flag, or a bool for a switch. None, an empty sequence and an unset switch mean
         "not given". Raises :class:`SettingsError`.
         """
-        return Settings(**{chosen.setting.name: chosen.value for chosen in resolve(flags, environ)})
+        values = {chosen.setting.name: chosen.value for chosen in resolve(flags, environ)}
+        return Settings(**values)
 
     def override(self, values: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
         """These settings with the named fields replaced, and the values whose names are not
         fields."""
-        names = {one.name for one in fields(Settings)}
-        chosen = {name: value for name, value in values.items() if name in names}
-        return replace(self, **chosen), {
-            name: value for name, value in values.items() if name not in names
-        }
+        names = {item.name for item in fields(Settings)}
+        own = {name: value for name, value in values.items() if name in names}
+        others = {name: value for name, value in values.items() if name not in names}
+        return replace(self, **own), others
 
 
 def read_address(text: str) -> str:
     """The address of a server that runs, as ``read_url`` reads it. Raises ``ValueError`` with the
     right spelling."""
-    _, mark, rest = text.partition("://")
-    if "@" in (rest if mark else text).partition("/")[0]:
+    scheme, mark, rest = text.partition("://")
+    authority, _, _ = (rest if mark else scheme).partition("/")
+    if "@" in authority:
         # What stands before the @ may be a password: it is not repeated.
         raise ValueError("wanted an address without a user and a password")
     with suppress(ValueError):
         return read_url(text)
     right = Settings().address
-    with suppress(ValueError):
-        # Only the scheme is missing.
-        right = right if "://" in text else read_url(f"http://{text}")
+    if "://" not in text:
+        with suppress(ValueError):
+            # Only the scheme is missing.
+            right = read_url(f"http://{text}")
     raise ValueError(
         f"got '{mask_start(text, 200)}', wanted an http or https address without query, such as "
         f"{right}"
@@ -330,12 +351,12 @@ class Setting:
         """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises
         :class:`SettingsError`."""
         try:
-            if self.is_list:
-                # An empty list means "not given", which for some options means "all".
-                return tuple(
-                    self.read(part.strip()) for part in text.split(",") if part.strip()
-                ) or self.read("")
-            return self.read(text.strip())
+            if not self.is_list:
+                return self.read(text.strip())
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+            # An empty list means "not given", which for some options means "all": refused as an
+            # empty text is.
+            return tuple(self.read(part) for part in parts) or self.read("")
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
 
@@ -354,17 +375,19 @@ class Setting:
         plain = self.plain(value)
         if isinstance(plain, bool):
             return str(plain).lower()
-        words = plain if isinstance(plain, list) else [] if plain is None else [str(plain)]
-        return ",".join(words) or "-"
+        if isinstance(plain, list):
+            return ",".join(plain) or "-"
+        return "-" if plain is None else str(plain)
 
     def _refusal(self, text: str, origin: str) -> str:
+        """Why a text at a flag or in a variable is refused, and what may be meant."""
         got = "a value that is not shown" if self.secret else repr(text)
         from difflib import get_close_matches
 
         # Capitals stand for what the user fills in.
         choices = [word for word in self.metavar.split("|") if word.islower()]
         near = get_close_matches(text.strip().lower(), choices, n=1, cutoff=0.4)
-        hints = "".join(f"; nearest: {one}" for one in near)
+        hints = f"; nearest: {near[0]}" if near else ""
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
             # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is
             # called "mockserver".
@@ -385,25 +408,31 @@ class Chosen:
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
-    "text": read_fitting(lambda text: text and text.isprintable()),
-    # What a header can hold.
-    "header text": read_fitting(lambda text: text and text.isascii() and text.isprintable()),
+    "text": read_text,
+    "header text": read_header_text,
     "host": read_host,
     "url": read_url,
     "size": read_size,
-    "length": read_fitting(re.compile(r"[1-9]\d{0,6}(s|m|h|d)").fullmatch),
+    "length": read_length,
     "clock": read_clock,
     "switch": read_switch,
-    "negated": lambda text: not read_switch(text),
+    "negated": read_negated_switch,
 }
+"""How texts are read, by the column ``reads`` of ``settings.csv``. Each raises ``ValueError`` for a
+text that is not allowed; the refusal takes its words from the row."""
+
 _LIST, _CHOICE, _RANGE = "list of ", "one of ", " to "
+"""Forms of that column: ``list of text``, ``one of on off``, ``0 to 65535``."""
 
 
 def _reader(reads: str) -> Callable[[str], Any]:
+    """What reads a text, by the column ``reads`` without its ``list of``."""
     if reads.startswith(_CHOICE):
         return read_choice(*reads.removeprefix(_CHOICE).split())
-    low, is_range, high = reads.partition(_RANGE)
-    return read_whole(int(low), int(high)) if is_range else _READERS[reads]
+    if _RANGE in reads:
+        low, high = reads.split(_RANGE)
+        return read_whole(int(low), int(high))
+    return _READERS[reads]
 
 
 _DEFAULTS = Settings()
@@ -458,35 +487,29 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     from difflib import get_close_matches
 
     known = [setting.variable for setting in SETTINGS]
-    unknown = [name for name in sorted(environ) if name.startswith(PREFIX) and name not in known]
-    hints = (
-        "".join(f"; nearest: {one}" for one in get_close_matches(name, known, n=1))
-        for name in unknown
-    )
-    return [
-        f"{name} is not a known variable{hint}" for name, hint in zip(unknown, hints, strict=True)
-    ]
+    sentences = []
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; nearest: {near[0]}" if near else ""
+            sentences.append(f"{name} is not a known variable{hint}")
+    return sentences
 
 
 def trace_protocol(environ: Mapping[str, str]) -> str | None:
     """How spans are sent, by the variables of OpenTelemetry; None without an endpoint, or if SDK or
     exporter is off."""
-    named = [
-        environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip()
-        for name in ("TRACES_ENDPOINT", "ENDPOINT")
-    ]
-    is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    if (
-        is_off
-        or not any(named)
-        or environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none"
-    ):
+
+    def value(name: str) -> str:
+        return environ.get(f"OTEL_{name}", "").strip()
+
+    endpoint = value("EXPORTER_OTLP_TRACES_ENDPOINT") or value("EXPORTER_OTLP_ENDPOINT")
+    is_off = value("SDK_DISABLED").lower() == "true" or value("TRACES_EXPORTER").lower() == "none"
+    if is_off or not endpoint:
         return None
-    wanted = [
-        environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip()
-        for name in ("TRACES_PROTOCOL", "PROTOCOL")
-    ]
-    return next(filter(None, wanted), "http/protobuf")
+    # What is said of traces alone comes before what is said of all.
+    protocol = value("EXPORTER_OTLP_TRACES_PROTOCOL") or value("EXPORTER_OTLP_PROTOCOL")
+    return protocol or "http/protobuf"
 
 
 def data_directory(

@@ -18,20 +18,23 @@ _OF_AN_EXTRA = re.compile(r"""(?P<needed>[^;]+?)\s*;.*\bextra\s*==\s*["'](?P<ext
 def how_to_add(extra: str) -> str:
     """The command that adds an extra to the environment in which this runs."""
     python = sys.executable or "python"
-    # uv makes environments without pip.
-    command = (
-        ["uv", "pip", "install", "--python", python]
-        if find_spec("pip") is None
-        else [python, "-m", "pip", "install"]
-    )
+    command = [python, "-m", "pip", "install"]
+    if find_spec("pip") is None:
+        # uv makes environments without pip.
+        command = ["uv", "pip", "install", "--python", python]
     return shlex.join([*command, *_needed(extra)])
 
 
 def _needed(extra: str) -> list[str]:
+    """What pip is to install: the requirements of the extra, or the folder of the checkout."""
     try:
-        told = requires(_DISTRIBUTION) or []
+        requirements = requires(_DISTRIBUTION) or []
     except PackageNotFoundError:
         # A checkout that runs where it lies.
         return [f"{Path(__file__).resolve().parents[2]}[{extra}]"]
-    found = [named for line in told if (named := _OF_AN_EXTRA.match(line)) is not None]
-    return [named["needed"] for named in found if named["extra"] == extra]
+    needed = []
+    for requirement in requirements:
+        match = _OF_AN_EXTRA.match(requirement)
+        if match is not None and match["extra"] == extra:
+            needed.append(match["needed"])
+    return needed

@@ -1,4 +1,13 @@
-"""A limited number of places, shared so that an owner who holds them long does not block others."""
+"""A limited number of places, shared so that an owner who holds them long does not block others.
+
+A sandbox that sends ten thousand webhooks to a receiver which never answers would soon hold every
+connection, and no other sandbox would get one. A fixed number for each would waste most of them
+when one is alone. So an owner may take a part of what is still free: the first takes half, say, the
+next half of the rest, and one that holds nothing finds a place nearly always.
+
+Whoever wants a place stands in several lines, one after the other: for its turn (where order
+counts), for its key, for its thing (a receiver, a name), and last for a share of the places.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +18,7 @@ from contextlib import ExitStack, asynccontextmanager
 from weakref import WeakValueDictionary
 
 _TURN = "turn"
+"""Marks the limit that gives places for one thing in the order of asking."""
 
 
 class _Limit:
@@ -27,13 +37,14 @@ class _Limit:
 
     async def acquire(self) -> None:
         """Wait until one of them is free, and hold it."""
-        asked = asyncio.get_running_loop().create_future()
-        self._waiting.append(asked)
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
         self._serve()
         try:
-            await asked
+            await place
         except asyncio.CancelledError:
-            if not asked.cancelled():
+            if not place.cancelled():
+                # It was given in the same moment.
                 self.release()
             raise
 
@@ -49,11 +60,12 @@ class _Limit:
         self.release()
 
     def _serve(self) -> None:
+        """Give places to those who have waited longest."""
         while self._waiting and self._held < self._most:
-            asked = self._waiting.popleft()
-            if not asked.cancelled():
+            place = self._waiting.popleft()
+            if not place.cancelled():
                 self._held += 1
-                asked.set_result(None)
+                place.set_result(None)
 
 
 class FairShare:
@@ -83,7 +95,9 @@ class FairShare:
         With ``apart`` they are given in the order of asking for one thing, the next one when this
         one has ended, or so many seconds after its turn has come.
         """
-        lane = self._at_most(1, owner, thing, object() if ordering_key is None else (ordering_key,))
+        # Without a key nobody else stands in the line.
+        line = object() if ordering_key is None else (ordering_key,)
+        lane = self._at_most(1, owner, thing, line)
         with ExitStack() as turn:
             if apart:
                 turns = self._at_most(1, owner, thing, _TURN)
@@ -103,24 +117,28 @@ class FairShare:
         self._allow(owner, thing, self._each, 1)
 
     def _allow(self, owner: Hashable, thing: Hashable, each: int, turns: int) -> None:
-        for what, most in (((owner, thing), each), ((owner, thing, _TURN), turns)):
-            limit = self._limits.get(what)
-            if limit is not None:
-                limit.allow(most)
+        """Change the limits of a thing, where somebody holds or wants one."""
+        of_thing = self._limits.get((owner, thing))
+        if of_thing is not None:
+            of_thing.allow(each)
+        of_turns = self._limits.get((owner, thing, _TURN))
+        if of_turns is not None:
+            of_turns.allow(turns)
 
     def _at_most(self, most: int, *what: Hashable) -> _Limit:
         return self._limits.setdefault(what, _Limit(most))
 
     @asynccontextmanager
     async def _share(self, owner: Hashable) -> AsyncIterator[None]:
-        asked = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(owner, deque()).append(asked)
+        """Wait for one of the places that all owners share, and hold it."""
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, deque()).append(place)
         self._serve()
         try:
-            await asked
+            await place
             yield
         finally:
-            if not asked.cancelled():
+            if not place.cancelled():
                 self._free += 1
                 self._held[owner] -= 1
                 if not self._held[owner]:
@@ -129,18 +147,19 @@ class FairShare:
 
     def _serve(self) -> None:
         """Give places to those who can have one."""
-        while (
-            self._free
-            and (owner := next(filter(self._may_hold_more, self._waiting), None)) is not None
-        ):
+        while self._free:
+            owner = next(filter(self._may_hold_more, self._waiting), None)
+            if owner is None:
+                return
+            # Taken out and put behind the others: owners are served in turn.
             waiting = self._waiting.pop(owner)
-            asked = waiting.popleft()
+            place = waiting.popleft()
             if waiting:
                 self._waiting[owner] = waiting
-            if not asked.cancelled():
+            if not place.cancelled():
                 self._free -= 1
                 self._held[owner] += 1
-                asked.set_result(None)
+                place.set_result(None)
 
     def _may_hold_more(self, owner: Hashable) -> bool:
         held = self._held[owner]

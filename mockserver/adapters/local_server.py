@@ -51,16 +51,14 @@ def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[byte
         if port_file.exists():
             return f"http://127.0.0.1:{port_file.read_text().strip()}", process
         time.sleep(POLL_SECONDS)
-    ended = process.poll()
+    exit_code = process.poll()
     process.kill()
     process.wait()
-    said = log_file.read_text("utf-8", "replace").strip()
-    how = (
-        f"ended with exit code {ended}"
-        if ended is not None
-        else f"was not ready within {START_SECONDS:.0f} s"
-    )
-    raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}", ended)
+    how = f"was not ready within {START_SECONDS:.0f} s"
+    if exit_code is not None:
+        how = f"ended with exit code {exit_code}"
+    log_text = log_file.read_text("utf-8", "replace").strip()
+    raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{log_text}", exit_code)
 
 
 def child_environment() -> dict[str, str]:
@@ -70,9 +68,8 @@ def child_environment() -> dict[str, str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
         # A checkout that is not installed is known to this process only.
-        environ["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [str(root), environ.get("PYTHONPATH")])
-        )
+        folders = [str(root), environ.get("PYTHONPATH")]
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     return environ
 
 

@@ -41,12 +41,11 @@ def environment() -> Mapping[str, str]:
 def _with_near(excepted: str) -> str:
     """A list of hosts that are asked without a proxy, with this machine; a star excepts all, and
     only alone."""
-    known = re.split(r"[,\s]+", excepted.strip())
-    if known == ["*"]:
+    hosts = re.split(r"[,\s]+", excepted.strip())
+    if hosts == ["*"]:
         return excepted
-    return ",".join(
-        [*filter(None, [excepted.strip(" ,")]), *(host for host in _NEAR if host not in known)]
-    )
+    parts = [excepted.strip(" ,"), *(host for host in _NEAR if host not in hosts)]
+    return ",".join(filter(None, parts))
 
 
 def process_name() -> str:

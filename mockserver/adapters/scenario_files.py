@@ -1,11 +1,15 @@
 """Scenario files: finds them by path, folder or shipped name, reads them, and watches them for
 changes.
 
-What the reader of YAML makes of the one that comes with the server is kept, so the server starts
-without that reader.
+A file is read in two steps: the text becomes plain data with the place of each part
+(``strict_yaml``), and the data a scenario (``scenario.parse``), whose faults are told by those
+places. What the first step makes of the one file that every server reads, the test values, is kept
+beside this module (``PREPARED``): so a server without scenarios of its own starts without the
+reader of YAML.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -57,10 +61,13 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
 def read_file(path: Path) -> Scenario:
     """The scenario of one file. Raises ``ScenarioRefused``."""
     try:
-        text = bounded(path, MOST_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        written = bounded(path, MOST_BYTES).decode("utf-8")
+        text = written.replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as problem:
-        words = problem.strerror if isinstance(problem, OSError) else str(problem)
-        words = "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else words
+        if isinstance(problem, UnicodeDecodeError):
+            words = "it is not UTF-8 text"
+        else:
+            words = getattr(problem, "strerror", None) or str(problem)
         raise ScenarioRefused(
             [ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]
         ) from None
@@ -90,13 +97,13 @@ def read_text(text: str, name: str) -> Scenario:
 
 def builtin_test_values() -> Scenario:
     """The test values, from ``PREPARED``: what the reader of YAML has made of their file."""
-    kept: dict[str, Any] = json.loads(PREPARED.read_bytes(), parse_float=Decimal)
+    reading: dict[str, Any] = json.loads(PREPARED.read_bytes(), parse_float=Decimal)
     places: Positions = {
-        ("rules", index): (line, column) for index, (line, column) in enumerate(kept["places"])
+        ("rules", index): (line, column) for index, (line, column) in enumerate(reading["places"])
     }
     path = _SHIPPED / f"{TEST_VALUES}.yaml"
     scenario = parse(
-        kept["data"], places, file=str(path), name=TEST_VALUES, builtin=True, is_shipped=True
+        reading["data"], places, file=str(path), name=TEST_VALUES, builtin=True, is_shipped=True
     )
     return replace(scenario, text=path.read_text("utf-8"))
 
@@ -106,13 +113,13 @@ def shipped() -> list[tuple[str, str, str]]:
     """Name, description and text of every scenario that comes with the product, by name."""
     from mockserver.adapters.strict_yaml import read
 
-    found = []
+    scenarios = []
     for path in _shipped_files():
         text = path.read_text("utf-8")
         # The head says both, and is read in a fraction of the time of the whole.
         head, _ = read(text.partition("\nrules:")[0], path.name)
-        found.append((head["name"], head["description"], text))
-    return found
+        scenarios.append((head["name"], head["description"], text))
+    return scenarios
 
 
 def schema_text() -> str:
@@ -132,11 +139,9 @@ def shipped_file(name: str) -> Path:
 
 
 def _stem(name: str) -> str:
-    stem = Path(name).stem
-    kept = "".join(
-        char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem
-    )
-    return kept.strip("._-")[:100] or "scenario"
+    """The name of a scenario that has none, from its file: such as stand in an address."""
+    safe = re.sub(r"[^A-Za-z0-9._-]", "-", Path(name).stem)
+    return safe.strip("._-")[:100] or "scenario"
 
 
 def _shipped_files() -> list[Path]:
@@ -148,12 +153,10 @@ def files_of(name: str) -> Iterator[Path]:
     scenario."""
     path = Path(name)
     if path.is_dir():
-        files = (
-            child
-            for child in path.iterdir()
-            if child.suffix in SUFFIXES and not child.match(_SCHEMAS)
-        )
-        yield from sorted(child for child in files if child.is_file())
+        for child in sorted(path.iterdir()):
+            is_scenario = child.suffix in SUFFIXES and not child.match(_SCHEMAS)
+            if is_scenario and child.is_file():
+                yield child
         return
     if path.suffix in SUFFIXES or path.exists() or len(path.parts) > 1:
         yield path

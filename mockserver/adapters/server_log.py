@@ -52,6 +52,7 @@ class ServerLog:
                 self.echo(line, err=True)
 
     def _worded(self, line: str, name: str = "message") -> str:
+        """A line of the log; ``name`` is that of its member in JSON, and its first word in text."""
         if not self._as_json:
             return line if name == "message" else f"{name}: {line}"
         return json.dumps(
@@ -91,7 +92,8 @@ class RequestLog:
         self._as_json = settings.log_format == "json"
         self._left_out = LOG_LEVELS[: LOG_LEVELS.index(settings.log_level)]
         self._waiting: SimpleQueue[str] = SimpleQueue()
-        self._refused = 0  # lines; the thread that writes counts those that it could not write
+        # Lines that found no room; the thread that writes counts those that it could not write.
+        self._refused = 0
         self._counting = Lock()
         self._closing = Event()
         self._thread = Thread(target=self._run, name="request-log", daemon=True)
@@ -121,17 +123,22 @@ class RequestLog:
         self._thread.join(1)
 
     def _run(self) -> None:
-        failed = said = 0
+        """Write what waits, until it is closed: the thread of this log."""
+        # Lines that could not be written, and of all that are lost those that the log has told of.
+        unwritten = reported = 0
         while not self._closing.is_set() or not self._waiting.empty():
             lines = self._gathered()
-            dropped = self._refused + failed - said
-            told = f'{{"dropped": {dropped}}}' if self._as_json else f"{dropped} lines dropped"
+            texts = list(lines)
+            dropped = self._refused + unwritten - reported
+            if dropped:
+                text = f'{{"dropped": {dropped}}}' if self._as_json else f"{dropped} lines dropped"
+                texts.append(text)
             try:
-                if texts := [*lines, told] if dropped else lines:
+                if texts:
                     self._echo("\n".join(texts), err=True)
-                said += dropped
+                reported += dropped
             except OSError:
-                failed += len(lines)
+                unwritten += len(lines)
 
     def _gathered(self) -> list[str]:
         """The next line, and what comes soon after it: to be woken for each would cost more than

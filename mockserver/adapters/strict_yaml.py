@@ -1,5 +1,10 @@
 """YAML cut down to JSON: what a person meant, or a refusal that says what to write instead.
 
+YAML takes ``NO`` for false in one version and a text in the next, ``012345`` for a number in octal,
+``18:05`` for one in base 60. In a file about money such a guess costs an afternoon. So this reader
+works on the events of the parser, below all of its guesses, and decides itself what a plain word
+means.
+
 Plain words become ``true``, ``false``, ``null``, whole numbers and exact decimals only where YAML
 1.2 (core) and JSON agree; ``18:05``, ``012345``, ``+61400000000``, ``NO`` and dates stay texts;
 ``1e3``, ``0x1F``, ``.inf`` and numbers of more than 15 digits are refused with "quote this". No
@@ -12,7 +17,7 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import yaml
 
@@ -53,7 +58,9 @@ def read(text: str, file: str) -> tuple[Any, Positions]:
     if len(text) > MAX_CHARACTERS:
         words = f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed"
         raise ScenarioRefused([ScenarioProblem(file, 1, 1, "", words)])
-    if (strange := _STRANGE_BREAK.search(text)) is not None:
+    strange = _STRANGE_BREAK.search(text)
+    if strange is not None:
+        # People do not count it as a line: every position behind it would be another.
         before = text[: strange.start()]
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
         words = f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line"
@@ -120,10 +127,10 @@ def _left_open(problem: yaml.MarkedYAMLError, line: int) -> str | None:
         return None
     if context == "while scanning a quoted scalar":
         return f"the quote opened in line {mark.line + 1} is not closed"
-    bracket = {"while parsing a flow mapping": "{", "while parsing a flow sequence": "["}.get(
-        context
-    )
-    return f"is the {bracket} of line {mark.line + 1} closed?" if bracket else None
+    brackets = {"while parsing a flow mapping": "{", "while parsing a flow sequence": "["}
+    if context not in brackets:
+        return None
+    return f"is the {brackets[context]} of line {mark.line + 1} closed?"
 
 
 def _is_misindented(line: str, problem: yaml.MarkedYAMLError) -> bool:
@@ -152,21 +159,36 @@ def _place(mark: Any) -> tuple[int, int]:
     return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
 
 
+class _Anchored(NamedTuple):
+    """A part that is marked ``&name``: its value, and of how many nodes it is."""
+
+    value: object
+    nodes: int
+
+
 class _Reader:
-    """Reads the events of one file, and gathers what is wrong with it."""
+    """Reads the events of one file, and gathers what is wrong with it.
+
+    What a person can put right without another look at the rest is gathered (``_complain``); what
+    leaves the rest without meaning, or would take too much time or memory, ends the reading
+    (``_stop``). A node is a value, a list, a map or a key; a part that is used again through an
+    alias counts each time, as files that double themselves do no harm then.
+    """
 
     def __init__(self, file: str, events: Iterator[Any]) -> None:
         self.positions: dict[Path, tuple[int, int]] = {}
         self._file = file
         self._events = events
         self._problems: list[ScenarioProblem] = []
-        self._anchors: dict[str, tuple[object, int]] = {}
+        self._anchors: dict[str, _Anchored] = {}
         self._nodes = self._aliases = 0
 
     def document(self) -> tuple[Any, Positions]:
-        """The plain data. Raises ``ScenarioRefused``, and what the reader of YAML raises."""
+        """The plain data, and where its parts stand. Raises ``ScenarioRefused``, and what the
+        parser of YAML raises."""
         data: object = None
         for event in self._events:
+            # Once the whole has a position, one document was read.
             if isinstance(event, yaml.DocumentStartEvent) and () in self.positions:
                 self._stop(event, "got a second document (---), a file holds one scenario")
             if isinstance(event, yaml.NodeEvent):
@@ -176,15 +198,18 @@ class _Reader:
         return data, self.positions
 
     def _stop(self, event: Any, message: str) -> NoReturn:
+        """End the reading with a fault, and those before it."""
         raise ScenarioRefused([*self._problems, _problem(self._file, event.start_mark, message)])
 
     def _complain(self, event: Any, message: str) -> None:
+        """Note a fault and read on; one too many ends the reading."""
         if len(self._problems) >= MOST_FAULTS:
             place = _place(event.start_mark)
             raise ScenarioRefused([*self._problems, more_follow(self._file, *place)])
         self._problems.append(_problem(self._file, event.start_mark, message))
 
     def _count(self, event: Any, nodes: int) -> None:
+        """So many nodes more are read, or used again."""
         self._nodes += nodes
         if self._nodes > MAX_NODES:
             self._stop(
@@ -192,36 +217,52 @@ class _Reader:
             )
 
     def _node(self, event: Any, path: Path) -> object:
+        """The plain data that begins with an event; what belongs to it is taken from the events."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, path)
+        nodes_before = self._nodes
         self._count(event, 1)
         self._no_tag(event)
         self.positions.setdefault(path, _place(event.start_mark))
-        started = self._nodes
-        value = (
-            self._meaning(event)
-            if isinstance(event, yaml.ScalarEvent)
-            else self._parts(event, path)
-        )
+        value: object
+        if isinstance(event, yaml.ScalarEvent):
+            value = self._meaning(event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value = self._list(event, path)
+        else:
+            value = self._map(event, path)
         if event.anchor is not None:
-            self._anchors[event.anchor] = (value, self._nodes - started + 1)
+            self._anchors[event.anchor] = _Anchored(value, self._nodes - nodes_before)
         return value
 
-    def _parts(self, event: Any, path: Path) -> object:
+    def _check_depth(self, event: Any, path: Path) -> None:
         if len(path) >= MAX_DEPTH:
             self._stop(event, f"got parts nested deeper than {MAX_DEPTH}")
-        if isinstance(event, yaml.SequenceStartEvent):
-            items: list[object] = []
-            while not isinstance(item := next(self._events), yaml.SequenceEndEvent):
-                items.append(self._node(item, (*path, len(items))))
-            return items
-        found: dict[str, object] = {}
-        while not isinstance(name := next(self._events), yaml.MappingEndEvent):
-            key = self._key(name, path, found)
-            found[key] = self._node(next(self._events), (*path, key))
-        return found
+
+    def _until(self, end: type[yaml.Event]) -> Iterator[Any]:
+        """The first event of each item, up to the end of a list or map."""
+        for event in self._events:
+            if isinstance(event, end):
+                return
+            yield event
+
+    def _list(self, start: Any, path: Path) -> list[object]:
+        self._check_depth(start, path)
+        items: list[object] = []
+        for event in self._until(yaml.SequenceEndEvent):
+            items.append(self._node(event, (*path, len(items))))
+        return items
+
+    def _map(self, start: Any, path: Path) -> dict[str, object]:
+        self._check_depth(start, path)
+        members: dict[str, object] = {}
+        for event in self._until(yaml.MappingEndEvent):
+            key = self._key(event, path, members)
+            members[key] = self._node(next(self._events), (*path, key))
+        return members
 
     def _key(self, event: Any, path: Path, known: Mapping[str, object]) -> str:
+        """The key of a map at a path that has some keys already."""
         if not isinstance(event, yaml.ScalarEvent):
             got = "an alias" if isinstance(event, yaml.AliasEvent) else "a map or a list"
             self._stop(event, f"got {got} as a key, wanted a name")
@@ -237,18 +278,19 @@ class _Reader:
         return key
 
     def _alias(self, event: Any, path: Path) -> object:
+        """What ``*name`` stands for: the same object again, as nothing changes what was read."""
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
             self._stop(event, f"got more than {MAX_ALIASES} aliases (*name)")
-        found = self._anchors.get(event.anchor)
-        if found is None:
+        anchored = self._anchors.get(event.anchor)
+        if anchored is None:
             self._stop(
                 event,
                 f"got *{event.anchor}, but no finished part before it is marked &{event.anchor}",
             )
-        self._count(event, found[1])
+        self._count(event, anchored.nodes)
         self.positions.setdefault(path, _place(event.start_mark))
-        return found[0]
+        return anchored.value
 
     def _no_tag(self, event: Any) -> None:
         if event.tag is not None:
@@ -258,8 +300,10 @@ class _Reader:
             )
 
     def _meaning(self, event: Any) -> Hashable:
+        """What a word or a text means."""
         text: str = event.value
-        if event.style:  # the C reader says "" and the Python reader None for a plain word
+        # It is quoted. Of a plain word the C reader says "" and the Python reader None.
+        if event.style:
             return text
         if text in _NULL:
             return None
@@ -306,6 +350,8 @@ class _Writer(yaml.SafeDumper):
     says which of them are not to stand plainly."""
 
     def represent_data(self, data: object) -> yaml.Node:
+        """A map or a list in one line when it is short; a text quoted or folded where it must be;
+        anything else plainly."""
         is_short = len(str(data)) <= _LONGEST_LINE
         if isinstance(data, Mapping):
             return self.represent_mapping("tag:yaml.org,2002:map", data, flow_style=is_short)

@@ -53,7 +53,9 @@ def listener_context(settings: Settings, plan: TlsMap | None) -> ssl.SSLContext:
     else:
         authority = _authority(data_directory(settings, os.environ), now)
     names = (OTHER_NAME,) if flaw is Certificate.WRONG_NAME else NAMES
-    end = now - timedelta(days=1) if flaw is Certificate.EXPIRED else now - BACKDATE + LEAF_LIFE
+    end = now - BACKDATE + LEAF_LIFE
+    if flaw is Certificate.EXPIRED:
+        end = now - timedelta(days=1)
     leaf = authority.issue_cert(
         *names, common_name=names[0], not_before=end - LEAF_LIFE, not_after=end
     )
@@ -73,18 +75,16 @@ def _authority(directory: Path, now: datetime) -> CA:
     certificate, key = directory / "ca.pem", directory / "ca-key.pem"
     if certificate.exists() and key.exists():
         stored = load_pem_x509_certificate(certificate.read_bytes())
-        same = (
-            load_pem_private_key(key.read_bytes(), password=None).public_key()
-            == stored.public_key()
-        )
-        if same and stored.not_valid_after_utc >= now + LEAF_LIFE + RENEW_BEFORE:
+        private_key = load_pem_private_key(key.read_bytes(), password=None)
+        belong_together = private_key.public_key() == stored.public_key()
+        if belong_together and stored.not_valid_after_utc >= now + LEAF_LIFE + RENEW_BEFORE:
             return CA.from_pem(certificate.read_bytes(), key.read_bytes())
-    made = CA(
+    authority = CA(
         path_length=0,
         organization_name="mockserver",
         organization_unit_name="mockserver local authority",
     )
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_whole(key, made.private_key_pem.bytes(), 0o600)
-    write_whole(certificate, made.cert_pem.bytes(), 0o644)
-    return made
+    write_whole(key, authority.private_key_pem.bytes(), 0o600)
+    write_whole(certificate, authority.cert_pem.bytes(), 0o644)
+    return authority

@@ -79,6 +79,7 @@ class _RateLimited(logging.Filter):
         self._logged: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a message is printed; of one that quotes the headers only their name is left."""
         if record.name == "opentelemetry.util.re":
             record.args = ("OTEL_EXPORTER_OTLP_HEADERS",)
         now, text = time.monotonic(), str(record.msg)

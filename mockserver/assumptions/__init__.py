@@ -6,6 +6,10 @@ on what that rests. Profile ``documented`` keeps to the words of the service doc
 speaks as the published client libraries expect. A value can be overridden per server, per sandbox
 and per scenario. Code asks ``assumed[KEY]``, and a use case ``step.assume(KEY)``. What is settled
 for good is a fact, and no row: docs/assumptions.md.
+
+The words in the column ``allowed`` are the type of a row (``_KINDS``): the same words that a
+refusal, the docs and the control page show say how a value is read. So a row cannot allow one thing
+and accept another. A value is read once, when it is put in force, and is typed from then on.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ class ValueKind:
 
     allowed: str
     read: Callable[[object], Any]
+    """Raises ``ValueError`` with what was got and what is allowed."""
     show: Callable[[Any], object] = str
 
 
@@ -55,10 +60,11 @@ class Assumption:
 
 def _read_word(words: list[str], value: object) -> str:
     """One of some words, in any letter case."""
-    found = [word for word in words if isinstance(value, str) and word.lower() == value.lower()]
-    if not found:
-        raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
-    return found[0]
+    if isinstance(value, str):
+        for word in words:
+            if word.lower() == value.lower():
+                return word
+    raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
 
 
 def _read_whole(low: int, high: int, value: object) -> int:
@@ -69,16 +75,25 @@ def _read_whole(low: int, high: int, value: object) -> int:
 
 
 def _read_duration(value: object) -> Micros:
-    return 0 if value == "0" or (type(value) is int and value == 0) else parse_duration(str(value))
+    # Nothing has no unit.
+    if value == "0" or (type(value) is int and value == 0):
+        return 0
+    return parse_duration(str(value))
 
 
 def _read_span(value: object) -> tuple[Micros, Micros]:
+    """The shortest and the longest time; a duration alone is both."""
     low, _, high = str(value).partition("..")
-    first = _read_duration(low.strip() if low.strip() == "0" else low)
-    last = _read_duration(high) if high else first
-    if last < first:
+    shortest = _read_duration(low.strip() if low.strip() == "0" else low)
+    longest = _read_duration(high) if high else shortest
+    if longest < shortest:
         raise ValueError(f"got '{value}', wanted the shorter time first, such as 30ms..80ms")
-    return first, last
+    return shortest, longest
+
+
+def _show_span(span: tuple[Micros, Micros]) -> str:
+    shortest, longest = map(duration_text, span)
+    return shortest if shortest == longest else f"{shortest}..{longest}"
 
 
 def _read_number(value: object) -> Decimal:
@@ -89,6 +104,7 @@ def _read_number(value: object) -> Decimal:
 
 
 def _read_flow(value: object) -> tuple[Micros, ...]:
+    """When a batch is created and started after it was submitted, and how long a row takes."""
     parts = _read_durations(value)
     if len(parts) != 3 or parts[0] > parts[1]:
         raise ValueError(
@@ -131,10 +147,19 @@ def _read_date(value: object) -> str:
 
 
 def _or_word(
-    word: str, meaning: object, read: Callable[[object], object]
+    word: str, meaning: object, read_value: Callable[[object], object]
 ) -> Callable[[object], object]:
-    """A reader that also takes a word, in any letter case."""
-    return lambda value: meaning if str(value).lower() == word else read(value)
+    """A reader that also takes a word, in any letter case, which has a meaning of its own."""
+
+    def read_either(value: object) -> object:
+        return meaning if str(value).lower() == word else read_value(value)
+
+    return read_either
+
+
+def _show_least_amount(number: Decimal | None) -> str:
+    """None stands for the smallest unit of whatever currency."""
+    return "smallest_unit" if number is None else f"{number:f}"
 
 
 _KINDS = (
@@ -143,13 +168,13 @@ _KINDS = (
     ValueKind(
         "a duration or a range, such as 30ms..80ms",
         _read_span,
-        lambda span: "..".join(dict.fromkeys(map(duration_text, span))),
+        _show_span,
     ),
     ValueKind("a number of 0 or more", _read_number, "{:f}".format),
     ValueKind(
         "smallest_unit, or a number of 0 or more",
         _or_word("smallest_unit", None, _read_number),
-        lambda number: "smallest_unit" if number is None else f"{number:f}",
+        _show_least_amount,
     ),
     ValueKind("an ISO 4217 code", _read_currency),
     ValueKind("provider, or an ISO 4217 code", _or_word("provider", "provider", _read_currency)),
@@ -174,7 +199,10 @@ def _kind(allowed: str) -> ValueKind:
     bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
     if bounds is not None:
         return ValueKind(allowed, partial(_read_whole, int(bounds[1]), int(bounds[2])), int)
-    return _BY_ALLOWED.get(allowed) or ValueKind(allowed, partial(_read_word, allowed.split(" | ")))
+    if allowed in _BY_ALLOWED:
+        return _BY_ALLOWED[allowed]
+    # None of these: the words themselves, as oldest_first | newest_first.
+    return ValueKind(allowed, partial(_read_word, allowed.split(" | ")))
 
 
 def _row(
@@ -182,7 +210,12 @@ def _row(
 ) -> Assumption:
     kind = _kind(allowed)
     return Assumption(
-        key, question, kind, kind.read(documented), kind.read(sdk or documented), evidence
+        key,
+        question,
+        kind,
+        documented=kind.read(documented),
+        sdk=kind.read(sdk or documented),
+        evidence=evidence,
     )
 
 
@@ -203,27 +236,27 @@ class Assumed:
         self.profile = profile
         self.overrides: dict[str, object] = dict(overrides or {})
         self.values: dict[str, Any] = {key: row.value(profile) for key, row in ROWS.items()}
-        for key, given in self.overrides.items():
-            self.values[key] = read(key, given)
+        for key, override in self.overrides.items():
+            self.values[key] = read(key, override)
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
     def or_else(self, profile: Profile, overrides: Mapping[str, object]) -> Assumed:
-        """These, when they are of this profile and have just these overrides; else others. Raises
-        ``Invalid`` (90)."""
+        """The values under a profile and overrides: this very object where they are its own, as
+        many sandboxes share one. Raises ``Invalid`` (90)."""
         # By the texts, as 1 is equal to True.
         is_same = profile is self.profile and repr(dict(overrides)) == repr(self.overrides)
         return self if is_same else Assumed(profile, overrides)
 
 
-def read(key: str, given: object) -> Any:
+def read(key: str, value: object) -> Any:
     """The typed value of an override. Raises ``Invalid`` (90) with what is allowed and the nearest
     known key."""
     row = ROWS.get(key)
     if row is None:
         raise invalid({key: f"no such assumption{nearest(key, ROWS)}"})
     try:
-        return row.kind.read(given)
+        return row.kind.read(value)
     except ValueError as problem:
         raise invalid({key: str(problem)}) from None

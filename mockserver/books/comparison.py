@@ -1,13 +1,22 @@
 """Compares what the shop believes about an order with what the sandbox knows: the differences, as
 findings.
 
-Each order gets the first finding that fits. A finding on a correct shop costs more than a missed
-one: where the books say nothing, nothing is held against them. Source: docs/books.md, What a
-comparison finds.
+It goes in two steps. ``difference`` first asks whether the two agree (``agrees``), in the weakest
+sense that the shop's words have. Only an order on which they differ is then looked at for the
+reason (``_Difference``), and gets the first finding that fits; ``amount-differs`` fits always. So
+no finding has to be careful about correct shops: that is decided before, in one place.
+
+A finding on a correct shop costs more than a missed one: where the books say nothing, nothing is
+held against them. Shops write very different books. Some keep refunds as amounts, some only lower
+what was paid; some write a refund when they order it, some when it has gone; some call an order
+paid that is partly refunded. Each of these agrees.
+
+Source: docs/books.md, What a comparison finds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 from mockserver.books.shop_rows import AMOUNTS, Claim, ShopRow
 from mockserver.domain.charge import ZERO
@@ -16,6 +25,8 @@ from mockserver.domain.money import CURRENCIES
 from mockserver.domain.states import ChargeState
 
 _MINOR_UNITS = 100
+"""What shops multiply by that take every currency for one of cents."""
+
 COMPARED = (
     "pending-counted-as-paid",
     "paid-without-money",
@@ -31,37 +42,52 @@ COMPARED = (
 """The findings of a comparison."""
 
 
+class BookFinding(NamedTuple):
+    """The name of a finding, and what it cost, as a merchant would say it."""
+
+    name: str
+    words: str
+
+
 class Belief:
     """What all ``rows`` of one order and currency say together: several payments, partial
     shipments. Without rows the shop does not know the order; an amount is None where none of them
     gives it.
 
-    ``claims_no_money``: nothing was taken; ``is_positive``: money was; ``is_open``: it may still
+    ``claims_no_money``: nothing was taken; ``claims_money``: money was; ``is_open``: it may still
     come, so an amount that was paid claims nothing.
     """
 
     def __init__(self, order: str, rows: Sequence[ShopRow] = ()) -> None:
         self.order, self.rows = order, rows
-        self.amounts = {name: _added(getattr(row, name) for row in rows) for name in AMOUNTS}
+        self.amounts = {name: _sum_of(getattr(row, name) for row in rows) for name in AMOUNTS}
         self.paid, self.refunded, self.held = self.amounts.values()
         self.net = (self.paid or ZERO) - (self.refunded or ZERO)
         self.claims = {row.claim for row in rows if row.claim is not None}
-        says_none = self.paid == 0 and not self.refunded and not self.held
-        is_silent = not self.claims and rows and not says_none
-        self.is_open = bool(self.claims & {Claim.PENDING, Claim.HELD, Claim.UNKNOWN})
-        self.claims_no_money = self.claims <= {Claim.UNPAID, Claim.ENDED} and not is_silent
-        self.is_positive = Claim.TAKEN in self.claims or bool(
-            self.paid and not self.claims_no_money and not self.is_open
-        )
+        self.is_open = not self.claims.isdisjoint({Claim.PENDING, Claim.HELD, Claim.UNKNOWN})
+        if self.claims:
+            self.claims_no_money = self.claims <= {Claim.UNPAID, Claim.ENDED}
+        else:
+            # No state is known: the amounts say it. An order without rows claims that there is
+            # none.
+            says_zero = self.paid == 0 and not self.refunded and not self.held
+            self.claims_no_money = says_zero or not rows
+        may_be_paid = not self.claims_no_money and not self.is_open
+        self.claims_money = Claim.TAKEN in self.claims or (may_be_paid and bool(self.paid))
 
     def in_words(self, currency: str) -> str:
-        said = {
-            name: money_text(one, currency) for name, one in self.amounts.items() if one is not None
+        """``shipped, paid 20.00 AUD``: the states and the amounts that its rows give."""
+        amounts = {
+            name: money_text(amount, currency)
+            for name, amount in self.amounts.items()
+            if amount is not None
         }
-        states = (state for state in self.states if state.lower() not in said)
-        return ", ".join((*states, *map(" ".join, said.items()))) or (
-            "nothing" if self.rows else "no such order"
-        )
+        # The state "paid" beside "paid 20.00 AUD" would say it twice.
+        words = [state for state in self.states if state.lower() not in amounts]
+        words += [f"{name} {amount}" for name, amount in amounts.items()]
+        if not words:
+            return "nothing" if self.rows else "no such order"
+        return ", ".join(words)
 
     @property
     def states(self) -> list[str]:
@@ -69,9 +95,10 @@ class Belief:
         return list(dict.fromkeys(row.state for row in self.rows if row.state))
 
 
-def _added(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    given = [amount for amount in amounts if amount is not None]
-    return sum(given, ZERO) if given else None
+def _sum_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    """The sum of those that are there; None when none is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known, ZERO) if known else None
 
 
 def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
@@ -137,74 +164,81 @@ def _agrees_on_taken(belief: Belief, truth: Figures) -> bool:
 
 
 def difference(
-    belief: Belief, order: OrderMoney, *, is_settled: bool = False, asked: str = ""
-) -> tuple[str, str] | None:
-    """The finding of an order on which books and sandbox differ, and what it cost, in words; None
-    when they agree. ``asked`` says of an order without a charge what was asked of the service for
-    it, and why nothing came of that."""
+    belief: Belief, order: OrderMoney, *, is_settled: bool = False, in_vain: str = ""
+) -> BookFinding | None:
+    """The finding of an order on which books and sandbox differ; None when they agree. ``in_vain``
+    says of an order without a charge what was asked of the service for it, and why nothing came of
+    that."""
     # Until its provider has answered a capture, or a hold, the order may well be called held.
-    moves = (one.status is ChargeState.PENDING and not one.capture for one in order.charges)
-    is_held_soon = belief.claims == {Claim.HELD} and not order.figures.net and any(moves)
-    if is_held_soon or agrees(belief, order.figures, is_settled=is_settled):
+    awaits_provider = any(
+        charge.status is ChargeState.PENDING and not charge.capture for charge in order.charges
+    )
+    if belief.claims == {Claim.HELD} and awaits_provider and not order.figures.net:
         return None
-    return next(_Difference(belief, order, asked).findings())
+    if agrees(belief, order.figures, is_settled=is_settled):
+        return None
+    return next(_Difference(belief, order, in_vain).findings())
 
 
 class _Difference:
-    """An order on which books and sandbox differ: the findings that fit it, each as a merchant
-    would say it."""
+    """An order on which books and sandbox differ: the findings that fit it. ``order_name`` is the
+    order, ``shop_says`` and ``shop_calls`` what the shop books for it, in words."""
 
-    def __init__(self, belief: Belief, order: OrderMoney, asked: str) -> None:
-        self.belief, self.order, self.truth, self.about = belief, order, order.figures, belief.order
-        self.asked = asked
+    def __init__(self, belief: Belief, order: OrderMoney, in_vain: str) -> None:
+        self.belief, self.order, self.truth = belief, order, order.figures
+        self.in_vain = in_vain
+        self.order_name = belief.order
+        # Where the books give what was taken, as it was taken, they may differ in the refunds
+        # alone.
         self.is_same_gross = belief.paid in (None, self.truth.captured)
-        self.booked = belief.in_words(order.currency)
-        self.called = (
-            f"calls {', '.join(belief.states)}" if belief.states else f"books as {self.booked}"
-        )
+        self.shop_says = belief.in_words(order.currency)
+        self.shop_calls = f"books as {self.shop_says}"
+        if belief.states:
+            self.shop_calls = f"calls {', '.join(belief.states)}"
 
     def money(self, amount: Decimal | None) -> str:
         return money_text(amount or ZERO, self.order.currency)
 
-    def findings(self) -> Iterator[tuple[str, str]]:
-        """Those that fit, the first of which counts."""
-        truth, belief = self.truth, self.belief
+    def part(self, amount: Decimal | None) -> str:
+        """``20.00 AUD of ``, before the name of the order; nothing for no amount."""
+        return f"{self.money(amount)} of " if amount else ""
+
+    def findings(self) -> Iterator[BookFinding]:
+        """Those that fit, the first of which counts: the dearest mistakes come first."""
         yield from self._without_money()
         yield from self._of_other_sums()
-        if (belief.claims_no_money or belief.claims == {Claim.PENDING}) and truth.net > 0:
-            known = self.called if belief.rows else "does not know"
-            yield (
-                "charged-but-unpaid",
-                f"customer paid {self.money(truth.net)} for {self.about}, which the shop {known}",
-            )
+        yield from self._charged_but_unpaid()
         yield from self._of_refunds()
-        if belief.claims_no_money and truth.held and not truth.net and not truth.pending:
-            held = f"{self.money(truth.held)} of {self.about}"
-            yield "hold-left-open", f"{held} stay held, which the shop {self.called}"
-        paying = sum(one.captured > 0 for one in self.order.each)
-        has = truth.in_words(self.order.currency) + (f" in {paying} charges" if paying > 1 else "")
-        yield "amount-differs", f"{self.about}: the shop books {self.booked}, the sandbox has {has}"
+        yield from self._hold_left_open()
+        has = self.truth.in_words(self.order.currency)
+        paying = sum(figures.captured > 0 for figures in self.order.each)
+        if paying > 1:
+            has += f" in {paying} charges"
+        yield BookFinding(
+            "amount-differs",
+            f"{self.order_name}: the shop books {self.shop_says}, the sandbox has {has}",
+        )
 
-    def _without_money(self) -> Iterator[tuple[str, str]]:
+    def _without_money(self) -> Iterator[BookFinding]:
         """The shop counts money that has not come."""
-        truth, belief, coming = self.truth, self.belief, self.truth.pending or self.truth.waiting
-        if belief.is_positive and coming and (belief.paid is None or belief.net > truth.net):
+        truth, belief = self.truth, self.belief
+        coming = truth.pending or truth.waiting
+        counts_more = belief.paid is None or belief.net > truth.net
+        if belief.claims_money and coming and counts_more:
             why = "is still pending" if truth.pending else "waits for the payer (3-D Secure)"
-            counts = f"the shop counts {self.about} as paid"
-            yield "pending-counted-as-paid", f"{counts}, but {self.money(coming)} of it {why}"
-        if (belief.is_positive or Claim.REFUNDED in belief.claims) and not truth.captured:
-            does = (
-                "ships"
-                if any(state.lower() == "shipped" for state in belief.states)
-                else "counts as paid"
+            yield BookFinding(
+                "pending-counted-as-paid",
+                f"the shop counts {self.order_name} as paid, but {self.money(coming)} of it {why}",
             )
-            amount = f"{self.money(belief.paid)} of " if belief.paid else ""
-            yield (
-                "paid-without-money",
-                f"the shop {does} {amount}{self.about}, {self._why_none()}",
+        if (belief.claims_money or Claim.REFUNDED in belief.claims) and not truth.captured:
+            is_shipped = any(state.lower() == "shipped" for state in belief.states)
+            does = "ships" if is_shipped else "counts as paid"
+            goods = f"{self.part(belief.paid)}{self.order_name}"
+            yield BookFinding(
+                "paid-without-money", f"the shop {does} {goods}, {self._why_no_money()}"
             )
 
-    def _why_none(self) -> str:
+    def _why_no_money(self) -> str:
         """Why an order has no money that its shop counts."""
         truth, charges = self.truth, self.order.charges
         if truth.returned:
@@ -212,7 +246,7 @@ class _Difference:
         if truth.held:
             return f"of which {self.money(truth.held)} are only held: they were never captured"
         if not charges:
-            return self.asked or "for which no payment was ever asked"
+            return self.in_vain or "for which no payment was ever asked"
         last = charges[-1]
         payment = f"whose payment of {self.money(last.amount)}"
         if last.voided is not None:
@@ -221,7 +255,7 @@ class _Difference:
             return f"{payment} was declined: {last.failed_attempts[-1].error_message}"
         return f"{payment} failed"
 
-    def _of_other_sums(self) -> Iterator[tuple[str, str]]:
+    def _of_other_sums(self) -> Iterator[BookFinding]:
         """The customer paid several times what the shop books, or the other way round."""
         truth, belief = self.truth, self.belief
         if belief.paid == truth.captured:
@@ -231,18 +265,18 @@ class _Difference:
             if _is_multiple(truth.captured, belief.paid):
                 paid, booked = truth.captured, belief.paid or ZERO
                 back = f", and got {self.money(truth.refunded)} back" if truth.refunded else ""
-            yield (
-                "taken-twice",
-                f"customer paid {self.money(paid)} for {self.about} of {self.money(booked)}{back}",
-            )
+            order = f"{self.order_name} of {self.money(booked)}"
+            yield BookFinding("taken-twice", f"customer paid {self.money(paid)} for {order}{back}")
         if truth.net > 0 and _is_multiple(belief.net, truth.net):
+            # Twice as much is a mistake of counting, a hundred times as much one of units.
             units = (_MINOR_UNITS, 10 ** CURRENCIES[self.order.currency].digits)
             is_scaled = belief.net in [unit * truth.net for unit in units]
-            # Twice as much is a mistake of counting, a hundred times as much one of units.
             question = "minor units? " if is_scaled and not truth.returned else ""
             hint = f"; {self.money(truth.returned)} bounced" if truth.returned else ""
-            books = f"{question}the shop books {self.money(belief.net)} for {self.about}"
-            yield "booked-twice", f"{books}, whose customer paid {self.money(truth.net)}{hint}"
+            books = f"{question}the shop books {self.money(belief.net)} for {self.order_name}"
+            yield BookFinding(
+                "booked-twice", f"{books}, whose customer paid {self.money(truth.net)}{hint}"
+            )
 
     def _is_taken_twice(self) -> bool:
         """Whether several charges hold what the books give for one: what is left of them, as books
@@ -250,36 +284,64 @@ class _Difference:
         truth, belief, each = self.truth, self.belief, self.order.each
         if truth.net <= belief.net:
             return False
-        is_left = (
-            _is_multiple(truth.net, belief.net) and sum(one.net == belief.net for one in each) > 1
-        )
-        is_whole = (
-            _is_multiple(truth.captured, belief.paid)
-            and sum(one.captured == belief.paid for one in each) > 1
-        )
-        return is_left or is_whole
+        if _is_multiple(truth.net, belief.net):
+            alike = sum(figures.net == belief.net for figures in each)
+            if alike > 1:
+                return True
+        if _is_multiple(truth.captured, belief.paid):
+            alike = sum(figures.captured == belief.paid for figures in each)
+            return alike > 1
+        return False
 
-    def _of_refunds(self) -> Iterator[tuple[str, str]]:
+    def _charged_but_unpaid(self) -> Iterator[BookFinding]:
+        """The customer has paid, and the shop does not count it."""
+        belief, net = self.belief, self.truth.net
+        if net > 0 and (belief.claims_no_money or belief.claims == {Claim.PENDING}):
+            shop = self.shop_calls if belief.rows else "does not know"
+            yield BookFinding(
+                "charged-but-unpaid",
+                f"customer paid {self.money(net)} for {self.order_name}, which the shop {shop}",
+            )
+
+    def _of_refunds(self) -> Iterator[BookFinding]:
+        """What was taken agrees, and what was given back does not."""
+        if not self.is_same_gross:
+            return
         truth, belief = self.truth, self.belief
         missing = truth.refunded - (belief.refunded or ZERO)
-        made = {refund.amount for charge in self.order.charges for refund in charge.refunds}
-        if (
-            self.is_same_gross
-            and not belief.is_open
-            and missing > 0
-            and (not belief.refunded or missing in made)
-        ):
-            given = f"{self.money(truth.refunded)} of {self.about} were given back"
-            less = f"{self.money(belief.refunded)} of it" if belief.refunded else "no such refund"
-            yield "refund-not-booked", f"{given}, and the shop books {less} ({self.booked})"
+        if missing > 0 and not belief.is_open and self._is_refund_missing(missing):
+            books = f"{self.money(belief.refunded)} of it" if belief.refunded else "no such refund"
+            yield BookFinding(
+                "refund-not-booked",
+                f"{self.part(truth.refunded)}{self.order_name} were given back, and the shop books "
+                f"{books} ({self.shop_says})",
+            )
         claims_refund = bool(belief.refunded) or Claim.REFUNDED in belief.claims
-        if self.is_same_gross and claims_refund and not truth.refunded and not truth.refunding:
-            amount = f"{self.money(belief.refunded)} of " if belief.refunded else ""
-            yield (
+        if claims_refund and not truth.refunded and not truth.refunding:
+            goods = f"{self.part(belief.refunded)}{self.order_name}"
+            yield BookFinding(
                 "refund-not-made",
-                (f"the shop believes {amount}{self.about} refunded, the customer got nothing back"),
+                f"the shop believes {goods} refunded, the customer got nothing back",
+            )
+
+    def _is_refund_missing(self, missing: Decimal) -> bool:
+        """Whether the books lack a refund as a whole; else they have another amount of one."""
+        if not self.belief.refunded:
+            return True
+        refunds = (refund for charge in self.order.charges for refund in charge.refunds)
+        return any(refund.amount == missing for refund in refunds)
+
+    def _hold_left_open(self) -> Iterator[BookFinding]:
+        """The issuer still holds money for an order that the shop has given up."""
+        truth = self.truth
+        if self.belief.claims_no_money and truth.held and not truth.net and not truth.pending:
+            yield BookFinding(
+                "hold-left-open",
+                f"{self.part(truth.held)}{self.order_name} stay held, which the shop "
+                f"{self.shop_calls}",
             )
 
 
 def _is_multiple(greater: Decimal, smaller: Decimal | None) -> bool:
+    """Whether one amount is another twice, three times, ..."""
     return smaller is not None and greater >= 2 * smaller > 0 and not greater % smaller

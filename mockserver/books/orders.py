@@ -1,8 +1,15 @@
 """The orders of a sandbox: which charges belong to one, what money they hold, and how it came to
 that; and how the shop's books differ from them, order by order, reported as findings.
 
-An order is a subscription, a reference, or a charge without either. Source: docs/books.md, What an
-order is, and What a comparison finds.
+An order is a subscription, a reference, or a charge without either: the service knows no orders,
+and this is what shops mean by one. In each of its currencies it is compared by itself, as an
+``OrderMoney``, with the ``Belief`` that the rows of the shop's books make of it.
+
+A difference is only half of what a shop needs; the other half is when it arose. So each is reported
+with its way there: the journal entries in which its charges changed, the entry with which books and
+sandbox parted (``where_parted``), and the webhooks that told the shop of it.
+
+Source: docs/books.md, What an order is, and What a comparison finds.
 """
 
 import json
@@ -11,10 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
 
-from mockserver.books.comparison import COMPARED, Belief, agrees, difference
-from mockserver.books.shop_rows import BadRow, Claim, ShopRow, excess
+from mockserver.books.comparison import COMPARED, Belief, BookFinding, agrees, difference
+from mockserver.books.shop_rows import BadRow, Claim, ShopRow, too_exact_for
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.figures import (
@@ -31,7 +37,6 @@ from mockserver.domain.states import Event, Subject
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.scenario.transport import At
 
 _MOST_LINES, _MOST_WEBHOOKS = 4, 2
 _LONGEST_NAME = 60
@@ -42,11 +47,9 @@ def key_of(charge: Charge) -> OrderKey:
     """The order that a charge belongs to."""
     if charge.subscription_id is not None:
         return "subscription", charge.subscription_id
-    return (
-        ("charge", charge.charge_id)
-        if charge.reference is None
-        else ("reference", charge.reference)
-    )
+    if charge.reference is not None:
+        return "reference", charge.reference
+    return "charge", charge.charge_id
 
 
 def charges_of(sandbox: Sandbox, key: OrderKey) -> Iterator[Charge]:
@@ -55,43 +58,57 @@ def charges_of(sandbox: Sandbox, key: OrderKey) -> Iterator[Charge]:
     kind, value = key
     if kind == "charge":
         charge = sandbox.charges.get(value)
-        return iter(() if charge is None else (charge,))
-    # A subscription's charges may carry the reference of an order of its own.
-    return (charge for charge in sandbox.charges.find(kind, value) if key_of(charge) == key)
+        if charge is not None:
+            yield charge
+        return
+    for charge in sandbox.charges.find(kind, value):
+        # A subscription's charges may carry the reference of an order of its own.
+        if key_of(charge) == key:
+            yield charge
 
 
 def orders_of(
     sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None = None
 ) -> list[OrderMoney]:
     """An order, once for each of its currencies; of its ``charges`` all, or these."""
-    parted = defaultdict[str, list[Charge]](list)
+    by_currency = defaultdict[str, list[Charge]](list)
     for charge in charges_of(sandbox, key) if charges is None else charges:
-        parted[charge.currency].append(charge)
-    return [
-        OrderMoney(key, currency, tuple(of), tuple(_money_of(sandbox, charge) for charge in of))
-        for currency, of in parted.items()
-    ]
+        by_currency[charge.currency].append(charge)
+    orders = []
+    for currency, alike in by_currency.items():
+        each = tuple(_money_of(sandbox, charge) for charge in alike)
+        orders.append(OrderMoney(key, currency, tuple(alike), each))
+    return orders
 
 
 def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
-    moved = sandbox.transfers.find("charge", charge.charge_id) if len(sandbox.transfers) else ()
-    sent = sum((amount for one in moved for _, amount in transferred(one)), ZERO)
-    return replace(figures_of(charge, sandbox.now), transferred=sent)
+    """The figures of a charge, with what transfers have moved on of it."""
+    figures = figures_of(charge, sandbox.now)
+    # Hardly a sandbox has transfers.
+    if not len(sandbox.transfers):
+        return figures
+    sent = ZERO
+    for transfer in sandbox.transfers.find("charge", charge.charge_id):
+        sent += sum((amount for _, amount in transferred(transfer)), ZERO)
+    return replace(figures, transferred=sent)
 
 
 def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
     """The orders whose charges have changed after a journal entry, as far as the journal is kept,
     each with the charges that were made then."""
-    found: dict[OrderKey, list[Charge]] = {}
-    for event in (event for entry in sandbox.journal.since(after) for event in _of_charges(entry)):
-        charge = sandbox.charges.get(event.subject_id)
-        if charge is not None:
-            made = found.setdefault(key_of(charge), [])
-            made += [charge] if event.before is None else []
-    return found
+    new_charges: dict[OrderKey, list[Charge]] = {}
+    for entry in sandbox.journal.since(after):
+        for event in _charge_events(entry):
+            charge = sandbox.charges.get(event.subject_id)
+            if charge is None:
+                continue
+            of_order = new_charges.setdefault(key_of(charge), [])
+            if event.before is None:
+                of_order.append(charge)
+    return new_charges
 
 
-def _of_charges(entry: JournalEntry) -> Iterator[Event]:
+def _charge_events(entry: JournalEntry) -> Iterator[Event]:
     return (event for event in entry.events if event.subject is Subject.CHARGE)
 
 
@@ -100,37 +117,41 @@ def entries_about(
 ) -> Mapping[str, list[JournalEntry]]:
     """The journal entries in which each charge of some orders changed, oldest first, as far as they
     are kept."""
-    found: dict[str, list[JournalEntry]] = {
+    entries: dict[str, list[JournalEntry]] = {
         charge.charge_id: [] for order in orders for charge in order.charges
     }
     for entry in sandbox.journal.entries:
-        for subject in {event.subject_id for event in _of_charges(entry)} & found.keys():
-            found[subject].append(entry)
-    return found
+        changed = {event.subject_id for event in _charge_events(entry)}
+        for charge_id in changed & entries.keys():
+            entries[charge_id].append(entry)
+    return entries
 
 
-def parted(
+def where_parted(
     belief: Belief, order: OrderMoney, entries: Sequence[JournalEntry], *, is_settled: bool
 ) -> JournalEntry | None:
     """The journal entry with which an order and what the shop believes of it parted for good; None
     when they never agreed, or the journal does not hold the whole story of the order."""
-    known = {charge.charge_id: charge for charge in order.charges}
-    last: dict[str, Event] = {}
+    charges = {charge.charge_id: charge for charge in order.charges}
+    # The last move of each charge so far. The shop's books are those of the end throughout: asked
+    # is with which entry the money went another way than they say.
+    last_moves: dict[str, Event] = {}
     parting: JournalEntry | None = None
     agreed = agrees(belief, Figures(), is_settled=is_settled)
     for entry in entries:
-        moved = [
-            event
-            for event in _of_charges(entry)
-            if event.subject_id in known and event.data is None
-        ]
-        last |= {event.subject_id: event for event in moved}
-        then = (figures_of(known[one], entry.at, event) for one, event in last.items())
-        agrees_now = agrees(belief, sum(then, Figures()), is_settled=is_settled)
+        for event in _charge_events(entry):
+            # With data nothing has moved.
+            if event.subject_id in charges and event.data is None:
+                last_moves[event.subject_id] = event
+        money_then = Figures()
+        for charge_id, move in last_moves.items():
+            money_then += figures_of(charges[charge_id], entry.at, move)
+        agrees_now = agrees(belief, money_then, is_settled=is_settled)
         if agreed and not agrees_now:
             parting = entry
         agreed = agrees_now
-    return parting if last.keys() == known.keys() and not agreed else None
+    is_whole_story = last_moves.keys() == charges.keys()
+    return parting if is_whole_story and not agreed else None
 
 
 @record
@@ -141,6 +162,15 @@ class BookDifference:
     words: str
     belief: Belief
     order: OrderMoney
+
+
+@record
+class _AskedPayment:
+    """A payment as a call has asked for it; ``of_amount`` is `` of 20.00 AUD``, empty for an amount
+    that makes no sense."""
+
+    reference: str
+    of_amount: str
 
 
 class ComparedBooks:
@@ -168,33 +198,44 @@ class ComparedBooks:
         """The rows of an order, by their place, that name no currency where the order has several,
         or where an amount has more digits than its only one."""
         currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
-        unnamed = [(place, row) for place, row in self.rows[key] if row.currency is None]
-        if len(currencies) == 1:
-            return [
-                (place, bad)
-                for place, row in unnamed
-                if (bad := excess(row, currencies[0])) is not None
-            ]
-        name = mask_start(key[1], _LONGEST_NAME)
-        bad = BadRow("currency", f"missing, and {name} has charges in {' and '.join(currencies)}")
-        return [(place, bad) for place, _ in unnamed if currencies]
+        if not currencies:
+            return []
+        faults = list[tuple[int, BadRow]]()
+        name, joined = mask_start(key[1], _LONGEST_NAME), " and ".join(currencies)
+        for place, row in self.rows[key]:
+            if row.currency is not None:
+                continue
+            if len(currencies) > 1:
+                bad = BadRow("currency", f"missing, and {name} has charges in {joined}")
+                faults.append((place, bad))
+                continue
+            too_exact = too_exact_for(row, currencies[0])
+            if too_exact is not None:
+                faults.append((place, too_exact))
+        return faults
 
     def note_unknown(self, charge: Charge) -> None:
-        """Remember a charge of which the books have no row."""
+        """Remember a charge, if the books have no row of it: neither of its order, nor one that
+        names it by its id."""
         key = key_of(charge)
         if key not in self.rows and charge.charge_id not in self._named:
             self.unknown[key].append(charge)
 
     def differences(self, key: OrderKey) -> Iterator[BookDifference]:
-        """The finding of an order in each of its currencies."""
+        """The finding of an order in each of its currencies. There is none where the whole order
+        differs, and its charges since the mark (``recent``) alone agree."""
         charges = self._charges(key)
-        found = list(self._judged(key, charges))
-        since = [one for one in self.recent.get(key, ()) if one in charges] if found else []
-        if since and len(since) < len(charges) and not any(self._judged(key, since)):
+        differences = list(self._differences_of(key, charges))
+        if not differences:
             return
-        yield from found
+        since = [charge for charge in self.recent.get(key, ()) if charge in charges]
+        if since and len(since) < len(charges) and not any(self._differences_of(key, since)):
+            # The others are of an earlier test that used the same reference.
+            return
+        yield from differences
 
-    def _judged(self, key: OrderKey, charges: Sequence[Charge]) -> Iterator[BookDifference]:
+    def _differences_of(self, key: OrderKey, charges: Sequence[Charge]) -> Iterator[BookDifference]:
+        """What the books differ in if an order has just these charges."""
         orders = {order.currency: order for order in orders_of(self._sandbox, key, charges)}
         name = mask_start(key[1], _LONGEST_NAME)
         rows = defaultdict[str, list[ShopRow]](list)
@@ -202,79 +243,81 @@ class ComparedBooks:
             # One that names no currency means the only one.
             rows[row.currency or next(iter(orders), "")].append(row)
         for currency in dict.fromkeys((*orders, *rows)):
-            order, belief = (
-                orders.get(currency) or OrderMoney(key, currency),
-                Belief(name, rows[currency]),
-            )
-            asked = "" if order.charges else self._asked_in_vain.get(key, "")
-            found = difference(
-                belief, order, is_settled=self.is_settled, asked=asked
-            ) or self._of_payers(belief, order)
-            if found is not None:
-                yield BookDifference(*found, belief, order)
+            order = orders.get(currency) or OrderMoney(key, currency)
+            belief = Belief(name, rows[currency])
+            in_vain = "" if order.charges else self._asked_in_vain.get(key, "")
+            finding = difference(belief, order, is_settled=self.is_settled, in_vain=in_vain)
+            if finding is None:
+                finding = self._paid_by_another(belief, order)
+            if finding is not None:
+                yield BookDifference(finding.name, finding.words, belief, order)
 
     @cached_property
     def _asked_in_vain(self) -> Mapping[OrderKey, str]:
         """What was asked for orders by calls that have made no charge, the last of each, as far as
         the journal is kept."""
-        asked: dict[OrderKey, str] = {}
+        in_vain: dict[OrderKey, str] = {}
         for entry in self._sandbox.journal.entries:
-            if entry.op == "charge.create" and not entry.events:
-                reference, amount = self._asked_of(entry)
-                if reference:
-                    words = f"whose payment{amount} was asked for and not made: {_ending(entry)}"
-                    asked["reference", reference] = words
-        return asked
+            if entry.op != "charge.create" or entry.events:
+                continue
+            payment = self._payment_in(entry)
+            if payment is not None and payment.reference:
+                amount = f"whose payment{payment.of_amount}"
+                words = f"{amount} was asked for and not made: {_ending(entry)}"
+                in_vain["reference", payment.reference] = words
+        return in_vain
 
-    def _asked_of(self, entry: JournalEntry) -> tuple[str, str]:
-        """The reference that the body of a payment gave, and its amount in words; empty without."""
+    def _payment_in(self, entry: JournalEntry) -> _AskedPayment | None:
+        """What the body of a payment has asked for; None where it cannot be read."""
         try:
             body = json.loads(entry.raw)
             fields = {str(name).lower(): value for name, value in body.items()}
             amount = Decimal(str(fields.get("amount")))
         except (ValueError, ArithmeticError, AttributeError):
-            return "", ""
+            return None
+        # A payment that names no currency has that of its provider.
         provider = self._sandbox.providers.get(str(fields.get("providerid")))
-        known = provider.currency if provider is not None else ""
-        currency = str(fields.get("currency") or known).upper()
-        words = f" of {money_text(amount, currency)}" if amount.is_finite() else ""
-        return str(fields.get("reference") or ""), words
+        of_provider = "" if provider is None else provider.currency
+        currency = str(fields.get("currency") or of_provider).upper()
+        of_amount = f" of {money_text(amount, currency)}" if amount.is_finite() else ""
+        return _AskedPayment(str(fields.get("reference") or ""), of_amount)
 
-    def _of_payers(self, belief: Belief, order: OrderMoney) -> tuple[str, str] | None:
+    def _paid_by_another(self, belief: Belief, order: OrderMoney) -> BookFinding | None:
         """Money of an order that came from another customer than its rows name. Both must be known:
         a name that is no customer's says nothing, nor does a charge without one."""
-        names = {
-            row.payer for row in belief.rows if row.payer and Claim.UNKNOWN not in belief.claims
-        }
-        customers = {one for name in names for one in self._customers(name)}
+        if Claim.UNKNOWN in belief.claims:
+            return None
+        names = {row.payer for row in belief.rows if row.payer}
+        customers = {customer_id for name in names for customer_id in self._customers(name)}
+        if not customers:
+            return None
         for charge, money in zip(order.charges, order.each, strict=True):
             payer = charge.customer_id
-            if customers and payer is not None and payer not in customers and money.exposure > 0:
-                amount, named = (
-                    money_text(money.exposure, order.currency),
-                    " or ".join(sorted(names)),
-                )
-                words = (
-                    f"{amount} of {belief.order} came from customer {payer}, the shop's books "
-                    f"name {named}"
-                )
-                return "paid-by-another", words
+            if payer is None or payer in customers or money.exposure <= 0:
+                continue
+            amount = money_text(money.exposure, order.currency)
+            words = (
+                f"{amount} of {belief.order} came from customer {payer}, the shop's books "
+                f"name {' or '.join(sorted(names))}"
+            )
+            return BookFinding("paid-by-another", words)
         return None
 
     def _customers(self, name: str) -> Iterator[str]:
         """The ids of the customers of an id, a reference or an email."""
-        known = self._sandbox.customers
-        for by, value in (("id", name), ("reference", name), ("email", name.lower())):
-            yield from (one.customer_id for one in known.find(by, value))
+        values = {"id": name, "reference": name, "email": name.lower()}
+        for index, value in values.items():
+            for customer in self._sandbox.customers.find(index, value):
+                yield customer.customer_id
 
     def _charges(self, key: OrderKey) -> list[Charge]:
+        """The charges of an order that count for its rows."""
         if key in self.unknown:
             return self.unknown[key]
-        return [
-            one
-            for one in charges_of(self._sandbox, key)
-            if key[0] == "charge" or one.charge_id not in self._named
-        ]
+        charges = charges_of(self._sandbox, key)
+        if key[0] == "charge":
+            return list(charges)
+        return [charge for charge in charges if charge.charge_id not in self._named]
 
 
 class Report:
@@ -286,59 +329,69 @@ class Report:
         sandbox: Sandbox,
         ledger: Ledger,
         books: ComparedBooks,
-        found: Sequence[BookDifference],
+        differences: Sequence[BookDifference],
     ) -> None:
         self._now, self._ledger, self._books = sandbox.now, ledger, books
-        self._entries = entries_about(sandbox, (one.order for one in found))
+        self._entries = entries_about(sandbox, (item.order for item in differences))
         self._webhooks = defaultdict[str, list[Delivery]](list)
-        for sent in sandbox.deliveries:
-            if sent.message.subject_id is not None and sent.message.subject_id in self._entries:
-                self._webhooks[sent.message.subject_id].append(sent)
+        for delivery in sandbox.deliveries:
+            subject_id = delivery.message.subject_id
+            if subject_id is not None and subject_id in self._entries:
+                self._webhooks[subject_id].append(delivery)
         ledger.retract(COMPARED)
 
-    def add(self, found: BookDifference) -> None:
+    def add(self, item: BookDifference) -> None:
         """Raise one finding."""
-        order, currency = found.order, found.order.currency
-        ids = [charge.charge_id for charge in order.charges]
-        story = {entry.number: entry for one in ids for entry in self._entries[one]}
-        steps = [story[number] for number in sorted(story)]
-        both = (
-            f"the shop's books: {found.belief.in_words(currency)}",
+        order, currency = item.order, item.order.currency
+        deliveries = [
+            delivery for charge in order.charges for delivery in self._webhooks[charge.charge_id]
+        ]
+        credited = _credited_by_another(order, deliveries) if item.name == _NO_MONEY else ""
+        words = (
+            f"{item.words}{credited}",
+            f"the shop's books: {item.belief.in_words(currency)}",
             f"the sandbox: {order.figures.in_words(currency)}",
         )
-        sent = [delivery for one in ids for delivery in self._webhooks[one]]
-        credited = _credited_by_another(order, sent) if found.name == _NO_MONEY else ""
-        lines = [Evidence(mask_text(line)) for line in (f"{found.words}{credited}", *both)]
-        parting = parted(found.belief, order, steps, is_settled=self._books.is_settled)
+        lines = [Evidence(mask_text(line)) for line in words]
+        entries = self._entries_of(order)
+        parting = where_parted(item.belief, order, entries, is_settled=self._books.is_settled)
         if parting is not None:
             how = f"{parting.op}: {_ending(parting)}"
             lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))
-        lines += [Evidence(f"{one.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]]
-        lines += [
-            Evidence(_sending(one), one.entry, one.delivery_id) for one in sent[-_MOST_WEBHOOKS:]
-        ]
-        about = {order.key[0]: found.belief.order, "currency": currency or None}
-        self._ledger.add(found.name, self._now, lines, **about)
+        for entry in entries[-_MOST_LINES:]:
+            lines.append(Evidence(f"{entry.op}: {_ending(entry)}", entry.number))
+        for delivery in deliveries[-_MOST_WEBHOOKS:]:
+            lines.append(Evidence(_sending(delivery), delivery.entry, delivery.delivery_id))
+        about = {order.key[0]: item.belief.order, "currency": currency or None}
+        self._ledger.add(item.name, self._now, lines, **about)
+
+    def _entries_of(self, order: OrderMoney) -> list[JournalEntry]:
+        """The journal entries of all charges of an order, each once, from the oldest on."""
+        by_number = {
+            entry.number: entry
+            for charge in order.charges
+            for entry in self._entries[charge.charge_id]
+        }
+        return [by_number[number] for number in sorted(by_number)]
 
 
-def _credited_by_another(order: OrderMoney, sent: Iterable[Delivery]) -> str:
+def _credited_by_another(order: OrderMoney, deliveries: Iterable[Delivery]) -> str:
     """Which webhook of another order has come to the address of an order and was taken; empty when
     none has."""
-    for delivery in sent:
+    own_charges = {charge.charge_id for charge in order.charges}
+    for delivery in deliveries:
         data = _data_of(delivery)
-        other, charge = data.get("reference"), data.get("chargeId")
-        is_own = order.key == ("reference", other) or any(
-            charge == own.charge_id for own in order.charges
-        )
-        is_taken = any(one.is_accepted for one in delivery.tries)
-        if charge is None or is_own or not is_taken:
+        reference, charge_id = data.get("reference"), data.get("chargeId")
+        is_own = charge_id in own_charges or order.key == ("reference", reference)
+        is_taken = any(attempt.is_accepted for attempt in delivery.tries)
+        if charge_id is None or is_own or not is_taken:
             continue
-        named = mask_start(str(other or charge), _LONGEST_NAME)
-        return f"; a webhook of {named} came to its address, and was taken to be about it"
+        name = mask_start(str(reference or charge_id), _LONGEST_NAME)
+        return f"; a webhook of {name} came to its address, and was taken to be about it"
     return ""
 
 
-def _data_of(delivery: Delivery) -> Mapping[str, Any]:
+def _data_of(delivery: Delivery) -> Mapping[str, object]:
     """What a webhook says of its object; empty where it says nothing that can be read."""
     with suppress(ValueError, AttributeError):
         data = json.loads(delivery.content.body).get("data")
@@ -349,8 +402,9 @@ def _data_of(delivery: Delivery) -> Mapping[str, Any]:
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     if not entry.method:
-        return f"it came due at {entry.op}" if not entry.events else entry.events[-1].what
-    if entry.fault is not None and entry.fault.at is At.ANSWER:
+        # Nobody called: it came due.
+        return entry.events[-1].what if entry.events else f"it came due at {entry.op}"
+    if entry.fault is not None and entry.fault.let_it_happen:
         return f"the answer was spoilt ({entry.fault.kind.value})"
     if entry.fault is not None:
         return f"nothing has happened ({entry.fault.status or entry.fault.kind.value})"

@@ -1,5 +1,12 @@
 """The rows of the shop's books: what it believes about its orders, as text and as claims.
 
+Books come as a file or in a body, in whatever form a shop can print: a JSON array, JSON lines, or
+CSV. Each row says what it is about (``KEYS``), and claims something of it: amounts, a state, or
+both. Other members are let pass and not compared, since shops export their whole tables; but books
+of which nothing is compared are refused, for they would agree with everything.
+
+An amount is exact in the end, and may come as a binary fraction: 0.1 + 0.2 is read as 0.3.
+
 Source: docs/books.md, The shop's books.
 """
 
@@ -10,8 +17,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, NoReturn
 
+from mockserver.domain.charge import ZERO
 from mockserver.domain.csv_header import BYTE_ORDER_MARK, header_advice, shown_header
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
@@ -34,6 +42,11 @@ CLAIMS = (*AMOUNTS, "state")
 _NAMES = (*KEYS, "currency", "payer", *CLAIMS)
 
 _DUST = Decimal("0.000001")
+"""By how much an amount of binary fractions may miss one of money."""
+
+_MOST_DIGITS = 3
+"""Digits after the point of an amount whose currency is not known: no currency has more."""
+
 _SHOWN = 40
 _NAMED = 6
 _KINDS: Mapping[type, str] = {
@@ -51,9 +64,8 @@ class BadRow(ValueError):
 
     def __init__(self, field: str, words: str, line: int | None = None) -> None:
         self.field, self.words, self.line = field, words, line
-        super().__init__(
-            f"line {line}: {field}: {words}" if line is not None else f"{field}: {words}"
-        )
+        place = "" if line is None else f"line {line}: "
+        super().__init__(f"{place}{field}: {words}")
 
 
 Claim = StrEnum("Claim", "UNPAID ENDED TAKEN HELD PENDING REFUNDED UNKNOWN")
@@ -93,10 +105,10 @@ def mapping_of(words: Iterable[str]) -> dict[str, str]:
 
     Raises ``ValueError`` for another form, and for a word that is not known, with the nearest one.
     """
-    made = {}
+    mapping = {}
     for word in words:
-        own, is_given, known = (part.strip().lower() for part in word.partition("="))
-        if not is_given or not own:
+        own, equals, known = (part.strip().lower() for part in word.partition("="))
+        if not equals or not own:
             raise ValueError(
                 f"got '{word[:_SHOWN]}', wanted a state of the shop and its meaning: "
                 "processing=pending"
@@ -105,28 +117,31 @@ def mapping_of(words: Iterable[str]) -> dict[str, str]:
             raise ValueError(
                 f"got '{known[:_SHOWN]}', allowed: {', '.join(STATES)}{nearest(known, STATES)}"
             )
-        made[own] = known
-    return made
+        mapping[own] = known
+    return mapping
 
 
-def key_of(row: Mapping[str, Any]) -> tuple[str, Any] | None:
+def key_of(row: Mapping[str, object]) -> tuple[str, object] | None:
     """What a row is about: the kind and the value, as it is given; None where it does not say."""
-    given = _members(row)
-    return next(((kind, given[kind]) for kind in KEYS if kind in given), None)
+    members = _members(row)
+    for kind in KEYS:
+        if kind in members:
+            return kind, members[kind]
+    return None
 
 
-def _members(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        str(name).lower(): value for name, value in row.items() if value is not None and value != ""
-    }
+def _members(row: Mapping[str, object]) -> dict[str, object]:
+    """The members of a row that say something, by their names in lower case."""
+    members = {str(name).lower(): value for name, value in row.items()}
+    return {name: value for name, value in members.items() if value not in (None, "")}
 
 
-def compared_of(row: Mapping[str, Any]) -> dict[str, Any]:
+def compared_of(row: Mapping[str, object]) -> dict[str, object]:
     """A row without the members that are not compared."""
     return {name: value for name, value in row.items() if name.lower() in _NAMES}
 
 
-def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
+def read_row(row: object, mapped: Mapping[str, str] | None = None) -> ShopRow:
     """The claim of a row, without other members; ``mapped``: states of the shop (``mapping_of``).
     Raises ``BadRow``."""
     if not isinstance(row, Mapping):
@@ -134,20 +149,28 @@ def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
             "row",
             f'got {_kind(row)}, wanted an object such as {{"reference": "order-5", "paid": 20}}',
         )
-    key, given = key_of(row), _members(row)
+    key, members = key_of(row), _members(row)
     if key is None:
         raise BadRow("reference", f"missing, wanted one of {', '.join(KEYS)}")
-    if isinstance(key[1], bool) or not isinstance(key[1], str | int):
-        raise BadRow(key[0], f"got {_kind(key[1])}, wanted a text")
-    currency, state = _currency(given.get("currency")), given.get("state", "")
+    kind, name = key
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise BadRow(kind, f"got {_kind(name)}, wanted a text")
+    currency = _currency(members.get("currency"))
+    state = members.get("state", "")
     if not isinstance(state, str):
         raise BadRow("state", f"got {_kind(state)}, wanted a text such as paid")
-    amounts = {field: _amount(field, given.get(field), currency) for field in AMOUNTS}
-    folded, code = state.strip().lower(), None if currency is None else currency.code
-    claim = STATES.get((mapped or {}).get(folded, folded))
-    payer = given.get("payer", "")
-    who = str(payer).strip() if isinstance(payer, str | int) else ""
-    return ShopRow((key[0], str(key[1])), code, **amounts, state=state, claim=claim, payer=who)
+    amounts = {field: _amount(field, members.get(field), currency) for field in AMOUNTS}
+    folded = state.strip().lower()
+    known_state = (mapped or {}).get(folded, folded)
+    payer = members.get("payer", "")
+    return ShopRow(
+        key=(kind, str(name)),
+        currency=None if currency is None else currency.code,
+        **amounts,
+        state=state,
+        claim=STATES.get(known_state),
+        payer=str(payer).strip() if isinstance(payer, str | int) else "",
+    )
 
 
 def check_claims(names: Iterable[str]) -> None:
@@ -157,28 +180,30 @@ def check_claims(names: Iterable[str]) -> None:
     folded = dict.fromkeys(name.lower() for name in names)
     others = [name for name in folded if name not in _NAMES][:_NAMED]
     if others and folded.keys().isdisjoint(CLAIMS):
-        near = next(filter(None, (nearest(name, CLAIMS) for name in others)), "")
-        shown = ", ".join(mask_start(name, _SHOWN) for name in others)
-        raise BadRow("rows", f"got {shown}; no row says {', '.join(AMOUNTS)} or state{near}")
+        hints = [nearest(name, CLAIMS) for name in others]
+        first_hint = next(filter(None, hints), "")
+        got = ", ".join(mask_start(name, _SHOWN) for name in others)
+        raise BadRow("rows", f"got {got}; no row says {', '.join(AMOUNTS)} or state{first_hint}")
 
 
-def _currency(given: Any) -> Currency | None:
-    if given is None:
+def _currency(value: object) -> Currency | None:
+    """The currency of a row; None for the only one that its order has."""
+    if value is None:
         return None
-    code = given.strip().upper() if isinstance(given, str) else ""
+    code = value.strip().upper() if isinstance(value, str) else ""
     if code not in CURRENCIES:
         hint = nearest(code, CURRENCIES) if code else ""
-        raise BadRow("currency", f"got {_kind(given)}, wanted an ISO 4217 code such as AUD{hint}")
+        raise BadRow("currency", f"got {_kind(value)}, wanted an ISO 4217 code such as AUD{hint}")
     return CURRENCIES[code]
 
 
-def _amount(field: str, given: Any, currency: Currency | None) -> Decimal | None:
+def _amount(field: str, value: object, currency: Currency | None) -> Decimal | None:
     """An amount from 0, without the dust of binary fractions."""
-    if given is None:
+    if value is None:
         return None
-    number = number_of(str(given)) if isinstance(given, float) else number_of(given)
+    number = number_of(str(value)) if isinstance(value, float) else number_of(value)
     if number is None:
-        raise BadRow(field, f"got {_kind(given)}, wanted a number such as 12.50")
+        raise BadRow(field, f"got {_kind(value)}, wanted a number such as 12.50")
     if number < 0:
         raise BadRow(field, f"got {number_text(number)[:_SHOWN]}, wanted 0 or more")
     if number.adjusted() >= MAX_INTEGER_DIGITS:
@@ -186,33 +211,30 @@ def _amount(field: str, given: Any, currency: Currency | None) -> Decimal | None
             field,
             f"got {number.adjusted() + 1} digits before the point, at most {MAX_INTEGER_DIGITS}",
         )
-    near = number.quantize(
-        Decimal(1).scaleb(-3 if currency is None else -currency.digits), ROUND_HALF_EVEN
-    )
-    if abs(near - number) > _DUST:
+    digits = _MOST_DIGITS if currency is None else currency.digits
+    rounded = number.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN)
+    if abs(rounded - number) > _DUST:
         raise _too_exact(field, number, currency)
-    return near
+    return rounded
 
 
-def excess(row: ShopRow, code: str) -> BadRow | None:
+def too_exact_for(row: ShopRow, code: str) -> BadRow | None:
     """The fault of a row that names no currency and means this one, where an amount has more digits
-    than it."""
+    than it; else None."""
     currency = CURRENCIES[code]
-    given = ((field, getattr(row, field) or Decimal()) for field in AMOUNTS)
-    bad = (
-        _too_exact(field, amount, currency)
-        for field, amount in given
-        if places(amount) > currency.digits
-    )
-    return next(bad, None)
+    for field in AMOUNTS:
+        amount = getattr(row, field) or ZERO
+        if places(amount) > currency.digits:
+            return _too_exact(field, amount, currency)
+    return None
 
 
 def _too_exact(field: str, number: Decimal, currency: Currency | None) -> BadRow:
-    whose, digits = ("an amount", 3) if currency is None else (currency.code, currency.digits)
-    return BadRow(
-        field,
-        f"got {number_text(number)[:_SHOWN]}, {whose} has {digits or 'no'} digits after the point",
-    )
+    got = f"got {number_text(number)[:_SHOWN]}"
+    if currency is None:
+        return BadRow(field, f"{got}, an amount has {_MOST_DIGITS} digits after the point")
+    digits = currency.digits or "no"
+    return BadRow(field, f"{got}, {currency.code} has {digits} digits after the point")
 
 
 def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[tuple[int, Any]]:
@@ -227,9 +249,8 @@ def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[tu
     try:
         text = raw.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
     except UnicodeDecodeError as fault:
-        raise BadRow(
-            "books", "got a text that is not UTF-8", raw.count(b"\n", 0, fault.start) + 1
-        ) from None
+        line = raw.count(b"\n", 0, fault.start) + 1
+        raise BadRow("books", "got a text that is not UTF-8", line) from None
     rows = list(_rows(text))
     for line, row in rows:
         try:
@@ -258,16 +279,22 @@ def _rows(text: str) -> Iterator[tuple[int, Any]]:
 def _json(text: str) -> Iterator[tuple[int, Any]]:
     """The rows of an array, or of lines, read one at a time for their lines."""
     decoder = json.JSONDecoder(parse_float=_number, parse_constant=_no_constant)
-    is_array, line, seen = text.lstrip().startswith("["), 1, 0
+    is_array = text.lstrip().startswith("[")
+    # The line of the position up to which lines were counted.
+    line, counted = 1, 0
     try:
+        position = 0
         if is_array:
+            # As a whole first: what stands between its rows is not looked at below.
             decoder.decode(text)
-        at = _after_blanks(text, text.index("[") + 1 if is_array else 0)
-        while at < len(text) and not (is_array and text[at] == "]"):
-            line, seen = line + text.count("\n", seen, at), at
-            row, end = decoder.raw_decode(text, at)
+            position = text.index("[") + 1
+        position = _after_blanks(text, position)
+        while position < len(text) and not (is_array and text[position] == "]"):
+            line += text.count("\n", counted, position)
+            counted = position
+            row, end = decoder.raw_decode(text, position)
             yield line, row
-            at = _after_blanks(text, end)
+            position = _after_blanks(text, end)
     except json.JSONDecodeError as fault:
         raise BadRow("books", f"got JSON that cannot be read: {fault.msg}", fault.lineno) from None
     except RecursionError:
@@ -276,30 +303,29 @@ def _json(text: str) -> Iterator[tuple[int, Any]]:
         raise BadRow("books", str(fault), line) from None
 
 
-def _after_blanks(text: str, at: int) -> int:
-    found = _BETWEEN.match(text, at)
-    return found.end() if found else at
+def _after_blanks(text: str, position: int) -> int:
+    """The position of the next row."""
+    blanks = _BETWEEN.match(text, position)
+    return blanks.end() if blanks else position
 
 
 def _csv(text: str) -> Iterator[tuple[int, Any]]:
+    """The rows below a line of names; each has as many values as there are names."""
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [name.strip().lower() for name in reader.fieldnames or ()]
         has_mark = "".join(names).startswith(BYTE_ORDER_MARK)
         if has_mark or not set(KEYS) & set(names):
-            got = (
-                f"got {shown_header(names)}, which is not JSON, nor CSV whose first line has "
-                "reference"
-            )
-            raise BadRow("books", got + header_advice(names, _NAMES), reader.line_num)
+            got = f"got {shown_header(names)}, which is not JSON, nor CSV whose first line has "
+            advice = header_advice(names, _NAMES)
+            raise BadRow("books", f"{got}reference{advice}", reader.line_num)
         for row in reader:
+            # As the reader marks values without a name, and names without a value.
             if None in row or None in row.values():
                 words = f"got another number of values than the {len(names)} of the first line"
                 raise BadRow("books", words, reader.line_num)
-            yield (
-                reader.line_num,
-                {name.strip().lower(): value.strip() for name, value in row.items()},
-            )
+            members = {name.strip().lower(): value.strip() for name, value in row.items()}
+            yield reader.line_num, members
     except csv.Error as fault:
         raise BadRow(
             "books", f"got CSV that cannot be read: {fault}", reader.line_num + 1
@@ -307,14 +333,18 @@ def _csv(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _number(digits: str) -> Decimal:
-    if (number := number_of(digits)) is None:
+    number = number_of(digits)
+    if number is None:
         raise ValueError(f"got {digits[:_SHOWN]}, which is too long a number")
     return number
 
 
-def _no_constant(word: str) -> Any:
+def _no_constant(word: str) -> NoReturn:
     raise ValueError(f"got {word}, which is not a number of JSON")
 
 
-def _kind(value: Any) -> str:
-    return f"'{value[:_SHOWN]}'" if isinstance(value, str) else _KINDS.get(type(value), "a number")
+def _kind(value: object) -> str:
+    """What a refusal says was got: a text as it is, of anything else what it is."""
+    if isinstance(value, str):
+        return f"'{value[:_SHOWN]}'"
+    return _KINDS.get(type(value), "a number")

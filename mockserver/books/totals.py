@@ -1,9 +1,22 @@
-"""The running sums of the money of a sandbox. Source: docs/books.md, What the figures mean."""
+"""The running sums of the money of a sandbox: what ``money`` of the control API answers at once,
+with whatever number of charges.
+
+To add up 100,000 charges takes too long for a call, so the sums follow each change: what a row
+counted for is taken off, what it counts for now is added. They must always be what adding up all
+rows would give. Two things make that less than plain:
+
+- A sandbox that is asked late has many rows already. They are learnt some at a time, with pauses in
+  which others are served, and rows may change meanwhile: a change of a row that is not learnt yet
+  does not count, since it will be learnt as it then is.
+- A refund that waits for its provider becomes money by time alone, without a change of its charge.
+  Such a charge is kept aside, and added up anew whenever sums are asked for, until it has none.
+
+Source: docs/books.md, What the figures mean.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from mockserver.domain.charge import Charge
@@ -21,18 +34,24 @@ _SOME = 100
 """Rows that are learnt without a pause."""
 
 
+def _no_money() -> dict[str, Decimal]:
+    return defaultdict(Decimal)
+
+
 class Totals(Observer):
-    """The running sums of all charges and transfers of a sandbox, by currency. Rows are learnt when
-    they are next asked for; from then on each of their changes counts where it happens.
+    """The running sums of all charges and transfers of a sandbox, by currency.
 
     Of the sandbox it watches only its tables, and joins its observers when the books are first
-    asked for: a sandbox of which nobody asks that pays nothing for it. A refund that waits for its
-    provider depends on the time: its charge is kept aside until then."""
+    asked for: a sandbox of which nobody asks that pays nothing for it.
+    """
 
     def __init__(self, tables: Sequence[Table[Any]]) -> None:
         self._learnt = dict.fromkeys(tables, 0)
-        self._sums = defaultdict[str, dict[str, Decimal]](partial(defaultdict, Decimal))
+        """How many rows of each table count, from the first on."""
+        self._sums = defaultdict[str, dict[str, Decimal]](_no_money)
+        """By currency and name of a figure."""
         self._waiting: dict[str, Charge] = {}
+        """By their ids: charges with refunds that their provider has answered late, or will."""
         for table in tables:
             table.listeners += (self._changed,)
 
@@ -40,15 +59,18 @@ class Totals(Observer):
         """The rows that are still to be learnt, some at a time, which are learnt as they are
         given."""
         for table in self._learnt:
-            # Another reader may have learnt some in a pause.
-            while some := table.rows[(known := self._learnt[table]) : known + _SOME]:
-                self._learnt[table] = known + len(some)
-                for row in some:
+            while self._learnt[table] < len(table.rows):
+                # Asked for each time: another reader may have learnt some in a pause.
+                learnt = self._learnt[table]
+                rows = table.rows[learnt : learnt + _SOME]
+                self._learnt[table] = learnt + len(rows)
+                for row in rows:
                     self._count(row)
-                yield some
+                yield rows
 
     def at(self, now: Micros) -> Mapping[str, Figures]:
         """The sums at an instant, by currency in alphabetical order."""
+        # What waits no longer is added for good.
         for charge in list(self._waiting.values()):
             if all(refund.moved <= now for refund in charge.refunds):
                 self._add(self._waiting.pop(charge.charge_id))
@@ -60,24 +82,24 @@ class Totals(Observer):
         return totals
 
     def _changed(self, table: Table[Any], after: Any, before: Any | None) -> None:
-        if before is not None and before.seq < self._learnt[table]:
-            if self._waiting.pop(table.id_of(before), None) is None:
-                self._add(before, -1)
-            self._count(after)
+        """A row has changed, or begun (``before`` None): a new one is learnt as any other."""
+        if before is None or before.seq >= self._learnt[table]:
+            return
+        was_waiting = self._waiting.pop(table.id_of(before), None) is not None
+        if not was_waiting:
+            self._add(before, -1)
+        self._count(after)
 
     def _count(self, row: Charge | Transfer) -> None:
-        if (
-            isinstance(row, Charge)
-            and row.refunds
-            and any(refund.settles is not None for refund in row.refunds)
-        ):
+        if isinstance(row, Charge) and any(refund.settles is not None for refund in row.refunds):
             self._waiting[row.charge_id] = row
         else:
             self._add(row)
 
     def _add(self, row: Charge | Transfer, sign: int = 1) -> None:
+        money = money_of(row, _EVER) if isinstance(row, Charge) else transferred(row)
         sums = self._sums[row.currency]
-        for name, amount in money_of(row, _EVER) if isinstance(row, Charge) else transferred(row):
+        for name, amount in money:
             sums[name] += sign * amount
 
 

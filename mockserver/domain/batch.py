@@ -400,7 +400,7 @@ def _cells(row: BatchRow, batch_state: BatchState) -> tuple[str, ...]:
     return (
         *submitted,
         state,
-        # A declined charge is no transaction to the service.
+        # No transaction, though there may be a charge that was declined.
         "",
         failure.reason,
         failure.gateway_code or "",
@@ -410,6 +410,7 @@ def _cells(row: BatchRow, batch_state: BatchState) -> tuple[str, ...]:
 
 
 def _quoted(cell: str) -> str:
+    """The cell as CSV writes it, in quotes where it must be."""
     # Python's own writer leaves a lone carriage return bare, and its own reader then ends the line
     # there.
     if not _SPECIAL.search(cell):

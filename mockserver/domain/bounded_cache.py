@@ -26,6 +26,7 @@ class BoundedCache(dict[K, V]):
         self._fit = fit
 
     def __missing__(self, key: K) -> V:
+        """What a dictionary asks for a key that it does not have."""
         value = self._make(key)
         if self._fit is not None and not self._fit(key):
             return value

@@ -265,10 +265,12 @@ def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
 
 
 def _stands_in(text: str, *, for_phones: bool) -> bool:
+    """``card_stands_in`` of a text as it is written."""
     plain = plain_of(text)
     if not LIKE_A_CARD.search(plain) or (for_phones and _may_be_phone(plain)):
         return False
     if "+" in plain:
+        # A phone number becomes a letter, so that what follows it is no part of it.
         plain = re.sub(rf"(?<![0-9A-Za-z]){_PHONE}", "x", plain)
     for candidate in CANDIDATE.finditer(plain):
         if candidate["id"] is not None:

@@ -140,6 +140,7 @@ def lengths_of(head: str) -> tuple[int, ...]:
 
 
 def _range_of(number: str) -> _Range | None:
+    """The first range that holds the leading digits: each looks at as many as its bounds have."""
     for row in _RANGES:
         head = number[: len(str(row.low))]
         if row.low <= int(head or 0) <= row.high:

@@ -99,6 +99,7 @@ def bank_name(bank_code: str) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def _ip_info(ip: str, seed: int) -> IpInfo:
+    """``ip_info`` of a text that may be an address."""
     try:
         address = ip_address(ip)
     except ValueError:
@@ -107,6 +108,7 @@ def _ip_info(ip: str, seed: int) -> IpInfo:
         address = address.ipv4_mapped
     if not _is_public(address):
         return IpInfo(ip)
+    # Neighbours are in one place, with one provider: a /24, or a /48.
     network = address.packed[: 3 if address.version == 4 else 6]
     provider = _drawn("networks", "network", seed, network)
     # From the bytes: the text of an IPv6 address may carry a zone, which no host name can.

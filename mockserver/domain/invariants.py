@@ -119,6 +119,7 @@ class Invariant:
             yield ""
 
     def _holds(self, values: Mapping[_Term, _Value]) -> bool:
+        """Whether all comparisons of one of the alternatives are right."""
         for comparisons in self._alternatives:
             if all(
                 _COMPARED[sign](values[left].amount, values[right].amount)
@@ -134,6 +135,7 @@ def _value_of(
     money: Mapping[_Place, OrderMoney],
     totals: Mapping[str, Decimal],
 ) -> _Value:
+    """What a term is at a place; of an order that no charge names, every figure is 0."""
     if isinstance(term, Decimal):
         return _Value(term, "")
     name = place.order if term.name is None else term.name

@@ -93,6 +93,8 @@ def mask_text(text: str) -> str:
 
 
 def _mask_as_it_stands(text: str) -> str:
+    """Keys and card numbers masked, without decoding anything. Numbers are looked for in the plain
+    form, and cut out of the text at the same places."""
     text = KEY.sub("sk_***", text)
     plain = plain_of(text)
     if not LIKE_A_CARD.search(plain):
@@ -102,6 +104,7 @@ def _mask_as_it_stands(text: str) -> str:
     done, left = 0, _MOST_LOOKED_AT
     for candidate in CANDIDATE.finditer(plain):
         if candidate["id"] is not None:
+            # An id of ours, which passes as a number by chance.
             continue
         begin, end = candidate.span()
         searched = min(end, begin + left)
@@ -113,6 +116,7 @@ def _mask_as_it_stands(text: str) -> str:
             rest = max(begin, searched - LONGEST_CARD_TEXT)
         for start, stop in cards_in(plain, begin, searched):
             if stop > rest:
+                # It reaches into the rest, and is masked with it.
                 rest = min(rest, start)
                 break
             masked += [text[done:start], _masked_card(plain[start:stop])]
@@ -153,7 +157,8 @@ def printable(text: str) -> str:
 
 
 def star_key(path: str, key: str | None) -> str:
-    """The path with each part that is the key masked, even when it does not look like a key."""
+    """The path with each part that is the key of its sandbox masked, as some addresses carry it:
+    a key of a shop's own choice need not look like one."""
     if not key or key not in path:
         return path
     return "/".join("***" if part == key else part for part in path.split("/"))

@@ -210,6 +210,7 @@ def simulated_latency(
 
 
 def _milliseconds(folded: Mapping[str, str], name: str, faults: Faults) -> int | None:
+    """A parameter, by its name in small letters; None where it is absent, or is at fault."""
     text = folded.get(name.lower(), "")
     number = whole_of(text, 0, LONGEST_LATENCY)
     if text and number is None:

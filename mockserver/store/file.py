@@ -83,6 +83,7 @@ class StoreFile:
         self.sandboxes: list[StoredSandbox] = []
         self._lock = RLock()
         self._in_log = 0
+        """Bytes of the log, roughly: pages that commits may have written."""
         numbers: set[int] = set()
         is_new = make_or_find(self.path)
         if not is_new:
@@ -101,6 +102,7 @@ class StoreFile:
         OPEN_FILES.add(self)
         named = {sandbox.number for sandbox in self.sandboxes}
         self._garbage = sorted(numbers - named - {SERVER})
+        """Numbers of sandboxes that the index lacks: their lines are to be cleared away."""
         self.next_number = max((SERVER, *numbers)) + 1
 
     def claim(self) -> bool:
@@ -133,8 +135,8 @@ class StoreFile:
         Raises ``Unreadable``."""
         try:
             with self._lock:
-                found = self._db.execute(_SANDBOXES_WITH_PAGE, (page_id,)).fetchall()
-            return [StoredSandbox.read(number, line).key for number, line in found]
+                lines = self._db.execute(_SANDBOXES_WITH_PAGE, (page_id,)).fetchall()
+            return [StoredSandbox.read(number, line).key for number, line in lines]
         except (sqlite3.Error, ValueError, TypeError) as problem:
             raise Unreadable(str(problem)) from None
 
@@ -145,10 +147,11 @@ class StoreFile:
             return False
         number = self._garbage[-1]
         with self._transaction():
-            gone = self._db.execute(_CLEAR, (number, SLICE)).rowcount
-        self._in_log += PAGE * gone
+            deleted = self._db.execute(_CLEAR, (number, SLICE)).rowcount
+        self._in_log += PAGE * deleted
         self.shorten_log()
-        if gone < SLICE:
+        if deleted < SLICE:
+            # That were the last of it.
             self._garbage.remove(number)
         return bool(self._garbage)
 
@@ -189,6 +192,7 @@ class StoreFile:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
+        """What is done within is in the file as a whole, or not at all. Raises ``NotWritten``."""
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -208,6 +212,7 @@ class StoreFile:
         run(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
         # Not at a commit, which would wait for the disk: ``shorten_log`` does that in a thread.
         run("PRAGMA wal_autocheckpoint = 0")
+        # The lock comes with the first transaction.
         run("BEGIN IMMEDIATE")
         if is_new:
             for statement in _SCHEMA:
@@ -218,5 +223,6 @@ class StoreFile:
         self._into_file()
 
     def _into_file(self) -> None:
+        """Put the log into the file, all of it."""
         self._db.execute("PRAGMA wal_checkpoint(FULL)")
         self._in_log = 0

@@ -1,7 +1,9 @@
 """Looking at the file of a store before anything is written to it, and reading it.
 
 A file that is damaged, of another program or of another version is refused (``StoreRefused``), and
-not a byte of it changes. What is damaged says SQLite: its ``integrity_check`` follows every page of
+not a byte of it changes: it may be all that somebody has. So it is opened for reading only at
+first, and what SQLite does by itself when it opens a file for writing comes after that. What is
+damaged says SQLite: its ``integrity_check`` follows every page of
 the database, and the sum of each line tells a changed content. A small file is checked whole when
 it is opened; of a large one the index is, and the lines of a sandbox when they are read.
 
@@ -63,6 +65,8 @@ _VERSION_BITS = 0xFFFF
 
 _MOST_NAMED = 5
 _LAST_PART = "~"
+"""A text behind the names of all parts."""
+
 _UNSHARED: AbstractContextManager[object] = nullcontext()
 _NEXT_LINES = """SELECT part, key, line, sum FROM lines
     WHERE sandbox = ? AND (part, key) > (?, ?) AND part <= ?
@@ -232,11 +236,12 @@ def _readable(db: sqlite3.Connection) -> str:
         with contextlib.suppress(Unreadable):
             lines_of(db, sandbox.number)
             sound.append(masked_key(sandbox.key))
-    names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
-    return (
-        f"{len(sound)} of {len(index) + len(damage)} sandboxes can be "
-        f"read{': ' + names if sound else ''} (mockserver store export); it was not changed"
-    )
+    count = f"{len(sound)} of {len(index) + len(damage)} sandboxes can be read"
+    if sound:
+        count += f": {', '.join(sound[:_MOST_NAMED])}"
+    if len(sound) > _MOST_NAMED:
+        count += " ..."
+    return f"{count} (mockserver store export); it was not changed"
 
 
 def lines_of(
@@ -248,18 +253,19 @@ def lines_of(
     """The lines of a sandbox, or of one part of it, some thousand under a ``lock``. Raises
     ``Unreadable``."""
     parts: dict[str, PartRows] = {}
+    # Each time from behind the last line that was read: others may write between two times.
     last_part: str = part or ""
     last_key: object = -1
+    to_part = part or _LAST_PART
     try:
         while True:
             with lock:
-                lines = db.execute(
-                    _NEXT_LINES, (number, last_part, last_key, part or _LAST_PART, SLICE)
-                ).fetchall()
+                wanted = (number, last_part, last_key, to_part, SLICE)
+                lines = db.execute(_NEXT_LINES, wanted).fetchall()
             for last_part, last_key, line, written in lines:
                 _check_line(number, last_part, last_key, line, written)
-            for name, some in groupby(lines, itemgetter(0)):
-                _, keys, texts, _ = zip(*some, strict=True)
+            for name, lines_of_part in groupby(lines, itemgetter(0)):
+                _, keys, texts, _ = zip(*lines_of_part, strict=True)
                 parts.setdefault(name, PartRows()).add(keys, texts)
             if len(lines) < SLICE:
                 return parts
@@ -268,6 +274,7 @@ def lines_of(
 
 
 def _check_line(sandbox: int, part: str, key: Any, line: object, written: int) -> None:
+    """Raises ``ValueError`` for a line whose sum is another than the ``written`` one."""
     if type(line) is not bytes or sum_of_line(sandbox, part, key, line) != written:
         raise ValueError(f"line {key} of {part}")
 
@@ -284,7 +291,7 @@ def _sum_of_part(sandbox: int, part: str) -> int:
 
 @contextlib.contextmanager
 def named_failures(path: Path) -> Iterator[None]:
-    """Word the errors of the database."""
+    """Raise errors of the database as refusals, in words that say what to do."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as problem:
@@ -342,28 +349,32 @@ def _size_of(path: Path) -> int | None:
     """The bytes of a file that may be a store; None when it does not exist. Raises
     ``StoreRefused`` for anything else."""
     try:
-        status = path.stat() if path.exists() else None
-        if status is not None and not stat.S_ISREG(status.st_mode):
+        if not path.exists():
+            _refuse_lone_log(path, "is not there")
+            return None
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise StoreRefused(f"{path} is not a file")
-        if status is not None and any(file.place == place_of(status) for file in OPEN_FILES):
+        if any(file.place == place_of(status) for file in OPEN_FILES):
             # Closing any descriptor of a file releases all locks on it, the first one's too.
             raise _in_use(path)
-        size = status.st_size if status is not None else 0
-        log = log_of(path)
-        if not size and log.exists() and log.stat().st_size:
-            # SQLite would throw that log away.
-            here = "is not there" if status is None else "is empty"
-            raise StoreDamaged(
-                f"{path} {here}, and {log} beside it has commits; nothing was changed"
-            )
-        if size and not _is_database(path):
+        if not status.st_size:
+            _refuse_lone_log(path, "is empty")
+        elif not _is_database(path):
             raise StoreRefused(
                 f"{path} is not a store: it does not begin as an SQLite database; "
                 "it was not changed"
             )
+        return status.st_size
     except OSError as problem:
         raise StoreRefused(f"{path} cannot be opened: {problem.strerror}") from None
-    return None if status is None else size
+
+
+def _refuse_lone_log(path: Path, state: str) -> None:
+    """Commits without their file are refused: SQLite would throw that log away."""
+    log = log_of(path)
+    if log.exists() and log.stat().st_size:
+        raise StoreDamaged(f"{path} {state}, and {log} beside it has commits; nothing was changed")
 
 
 def place_of(status: os.stat_result) -> tuple[int, int]:

@@ -1,9 +1,18 @@
 """A sandbox in a store: its changes since the last commit as rows, the sandbox from its rows, and
 when it has something to do without a request.
 
-Parts follow from the types: every table of ``Tables`` and every memory of one who watches is a
-part, so that one more is stored without a line here. What is small is in the head, which is written
-whole. ``tests/store`` checks that each attribute of a sandbox is stored or one of the ``DERIVED``.
+A sandbox is stored in three ways, by how it changes:
+
+- in parts that know their own changes (``parts.py``): whatever may have many rows. They follow from
+  the types: every table of ``Tables`` and every memory of one who watches is a part, so that one
+  more is stored without a line here;
+- in one line ``Head``, the small things that change with most steps, such as counters;
+- in one line ``Settled``, what a sandbox was opened with and what seldom changes.
+
+The last two are compared with what was written, and written whole when they differ. Between them
+everything of a sandbox must be stored: ``tests/store`` checks that each of its attributes is, or is
+one of the ``DERIVED``. Each row is right with those before it and after it only, so a sandbox is
+stored by whole commits alone, and read as a whole.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +39,20 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan
 from mockserver.scenario.tally import Tallies
+from mockserver.store.parts import (
+    BatchPart,
+    CardsPart,
+    ChangedParts,
+    DeliveriesPart,
+    InboxPart,
+    JournalPart,
+    LinesPart,
+    MemoryPart,
+    Part,
+    RuleKeysPart,
+    SchedulePart,
+    TablePart,
+)
 from mockserver.store.scenarios import StoredScenarios
 from mockserver.store.schema import (
     HEAD,
@@ -41,20 +64,6 @@ from mockserver.store.schema import (
     DamagedSandbox,
     StoredRows,
     StoredSandbox,
-)
-from mockserver.store.table_rows import (
-    BatchPart,
-    CardsPart,
-    DeliveriesPart,
-    InboxPart,
-    JournalPart,
-    LinesPart,
-    MemoryPart,
-    News,
-    Part,
-    RuleKeysPart,
-    SchedulePart,
-    TablePart,
 )
 
 _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
@@ -74,15 +83,7 @@ BEGINNING = (SETTLED, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
 
 _PLAIN = (
-    *(
-        "origin",
-        "cards.salt",
-        "now",
-        "horizon",
-        "arrivals",
-        "schedule.order",
-        "schedule.ran",
-    ),
+    *("origin", "cards.salt", "now", "horizon", "arrivals", "schedule.order", "schedule.ran"),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
     *("deliveries.changes", "deliveries.dropped", "deliveries.refused"),
     *("inboxes.number", "inboxes.dropped"),
@@ -155,26 +156,29 @@ class SandboxPersister:
         self._head: int | None = None
         self._config = sandbox.config if settled is not None else None
         self._paged = dict.fromkeys(PAGED, 0)
-        # Most parts say themselves that they have news, and most memories are empty.
-        news: News = {}
-        reporting: list[Part] = [
-            *(TablePart(name, getattr(sandbox, name), row, news) for name, row in _TABLES.items()),
-            SchedulePart(sandbox, news),
-            DeliveriesPart(sandbox, news),
-            InboxPart(sandbox, news),
+        # Which of the parts have changes that say so themselves; the others are asked each time.
+        changed: ChangedParts = {}
+        self._changed_parts = changed
+        tables = [
+            TablePart(name, getattr(sandbox, name), row_class, changed)
+            for name, row_class in _TABLES.items()
+        ]
+        told: list[Part] = [
+            *tables,
+            SchedulePart(sandbox, changed),
+            DeliveriesPart(sandbox, changed),
+            InboxPart(sandbox, changed),
         ]
         named: list[Part] = [CardsPart(sandbox.cards), BatchPart(sandbox.batches)]
-        others: list[Part] = [
-            RuleKeysPart(sandbox, news),
-            JournalPart(sandbox.journal),
-        ]
+        others: list[Part] = [RuleKeysPart(sandbox, changed), JournalPart(sandbox.journal)]
         for observer in sandbox.observers:
             if observer.lines_are is not None:
-                others.append(LinesPart(*observer.lines_are, observer))
+                name, line_class = observer.lines_are
+                others.append(LinesPart(name, line_class, observer))
+        self._asked = [*named, *others]
         self._memories = [*_memory_parts(sandbox)]
-        self._news, self._asked = news, [*named, *others]
         # In the order in which they are read: each after those that its rows name.
-        self.parts = [*named, *reporting, *others, *self._memories]
+        self.parts = [*named, *told, *others, *self._memories]
 
     def close(self) -> None:
         """Stop listening to the sandbox and let go of it."""
@@ -195,27 +199,27 @@ class SandboxPersister:
         completes it."""
         if self.waiting() <= most:
             return False
-        max(self.parts, key=len).gather(Changes(commit, self.number), most)
+        longest = max(self.parts, key=len)
+        longest.gather(Changes(commit, self.number), most)
         return True
 
     def gather(self, commit: Commit) -> None:
         """Put the changes since the last commit into one."""
         changes, sandbox = Changes(commit, self.number), self.sandbox
-        for part in (*self._news, *self._asked):
+        for part in (*self._changed_parts, *self._asked):
             part.gather(changes)
-        self._news.clear()
+        self._changed_parts.clear()
+        # Most memories are empty throughout.
         for memory in self._memories:
             if memory.memory or memory.known:
                 memory.gather(changes)
         for name, length in self._paged.items():
-            table = getattr(sandbox, name)
-            if len(table.rows) > length:
-                commit.puts += [
-                    (self.number, PAGES, table.id_of(row), b"")
-                    for row in table.rows[length:]
-                    if PAGED[name](row)
-                ]
-                self._paged[name] = len(table)
+            table, has_page = getattr(sandbox, name), PAGED[name]
+            # Whether an object has a page is decided when it begins.
+            for row in table.rows[length:]:
+                if has_page(row):
+                    commit.puts.append((self.number, PAGES, table.id_of(row), b""))
+            self._paged[name] = len(table)
         self._gather_head(changes)
 
     def _gather_head(self, changes: Changes) -> None:
@@ -230,6 +234,7 @@ class SandboxPersister:
             changes.commit.puts.append((self.number, HEAD, 0, head))
 
     def _settled_now(self, commit: Commit) -> Settled:
+        """What there is to settle; a commit has the texts of its scenarios where they are new."""
         sandbox, config, own = self.sandbox, self.sandbox.config, self.sandbox.own
         if self._settled is not None and config is self._config:
             places = self._settled.scenarios
@@ -250,6 +255,8 @@ class SandboxPersister:
         )
 
     def _head_now(self) -> Head:
+        """The small things as they are by now. Texts of rules and counters by key are not among
+        them: the scenarios have the ones, ``RuleKeysPart`` the others."""
         sandbox, journal = self.sandbox, self.sandbox.journal
         tallies = sandbox.director.tallies
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
@@ -287,13 +294,17 @@ class SandboxPersister:
         self._take_head(head)
 
     def _take_head(self, head: Head) -> None:
+        """Take over the small things, when all rows are there."""
         sandbox, journal = self.sandbox, self.sandbox.journal
         for path, value in head.plain.items():
-            owner, _, name = path.rpartition(".")
-            held = read_plain(int, value, sandbox.cards) if path in _INSTANTS else value
-            setattr(attrgetter(owner)(sandbox) if owner else sandbox, name, held)
+            owner_path, _, name = path.rpartition(".")
+            owner = attrgetter(owner_path)(sandbox) if owner_path else sandbox
+            # An instant that a caller gave with tenths of a microsecond is a text in its line.
+            stored = read_plain(int, value, sandbox.cards) if path in _INSTANTS else value
+            setattr(owner, name, stored)
         sandbox.ids.counters = head.counters
         sandbox.deliveries.held = head.held
+        # The oldest row of the journal may hold entries that were dropped.
         for _ in range(len(journal.entries) - head.lengths["journal"]):
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])
@@ -301,6 +312,8 @@ class SandboxPersister:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGED}
 
     def _take_tallies(self, tallies: Tallies) -> None:
+        """Take over the counters of the rules that are still in force: a newer version may have
+        other built-in ones."""
         by_id = self.sandbox.config.rules.by_id
         counted = {
             name: replace(tally, text=by_id[name].text)
@@ -311,6 +324,8 @@ class SandboxPersister:
 
 
 def _memory_parts(sandbox: Sandbox) -> Iterator[MemoryPart]:
+    """What a sandbox, and those who watch it, remember in bounded dictionaries: each with the type
+    of a key and its value."""
     yield MemoryPart("marks", sandbox.journal.marks, tuple[str, int])
     yield MemoryPart("scripts", sandbox.scripts, tuple[str, dict[int, ProviderOutcome]])
     yield MemoryPart("setup", sandbox.setup, tuple[str, dict[str, object]], write_any)
@@ -381,15 +396,19 @@ def _release(sandbox: Sandbox) -> None:
     """Let webhooks go out whose step was still being answered; those that came due behind one that
     blocks wait on."""
     log = sandbox.deliveries
-    known = {
+    planned = {
         entry.subject
         for entry in sandbox.schedule.entries
         if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)
     }
-    known |= {one.delivery_id for one in log if log.is_blocked(one) and one.due <= sandbox.now}
-    waiting = (DeliveryState.HELD, DeliveryState.WAITING)
-    held = [one.delivery_id for one in log if one.state in waiting and one.delivery_id not in known]
-    deliveries.release(sandbox, held)
+    to_release = []
+    for delivery in log:
+        if delivery.state not in (DeliveryState.HELD, DeliveryState.WAITING):
+            continue
+        waits_on = log.is_blocked(delivery) and delivery.due <= sandbox.now
+        if delivery.delivery_id not in planned and not waits_on:
+            to_release.append(delivery.delivery_id)
+    deliveries.release(sandbox, to_release)
 
 
 def next_due(sandbox: Sandbox) -> Micros | None:
@@ -398,4 +417,5 @@ def next_due(sandbox: Sandbox) -> Micros | None:
     answered."""
     if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
         return EARLIEST
-    return sandbox.schedule.entries[0].at if sandbox.schedule.entries else None
+    entries = sandbox.schedule.entries
+    return entries[0].at if entries else None

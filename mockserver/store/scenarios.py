@@ -1,7 +1,12 @@
 """The scenarios of stored sandboxes.
 
-The file has the text of each scenario once for all sandboxes, by its digest (its *place*); built-in
-scenarios are those of the running version, whatever version has written the file.
+A sandbox goes on under the scenarios that it had, whatever files the server has now, so their texts
+are in the store: each once for all sandboxes, under the digest of its line (its *place*), since a
+thousand sandboxes of a CI run under the same file. Built-in scenarios are not: they are those of
+the running version, whatever version has written the file.
+
+A scenario that is in memory already is the same value for all sandboxes under it: to read one takes
+milliseconds, and its rules much memory.
 """
 
 from collections.abc import Sequence
@@ -69,10 +74,13 @@ class StoredScenarios:
         sandboxes, when they are the same. Raises ``LookupError`` for a scenario that the store
         lacks or this version refuses."""
         scenarios = tuple(self._scenario(place) for place in places)
-        present = self._configs.config
-        return present if scenarios == present.scenarios else self._configs.config_of(scenarios)
+        of_server = self._configs.config
+        if scenarios == of_server.scenarios:
+            return of_server
+        return self._configs.config_of(scenarios)
 
     def _place_of(self, scenario: Scenario) -> str:
+        """The place of a scenario, and from now on the store knows its text."""
         if scenario.builtin:
             return _BUILT_IN + scenario.name
         text = scenario.text or write_any(scenario.source)
@@ -83,6 +91,7 @@ class StoredScenarios:
         return place
 
     def _scenario(self, place: str) -> Scenario:
+        """The scenario of a place: as the server has it, as it was read before, or read now."""
         if place not in self._read:
             # Those that the server has read are the same value in all sandboxes.
             for scenario in self._configs.config.scenarios:
@@ -92,6 +101,7 @@ class StoredScenarios:
         return self._read[place]
 
     def _parsed(self, place: str) -> Scenario:
+        """Read the scenario of a place. Raises ``LookupError``."""
         reader = self._configs.reader
         if place.startswith(_BUILT_IN):
             shipped = {name: text for name, _, text in reader.shipped()}
@@ -114,7 +124,7 @@ def _texts_of(rows: StoredRows) -> dict[str, bytes]:
     stored = rows[SCENARIOS]
     for line in stored.texts:
         try:
-            _, _, _ = plain_of(line)
+            _name, _file, _text = plain_of(line)
         except (ValueError, TypeError) as fault:
             raise Unreadable(f"{SCENARIOS}: {fault}"[:_LONGEST]) from None
     return {str(place): line for place, line in zip(stored.numbers, stored.texts, strict=True)}

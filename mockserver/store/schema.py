@@ -60,6 +60,7 @@ class PartRows(Sequence[tuple[int, Any]]):
         return len(self.texts)
 
     def __getitem__(self, place: Any) -> Any:
+        """The key and the plain data of one line."""
         return self.numbers[place], plain_of(self.texts[place])
 
 

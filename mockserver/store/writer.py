@@ -10,8 +10,19 @@ meanwhile are for the next commit.
 The event loop itself writes: a commit costs less than two changes of threads. A thread writes where
 that would keep others waiting: a long commit, ``--store-sync full``, or while the file is in use.
 
-When a commit fails, every request that waits for it is refused, and its sandboxes leave the memory:
-they are read again from the file, which has nothing of them by half.
+At any time there are two rounds (``_Round``): the one that is being written, and the next, which
+gathers who has changed. What must always hold:
+
+- Nobody is answered before the round that holds the answer is in the file. A sandbox that changes
+  again while it is written is in both rounds; its answers wait for the later one.
+- What is in memory and what is in the file never differ for long. When a commit fails, every
+  request that waits for it is refused, and its sandboxes leave the memory: they are read again from
+  the file, which has nothing of them by half. Whoever still holds such a sandbox (``_dropped``) is
+  refused as well.
+- A large new sandbox, as by an import, is written by several rounds (it is ``growing``), and the
+  index names it with the last: until then the file has the one before, if any.
+- Sandboxes in the file that nobody uses may have left the memory. They come back when somebody asks
+  for them, or when something comes due in them (``run``).
 """
 
 import asyncio
@@ -77,16 +88,16 @@ _LOG = logging.getLogger("mockserver.store")
 @entity
 class _Round:
     """What one commit is to hold: the sandboxes that have changed, a part of those that are
-    ``growing``, and those that were deleted, as the index had them. ``waiting`` hear why it failed,
-    or None."""
+    ``growing``, and those that were ``deleted``, as the index had them. ``waiting`` hear why it
+    failed, or None."""
 
     sandboxes: dict[Sandbox, None] = field(default_factory=dict)
-    gone: dict[str, StoredSandbox | None] = field(default_factory=dict)
+    deleted: dict[str, StoredSandbox | None] = field(default_factory=dict)
     growing: set[Sandbox] = field(default_factory=set)
     waiting: list[asyncio.Future[str | None]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.sandboxes or self.gone)
+        return bool(self.sandboxes or self.deleted)
 
 
 class Store(SandboxStorage):
@@ -112,9 +123,9 @@ class Store(SandboxStorage):
         self._index = {stored.key: stored for stored in file.sandboxes}
         self._persisters: dict[str, SandboxPersister] = {}
         # What is being written, and what comes after it.
-        self._present, self._next = _Round(), _Round()
+        self._writing, self._next = _Round(), _Round()
         self._growing: set[Sandbox] = set()
-        self._lost: WeakSet[Sandbox] = WeakSet()
+        self._dropped: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
         self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
         self._fetching: dict[str, asyncio.Future[SandboxPersister]] = {}
@@ -164,6 +175,7 @@ class Store(SandboxStorage):
         )
 
     async def _fetched(self, stored: StoredSandbox) -> None:
+        """Read a sandbox in a thread, once for all who ask meanwhile."""
         reading = self._fetching.get(stored.key)
         if reading is None:
             reading = asyncio.get_running_loop().run_in_executor(
@@ -175,6 +187,7 @@ class Store(SandboxStorage):
         finally:
             if reading.done():
                 self._fetching.pop(stored.key, None)
+        # Meanwhile somebody may have read it without a thread, deleted or replaced it.
         if stored.key not in self._sandboxes.in_memory and self._index.get(stored.key) == stored:
             self._placed(persister)
 
@@ -185,9 +198,10 @@ class Store(SandboxStorage):
             lines = self._file.rows(stored.number)
             return stored_sandbox(stored, lines, self._scenarios, self._now())
 
-    def _beginnings(self, some: Iterable[StoredSandbox]) -> dict[str, Beginning]:
+    def _beginnings(self, sandboxes: Iterable[StoredSandbox]) -> dict[str, Beginning]:
+        """How some sandboxes began, by their keys; in the thread that reads."""
         beginnings = {}
-        for stored in some:
+        for stored in sandboxes:
             with _readable():
                 parts = [self._file.rows(stored.number, part) for part in BEGINNING]
                 lines = dict(chain.from_iterable(part.items() for part in parts))
@@ -195,6 +209,7 @@ class Store(SandboxStorage):
         return beginnings
 
     def _placed(self, persister: SandboxPersister) -> Sandbox:
+        """Put a sandbox from the file into the memory."""
         sandbox = persister.sandbox
         self._persisters[sandbox.key] = persister
         self._sandboxes.put_back(sandbox)
@@ -212,7 +227,7 @@ class Store(SandboxStorage):
 
     def put_away(self, sandbox: Sandbox) -> bool:
         """Drop a sandbox from memory; False while a commit of it is still to come."""
-        is_changed = any(sandbox in one.sandboxes for one in (self._present, self._next))
+        is_changed = sandbox in self._writing.sandboxes or sandbox in self._next.sandboxes
         if is_changed or sandbox.key not in self._index:
             return False
         self._forget(sandbox)
@@ -230,7 +245,7 @@ class Store(SandboxStorage):
         """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is
         there as before."""
         key = sandbox.key
-        self._next.gone[key] = self._index.pop(key, None)
+        self._next.deleted[key] = self._index.pop(key, None)
         self._close(key)
         self._next.sandboxes.pop(sandbox, None)
         self._begin()
@@ -250,11 +265,12 @@ class Store(SandboxStorage):
         await self._all_kept(set(self._growing), failed)
 
     async def _all_kept(self, sandboxes: set[Sandbox], failed: str | None) -> None:
-        """A commit of some sandboxes has ``failed``, or not: then their next ones are written too,
-        as a large new sandbox takes several."""
+        """The commit of some sandboxes has ``failed`` for this reason, or not (None): then their
+        next ones are waited for too, as a large new sandbox takes several. Raises ``NotKept``
+        (43)."""
         while failed is None and not sandboxes.isdisjoint(self._growing):
             failed = await self._next_ended(sandboxes)
-        if failed is None and self.failures and not sandboxes.isdisjoint(self._lost):
+        if failed is None and self.failures and not sandboxes.isdisjoint(self._dropped):
             failed = _LOST_BEFORE
         if failed is not None:
             words = (
@@ -294,22 +310,23 @@ class Store(SandboxStorage):
     async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
         """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when
         it is in the file, or there is none."""
-        for coming in (self._next, self._present):
-            if not sandboxes.isdisjoint(coming.sandboxes):
-                return await self._end_of(coming)
+        for commit_round in (self._next, self._writing):
+            if not sandboxes.isdisjoint(commit_round.sandboxes):
+                return await self._end_of(commit_round)
         return None
 
     async def _all_ended(self) -> str | None:
-        """Wait for the commit that is being written and for the next: why one failed."""
-        ends = [self._end_of(coming) for coming in (self._present, self._next) if coming]
-        for end in ends:
-            await end
-        return next(filter(None, (end.result() for end in ends)), None)
+        """Wait for the commit that is being written and for the next: why the first of them
+        failed, if one did."""
+        rounds = [self._writing, self._next]
+        ends = [self._end_of(commit_round) for commit_round in rounds if commit_round]
+        failures = [await end for end in ends]
+        return next(filter(None, failures), None)
 
-    def _end_of(self, coming: _Round) -> asyncio.Future[str | None]:
-        """The end of a commit."""
+    def _end_of(self, commit_round: _Round) -> asyncio.Future[str | None]:
+        """The end of a commit: why it failed, or None."""
         end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        coming.waiting.append(end)
+        commit_round.waiting.append(end)
         self._begin()
         return end
 
@@ -323,19 +340,28 @@ class Store(SandboxStorage):
             self._begin()
         while True:
             self._is_earlier.clear()
-            while self._due and self._due[0][0] <= self._now():
-                due, key = heappop(self._due)
-                stored = self._index.get(key)
-                is_away = key not in self._sandboxes.in_memory
-                if stored is not None and stored.due == due and is_away:
-                    await self._wake(stored)
+            await self._wake_all_due()
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
                     pass
-            nap = min(self._due[0][0] - self._now(), LONGEST_NAP) if self._due else LONGEST_NAP
+            nap = LONGEST_NAP
+            if self._due:
+                next_instant, _ = self._due[0]
+                nap = min(max(next_instant - self._now(), 0), LONGEST_NAP)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(nap, 0) / SECOND):
+                async with asyncio.timeout(nap / SECOND):
                     await self._is_earlier.wait()
+
+    async def _wake_all_due(self) -> None:
+        """Read the sandboxes in which something has come due."""
+        while self._due and self._due[0][0] <= self._now():
+            due, key = heappop(self._due)
+            stored = self._index.get(key)
+            # Of what was planned before the entry stays in the heap.
+            if stored is None or stored.due != due:
+                continue
+            if key not in self._sandboxes.in_memory:
+                await self._wake(stored)
 
     async def close(self) -> None:
         """Write what is still to be written, and close the file."""
@@ -362,7 +388,7 @@ class Store(SandboxStorage):
         """Write commits until nothing has changed since the last."""
         while self._next:
             await self._all_ready()
-            self._present, self._next = self._next, _Round()
+            self._writing, self._next = self._next, _Round()
             failed: str | None = "the server stops"
             try:
                 await self._commit()
@@ -409,7 +435,7 @@ class Store(SandboxStorage):
     def _end(self, failed: str | None) -> None:
         """A commit has ended: those who wait hear of it, and what it held of growing sandboxes is
         written on."""
-        ended, self._present = self._present, _Round()
+        ended, self._writing = self._writing, _Round()
         if failed is not None:
             self._take_back(ended)
         # A sandbox that this commit completes grew until it was written.
@@ -419,15 +445,15 @@ class Store(SandboxStorage):
             if not end.done():
                 end.set_result(failed)
 
-    def _take_back(self, lost: _Round) -> None:
+    def _take_back(self, failed_round: _Round) -> None:
         """A commit has failed: what it was to delete is there as before, and its sandboxes are read
         again."""
         self.failures += 1
-        for stored in filter(None, lost.gone.values()):
+        for stored in filter(None, failed_round.deleted.values()):
             self._index.setdefault(stored.key, stored)
             self._sandboxes.know(stored.key, stored.name)
-        for sandbox in lost.sandboxes:
-            self._lost.add(sandbox)
+        for sandbox in failed_round.sandboxes:
+            self._dropped.add(sandbox)
             if self._sandboxes.is_live(sandbox):
                 self._forget(sandbox)
 
@@ -435,29 +461,31 @@ class Store(SandboxStorage):
         """What is to be written, and what the index says of it afterwards; sandboxes with more to
         write are ``growing`` then. Other requests are served meanwhile: a reset of all changes many
         sandboxes."""
-        commit, sandboxes, rested = Commit(), list[StoredSandbox](), 0
-        growing = self._present.growing
-        gone = self._present.gone
-        for key in gone:
+        commit, sandboxes = Commit(), list[StoredSandbox]()
+        growing, deleted = self._writing.growing, self._writing.deleted
+        for key in deleted:
             # A commit that was on its way has named it again.
-            gone[key] = self._index.pop(key, gone[key])
-        for deleted in filter(None, gone.values()):
-            commit.drop_sandbox(deleted.number)
-        for sandbox in self._present.sandboxes:
-            if len(commit.puts) - rested >= PAUSE:
-                rested = len(commit.puts)
+            deleted[key] = self._index.pop(key, deleted[key])
+        for stored in filter(None, deleted.values()):
+            commit.drop_sandbox(stored.number)
+        lines_at_pause = 0
+        for sandbox in self._writing.sandboxes:
+            if len(commit.puts) - lines_at_pause >= PAUSE:
+                lines_at_pause = len(commit.puts)
                 await asyncio.sleep(0)
-            if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
+            if sandbox in self._dropped or not self._sandboxes.is_live(sandbox):
                 continue
-            stored = self._gather(self._persister(sandbox), commit)
-            if stored is None:
+            entry = self._gather(self._persister(sandbox), commit)
+            if entry is None:
                 growing.add(sandbox)
             else:
-                sandboxes.append(stored)
+                sandboxes.append(entry)
         self._growing |= growing
         return commit, sandboxes
 
     def _persister(self, sandbox: Sandbox) -> SandboxPersister:
+        """What stores a sandbox: a new one, under a new number, for one that has taken the place of
+        another."""
         key = sandbox.key
         persister = self._persisters.get(key)
         if persister is None or persister.sandbox is not sandbox:
@@ -477,8 +505,8 @@ class Store(SandboxStorage):
         if is_new and persister.gather_some(commit, SLICE):
             return None
         persister.gather(commit)
-        at = next_due(sandbox)
-        due = None if at is None else real_due(sandbox.clock, at)
+        instant = next_due(sandbox)
+        due = None if instant is None else real_due(sandbox.clock, instant)
         name = self._sandboxes.names.get(key)
         stored = StoredSandbox(persister.number, key, name, sandbox.used, sandbox.touched, due)
         if known is not None and is_new:
@@ -488,22 +516,26 @@ class Store(SandboxStorage):
         return stored
 
     def _forget(self, sandbox: Sandbox) -> None:
+        """Let a sandbox leave the memory."""
         self._close(sandbox.key)
         self._sandboxes.put_away(sandbox, kept=sandbox.key in self._index)
 
     def _close(self, key: str) -> None:
         """Let go of what stores the sandbox of a key."""
-        if (persister := self._persisters.pop(key, None)) is not None:
+        persister = self._persisters.pop(key, None)
+        if persister is not None:
             persister.close()
 
     async def _wake(self, stored: StoredSandbox) -> None:
+        """Read a sandbox that nobody has asked for; what is wrong with it goes to the log."""
         try:
             await self._fetched(stored)
         except NotKept as damage:
-            told = "; ".join((damage.details or {}).values())
-            _LOG.error("sandbox %s: %s", masked_key(stored.key), told)
+            words = "; ".join((damage.details or {}).values())
+            _LOG.error("sandbox %s: %s", masked_key(stored.key), words)
 
     def _plan(self, stored: StoredSandbox) -> None:
+        """Wake a sandbox that is not in memory when something comes due in it."""
         if stored.due is not None:
             heappush(self._due, (stored.due, stored.key))
             self._is_earlier.set()
@@ -511,6 +543,7 @@ class Store(SandboxStorage):
 
 @contextlib.contextmanager
 def _readable() -> Iterator[None]:
+    """Refuse requests for what the file cannot give."""
     try:
         yield
     except Unreadable as damage:

@@ -34,7 +34,7 @@ from mockserver.web.world import World
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-    from mockserver.adapters.webhook_sender import WebhookDispatcher
+    from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
     from mockserver.engine.sandbox import Sandbox
     from mockserver.store.writer import Store
 
@@ -152,7 +152,7 @@ def _is_public(endpoint: object) -> bool:
 
 def webhook_dispatcher(world: World) -> WebhookDispatcher:
     """What sends the webhooks of a server, those that are in its store where it has one."""
-    from mockserver.adapters.webhook_sender import WebhookDispatcher
+    from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
 
     kept = world.store.is_kept if world.store is not None else None
     is_live, changed = world.sandboxes.is_live, world.runner.changed

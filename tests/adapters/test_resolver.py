@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from mockserver.adapters.webhook_sender import THREADS, Resolver
+from mockserver.adapters.resolver import THREADS, Resolver
 from mockserver.domain.clock import SECOND
 
 

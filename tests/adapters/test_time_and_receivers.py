@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters import webhook_sender
+from mockserver.adapters import webhook_dispatcher, webhook_sender
 from mockserver.domain.clock import MILLISECOND, SECOND
 from mockserver.web import runner
 from tests.adapters.test_webhook_sender import CARD, Receiver, charge, listening, lived
@@ -260,7 +260,7 @@ class Crowded(Receiver):
 def test_a_silent_receiver_is_sent_many_webhooks_at_once_and_in_order_once_it_answers(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook_sender, "PATIENCE", 0.005)
+    monkeypatch.setattr(webhook_dispatcher, "PATIENCE", 0.005)
 
     async def story() -> None:
         speaks = asyncio.Event()
@@ -279,7 +279,7 @@ def test_a_silent_receiver_is_sent_many_webhooks_at_once_and_in_order_once_it_an
             # In the order in which their tries have ended, which sockets decide.
             due = (await call(api, "GET", "/__admin/clock/due?limit=100"))["due"]
             speaks.set()
-            monkeypatch.setattr(webhook_sender, "PATIENCE", 10)
+            monkeypatch.setattr(webhook_dispatcher, "PATIENCE", 10)
             receiver.got.clear()
             receiver.most = 0
             assert (await advance(api, "1h"))["waiting"] == 0
@@ -293,7 +293,7 @@ def test_a_silent_receiver_is_sent_many_webhooks_at_once_and_in_order_once_it_an
 def test_a_receiver_that_is_slow_is_sent_ten_at_once_at_most(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook_sender, "PATIENCE", 0.001)
+    monkeypatch.setattr(webhook_dispatcher, "PATIENCE", 0.001)
 
     async def story() -> None:
         alone, served = asyncio.Lock(), 0

@@ -241,7 +241,7 @@ def test_a_senseless_row_of_a_large_table_is_refused_where_it_is_looked_at(
             (value, sum_of_line(1, "charges", 1, value)),
         )
     db.close()
-    monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", 2)
+    monkeypatch.setattr("mockserver.store.parts.STEP_ROWS", 2)
     api = Kept(path)
     assert [api.get(f"/charge/{one}").status for one in ids] == [200, 503, 200]
     reply = api.get("/charge")
@@ -277,7 +277,7 @@ def test_a_senseless_row_that_comes_due_does_not_stop_the_time_of_others(
             row,
         )
     db.close()
-    monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", 1)
+    monkeypatch.setattr("mockserver.store.parts.STEP_ROWS", 1)
     api = Kept(path, **more)
 
     async def story() -> None:
@@ -498,7 +498,7 @@ def test_runner_waits_for_the_store_so_that_no_commit_holds_much_of_it(
 ) -> None:
     monkeypatch.setattr("mockserver.store.writer.PENDING", 20)
     monkeypatch.setattr("mockserver.engine.batches.ROWS_OF_STEP", 10)
-    monkeypatch.setattr("mockserver.store.table_rows.BATCH_BLOCK", 10)
+    monkeypatch.setattr("mockserver.store.parts.BATCH_BLOCK", 10)
     api = Kept(tmp_path / "s.db")
     method = api.method()
     store: Any = api.app.world.store

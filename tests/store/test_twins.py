@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.engine import consistency, payment_methods, state_document
 from mockserver.store.file import StoreFile
-from mockserver.store.table_rows import BLOCK
+from mockserver.store.parts import BLOCK
 from tests.control.test_state import fill, fill_everything
 from tests.driving import CARD, DUMMY, card_charge
 from tests.store.twins import Kept, Twins
@@ -24,7 +24,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 def test_everything_that_there_is_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, large: int
 ) -> None:
-    monkeypatch.setattr("mockserver.store.table_rows.STEP_ROWS", large)
+    monkeypatch.setattr("mockserver.store.parts.STEP_ROWS", large)
     twins = Twins(tmp_path / "s.db", every)
     fill(twins)
     twins.look()

@@ -1,16 +1,26 @@
 """The parts of a stored sandbox: each knows what has changed in it since it was last asked, as
 lines by their keys, and takes the same lines back.
 
-What may be large reports its changes (tables, the schedule, counters of rules, deliveries, inboxes)
-or only grows at its end (the journal, the facts of cards). What is bounded is compared with what
-was written: its values are never changed in place. Batches alone change in place, and may have
-100,000 rows: a batch is a row without its transactions, which are written by the block.
+A commit must cost what has changed, not what there is: a charge in a sandbox of 100,000 is one line
+of a table, one of the journal, one or two more. So each kind of part has its own way to know:
+
+- ``NotedPart``: what may be large, and changes anywhere, tells of each change (tables, the
+  schedule, counters of rules, deliveries, inboxes). Noted is only which row; its content is read
+  when it is gathered, so a row that changes five times between two commits is written once.
+- What only grows at its end counts how far it was written (the journal, the facts of cards).
+- ``MemoryPart``: what is bounded is compared with what was written, value by value. That is right
+  because its values are replaced, never changed in place: the same object is the same content.
+- ``BatchPart``: batches alone change in place, and may have 100,000 rows. A batch is a line without
+  its transactions, which are written by the block.
+
+``load`` takes what ``gather`` has put, in the order of the keys, and afterwards knows it as
+written. ``tests/store`` compares a sandbox from a file with its twin that never left the memory.
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify
-from itertools import groupby, islice, takewhile
+from itertools import chain, groupby, islice
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -40,7 +50,8 @@ _BLOCKS = 1 << 20
 
 ALL = sys.maxsize
 
-_AS_IN_TABLE = "as it is in the table"
+_IN_TABLE = "as it is in the table"
+"""Noted of a row instead of a value: it is read from the table when it is gathered."""
 
 
 class Part:
@@ -49,12 +60,12 @@ class Part:
     name: str
 
     def __len__(self) -> int:
-        """How many of its rows have changed, of a part that knows."""
+        """How many of its rows wait to be gathered; 0 of a part that only knows when it looks."""
         return 0
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        """Report what has changed since the last time: of a part that knows how many rows have,
-        ``most`` of them."""
+        """Put what has changed since the last time into a commit. A part with a length puts about
+        ``most`` rows, and the others the next time."""
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         """Take over what was stored. Raises ``ValueError`` when some is missing."""
@@ -64,8 +75,9 @@ class Part:
         vars(self).clear()
 
 
-News: TypeAlias = dict[Part, None]
-"""The parts with changes, of those that report them."""
+ChangedParts: TypeAlias = dict[Part, None]
+"""The parts with changes, of those that are told of each; in the order of the first change, so that
+the same requests write the same file."""
 
 
 class CardsPart(Part):
@@ -91,14 +103,14 @@ class CardsPart(Part):
 class NotedPart(Part):
     """What is told of each change of its rows, by their numbers."""
 
-    def __init__(self, name: str, news: News) -> None:
+    def __init__(self, name: str, changed_parts: ChangedParts) -> None:
         self.name = name
-        self._news = news
+        self._changed_parts = changed_parts
         self._changed: dict[int, Any] = {}
 
     def note(self, number: int, value: object) -> None:
         """A row has this value from now on; it is gone when that is None."""
-        self._news[self] = None
+        self._changed_parts[self] = None
         self._changed[number] = value
 
     def written(self, number: int, value: Any) -> object:
@@ -128,17 +140,19 @@ class NotedPart(Part):
 class TablePart(NotedPart):
     """The rows of one table, by their places."""
 
-    def __init__(self, name: str, table: Table[Any], row: type, news: News) -> None:
-        super().__init__(name, news)
+    def __init__(
+        self, name: str, table: Table[Any], row_class: type, changed_parts: ChangedParts
+    ) -> None:
+        super().__init__(name, changed_parts)
         self._table = table
-        self._row = row
+        self._row_class = row_class
         # Nobody need have looked at the rows of a copy: each is made when it is gathered.
-        self._changed = dict.fromkeys(range(len(table.rows)), _AS_IN_TABLE)
-        news[self] = None
+        self._changed = dict.fromkeys(range(len(table.rows)), _IN_TABLE)
+        changed_parts[self] = None
         table.listeners += (self._hear,)
 
     def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
-        self.note(row.seq, _AS_IN_TABLE)
+        self.note(row.seq, _IN_TABLE)
 
     def written(self, number: int, value: object) -> object:
         """The row as it is by now."""
@@ -151,27 +165,33 @@ class TablePart(NotedPart):
 
     def take(self, rows: PartRows, cards: CardRegistry) -> None:
         """Have these rows, each made when it is first looked at."""
-        missing = next((place for place, seq in enumerate(rows.numbers) if place != seq), None)
-        if missing is not None:
-            raise ValueError(f"row {missing} is missing")
+        for place, seq in enumerate(rows.numbers):
+            if place != seq:
+                raise ValueError(f"row {place} is missing")
 
-        def made(seq: int, line: bytes) -> Any:
+        def row_of(seq: int, line: bytes) -> Any:
             try:
-                row = value_of(self._row, line, cards)
+                row = value_of(self._row_class, line, cards)
             except NONSENSE as fault:
                 raise DamagedSandbox(self.name, fault) from fault
             row.seq = seq
             return row
 
-        late = LateRows(rows.texts, made)
-        # What is found out at once is refused at once.
-        self._table.take_over(late if len(late) > STEP_ROWS else [*late], map(_id_in, rows.texts))
+        table_rows: list[Any] = LateRows(rows.texts, row_of)
+        if len(rows) <= STEP_ROWS:
+            # Few enough to be made now: what is damaged is refused now.
+            table_rows = list(table_rows)
+        self._table.take_over(table_rows, map(_id_in, rows.texts))
 
 
 def _id_in(line: bytes) -> str:
-    """The id of a row, the first field of its line."""
+    """The id of a row, the first field of its line: ``{"charge_id":"...", ...``. The rest of the
+    line is not read: that waits until somebody looks at the row."""
     row_id = line.split(b'"', 4)[3]
-    return str(next(iter(plain_of(line).values()))) if b"\\" in row_id else row_id.decode()
+    if b"\\" in row_id:
+        # Something in it is escaped.
+        return str(next(iter(plain_of(line).values())))
+    return row_id.decode()
 
 
 _NOTHING: dict[Any, tuple[int, Any]] = {}
@@ -184,9 +204,10 @@ def _as_it_is(value: object) -> object:
 
 class MemoryPart(Part):
     """A bounded dictionary whose values are replaced, never changed: each entry is a row, a
-    ``pair`` of key and value, in the order of the numbers. An entry that moves to the end gets
-    another number. ``known`` is what was stored of it; values that say themselves what they are
-    need a ``write``."""
+    ``pair`` of key and value. The numbers of the rows ascend in the order of the dictionary, which
+    is what it forgets its oldest entry by, so an entry that moves to the end gets another number.
+    ``known`` is what was stored: number and value by key. Values of any type need a ``write``,
+    which says of what type they are."""
 
     __slots__ = ("_last", "_pair", "_write", "known", "memory", "name")
 
@@ -207,20 +228,24 @@ class MemoryPart(Part):
     def gather(self, changes: Changes, most: int = ALL) -> None:
         if self.known is _NOTHING:
             self.known = {}
-        memory, known, before = self.memory, self.known, 0
+        memory, known, number_before = self.memory, self.known, 0
         for key, value in memory.items():
-            number, held = known.get(key, (0, None))
-            if is_moved := number <= before:
+            number, stored_value = known.get(key, (0, None))
+            # A new entry has no number yet, one that has moved to the end a lower one.
+            is_new_number = number <= number_before
+            if is_new_number:
                 if number:
                     changes.drop(self.name, number)
-                self._last = number = self._last + 1
-            if is_moved or held is not value:
+                self._last += 1
+                number = self._last
+            if is_new_number or stored_value is not value:
                 known[key] = number, value
                 changes.put(self.name, number, (key, self._write(value)))
-            before = number
+            number_before = number
         if len(known) > len(memory):
             for key in [key for key in known if key not in memory]:
-                changes.drop(self.name, known.pop(key)[0])
+                number, _ = known.pop(key)
+                changes.drop(self.name, number)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         rows = stored.get(self.name, ())
@@ -250,8 +275,8 @@ class LinesPart(Part):
         for number, line in lines.by_number.items():
             changes.put(self.name, number, line)
         if lines.is_all:
-            for gone in self._known - lines.by_number.keys():
-                changes.drop(self.name, gone)
+            for number in self._known - lines.by_number.keys():
+                changes.drop(self.name, number)
             self._known.clear()
         self._known.update(lines.by_number)
 
@@ -276,31 +301,42 @@ class JournalPart(Part):
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._cut = self._written = 0
+        self._written = 0
+        """The last entry that is stored."""
+        self._cut = 0
+        """The last dropped entry whose changes are stored."""
 
     def __len__(self) -> int:
         return min(self._journal.last - self._written, len(self._journal.entries))
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        gone = self._journal.dropped
-        if gone - self._cut >= BLOCK or (gone > self._written and len(self._journal.stories)):
-            self._put_stories(changes, gone)
+        dropped = self._journal.dropped
+        # Some at a time, or at once those of entries that were dropped before they were stored.
+        was_not_stored = dropped > self._written and len(self._journal.stories) > 0
+        if dropped - self._cut >= BLOCK or was_not_stored:
+            self._put_stories(changes, dropped)
         new = list(islice(self._journal.since(self._written), most))
         for first in range(0, len(new), BLOCK):
             block = new[first : first + BLOCK]
             self._written = block[-1].number
             changes.put(self.name, self._written, block)
 
-    def _put_stories(self, changes: Changes, gone: int) -> None:
+    def _put_stories(self, changes: Changes, dropped: int) -> None:
+        """Store the changes of the entries up to ``dropped``, and drop these entries and what the
+        stories have forgotten."""
         stories = self._journal.stories
-        late = takewhile(lambda change: change.number <= gone, stories.since(self._cut))
-        steps = [[*step] for _, step in groupby(late, attrgetter("number"))]
+        steps = list[list[Change]]()
+        for number, step in groupby(stories.since(self._cut), attrgetter("number")):
+            if number > dropped:
+                break
+            steps.append(list(step))
         for first in range(0, len(steps), BLOCK):
-            block = [change for step in steps[first : first + BLOCK] for change in step]
+            block = list(chain.from_iterable(steps[first : first + BLOCK]))
             changes.put(self._STORIES, block[-1].number, block)
-        self._cut, self._written = gone, max(gone, self._written)
-        changes.cut(self.name, gone)
-        changes.cut(self._STORIES, min(stories.oldest - 1, gone) if stories.oldest else gone)
+        self._cut, self._written = dropped, max(dropped, self._written)
+        changes.cut(self.name, dropped)
+        forgotten = min(stories.oldest - 1, dropped) if stories.oldest else dropped
+        changes.cut(self._STORIES, forgotten)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         journal = self._journal
@@ -324,28 +360,34 @@ class BatchPart(Part):
 
     def __init__(self, table: Table[Batch]) -> None:
         self._table = table
-        self._known: list[tuple[object, ...]] = []
+        self._stored: list[tuple[object, ...]] = []
+        """What of each batch that changes was stored, by its place; empty before the first time."""
 
     def __len__(self) -> int:
-        return sum(len(batch.rows) for batch in self._table.rows[len(self._known) :])
+        return sum(len(batch.rows) for batch in self._new_batches())
+
+    def _new_batches(self) -> Sequence[Batch]:
+        return self._table.rows[len(self._stored) :]
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        # A new batch may have 100,000 transactions: others follow with the next commit.
-        for batch in self._table.rows[len(self._known) :]:
+        # A new batch may have 100,000 transactions: other new ones follow with the next commit.
+        for batch in self._new_batches():
             if most <= 0:
                 break
             most -= len(batch.rows)
-            self._known.append(())
+            # Unlike any progress: its line follows below.
+            self._stored.append(())
             batch.take_moved_rows()
             self._put_rows(changes, batch, range(len(batch.rows)))
-        for batch, known in zip(self._table.rows, self._known, strict=False):
-            stands = _standing(batch)
-            if stands != known:
-                self._known[batch.seq] = stands
+        for batch, stored in zip(self._table.rows, self._stored, strict=False):
+            progress = _progress_of(batch)
+            if progress != stored:
+                self._stored[batch.seq] = progress
                 changes.put(self.name, batch.seq, [replace(batch, rows=[]), len(batch.rows)])
                 self._put_rows(changes, batch, batch.take_moved_rows())
 
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
+        """Write the blocks of the rows at some places."""
         for block in sorted({place // BATCH_BLOCK for place in moved}):
             rows = batch.rows[block * BATCH_BLOCK : (block + 1) * BATCH_BLOCK]
             changes.put(self._ROWS, batch.seq * _BLOCKS + block, rows)
@@ -366,18 +408,19 @@ class BatchPart(Part):
                     f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}"
                 )
             batch.take_moved_rows()
-            self._known.append(_standing(batch))
+            self._stored.append(_progress_of(batch))
 
 
-def _standing(batch: Batch) -> tuple[object, ...]:
+def _progress_of(batch: Batch) -> tuple[object, ...]:
+    """What changes of a batch and its rows: none of these moves without one of them."""
     return batch.status, batch.success, batch.failure, batch.stalled
 
 
 class RuleKeysPart(NotedPart):
     """How often the keys of rules were seen, and their rules fired for them."""
 
-    def __init__(self, sandbox: Sandbox, news: News) -> None:
-        super().__init__("rule_keys", news)
+    def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
+        super().__init__("rule_keys", changed_parts)
         self._director = sandbox.director
         self._numbers: dict[tuple[str, str], int] = {}
         self._last = 0
@@ -385,24 +428,27 @@ class RuleKeysPart(NotedPart):
         sandbox.director.on_count = self._count
 
     def _note_all(self) -> None:
+        """Note what differs between the counters that are stored and those that count now."""
         self._tallies = self._director.tallies
-        present = {
+        counted = {
             (rule, key): None for rule, tally in self._tallies.rules.items() for key in tally.keys
         }
-        for gone in self._numbers.keys() - present.keys():
-            self.note(self._numbers.pop(gone), None)
-        for rule, key in present:
+        for rule_key in self._numbers.keys() - counted.keys():
+            self.note(self._numbers.pop(rule_key), None)
+        for rule, key in counted:
             if (rule, key) not in self._numbers:
                 self._count(rule, key)
 
     def _count(self, rule: str, key: str | None) -> None:
+        """A rule has counted for a key; None: it begins anew, without any."""
         if key is None:
-            for gone in [known for known in self._numbers if known[0] == rule]:
-                self.note(self._numbers.pop(gone), None)
+            for rule_key in [known for known in self._numbers if known[0] == rule]:
+                self.note(self._numbers.pop(rule_key), None)
             return
         number = self._numbers.get((rule, key))
         if number is None:
-            self._last = number = self._numbers[rule, key] = self._last + 1
+            self._last += 1
+            number = self._numbers[rule, key] = self._last
         self.note(number, (rule, key))
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
@@ -429,8 +475,8 @@ class RuleKeysPart(NotedPart):
 class SchedulePart(NotedPart):
     """What is planned, by its order."""
 
-    def __init__(self, sandbox: Sandbox, news: News) -> None:
-        super().__init__("schedule", news)
+    def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
+        super().__init__("schedule", changed_parts)
         self._entries = sandbox.schedule.entries
         for entry in self._entries:
             self.note(entry.order, entry)
@@ -445,8 +491,8 @@ class SchedulePart(NotedPart):
 class DeliveriesPart(NotedPart):
     """Deliveries, each by the number of its first change: no two have the same."""
 
-    def __init__(self, sandbox: Sandbox, news: News) -> None:
-        super().__init__("deliveries", news)
+    def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
+        super().__init__("deliveries", changed_parts)
         self._log = sandbox.deliveries
         # Those that are there keep their order: as many changes have been, so later ones get other
         # numbers.
@@ -476,8 +522,8 @@ class DeliveriesPart(NotedPart):
 class InboxPart(NotedPart):
     """What has arrived at inboxes, by its number."""
 
-    def __init__(self, sandbox: Sandbox, news: News) -> None:
-        super().__init__("inbox", news)
+    def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
+        super().__init__("inbox", changed_parts)
         self._inboxes = sandbox.inboxes
         for name, message in self._inboxes:
             self.note(message.number, (name, message))
