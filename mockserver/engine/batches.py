@@ -140,6 +140,7 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
 
 
 def _faults_of_count(wanted: int, got: int, most: int) -> Mapping[str, str]:
+    """What is wrong with how many transactions a batch has."""
     if got != wanted:
         return {"Count": f"got {wanted}, the batch has {got} transactions"}
     if not got:
@@ -258,6 +259,7 @@ def _end(step: Step, batch: Batch) -> None:
 
 
 def _failure_of(charge: Charge) -> RowFailure | None:
+    """Why the payment of a row failed; None when it did not."""
     if charge.status is not ChargeState.FAILED:
         return None
     last = charge.failed_attempts[-1]
@@ -267,6 +269,7 @@ def _failure_of(charge: Charge) -> RowFailure | None:
 
 
 def _refusal(refused: Refused) -> RowFailure:
+    """Why a row was refused before any provider was asked."""
     reason = refused.message
     if refused.details:
         details = "; ".join(f"{field}: {text}" for field, text in refused.details.items())
@@ -293,6 +296,7 @@ def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
 
 
 def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
+    """What is wrong with the results text, as the scenario wants it; None when nothing is."""
     wrong = script.results
     shuffled = Salt(_number(salt, "shuffle")) if wrong.shuffle else None
     fault = ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)

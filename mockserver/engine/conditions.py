@@ -91,6 +91,7 @@ class WaitCondition:
         return f"{words}; the newest other: {why}" if why is not None else words
 
     def _nothing_there(self) -> str:
+        """Why there is nothing to look at, in words."""
         if self.named is None:
             return f"this sandbox has no {self.kind}"
         if self.kind == "inbox":

@@ -201,6 +201,7 @@ def _of_payments(
 
 
 def _of_token(view: _View, token: Token) -> Iterator[Fault]:
+    """A token that can be used has uses left; only a challenge has an answer."""
     if token.state is TokenState.ACTIVE and token.uses < 1:
         yield "uses", f"got {token.uses}, wanted 1 or more of a token in {token.state.value}"
     if token.answer is not None and not token.challenged:
@@ -208,6 +209,8 @@ def _of_token(view: _View, token: Token) -> Iterator[Fault]:
 
 
 def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
+    """What was refunded is the sum of the refunds, is not more than there was, and fits the
+    status."""
     refunds = sum((refund.amount for refund in charge.refunds), Decimal(0))
     if charge.refunded != refunds:
         yield (
@@ -235,6 +238,7 @@ _OTHERS_METHOD = "got a payment method of another customer, wanted one of this o
 
 
 def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
+    """The default payment method is the customer's own, and there are not too many."""
     method = view.sandbox.payment_methods.get(customer.default_payment_method_id or "")
     if method is not None and method.customer_id != customer.customer_id:
         yield "default_payment_method_id", _OTHERS_METHOD
@@ -253,6 +257,7 @@ def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
 
 
 def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
+    """Its summary names it, and its latency is a range."""
     if provider.summary.provider_id != provider.provider_id:
         yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
     if provider.latency is not None and provider.latency[0] > provider.latency[1]:
@@ -266,6 +271,8 @@ _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
 def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
+    """Rows stand as the status of the batch says, its counters count them, and its pace reaches
+    them in order."""
     rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
     if not rows:
         yield "rows", "got none, wanted one or more"
@@ -319,6 +326,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
 
 
 def _of_schedule(view: _View) -> Iterator[Fault]:
+    """Each entry has a number of its own, and is about an object that there is."""
     schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", entry.what.table
@@ -342,6 +350,7 @@ def _of_schedule(view: _View) -> Iterator[Fault]:
 
 
 def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:
+    """What a scenario has set for rows of a batch is of rows that there are."""
     for batch_id, rows in sandbox.scripts.items():
         batch, above = sandbox.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
         if batch is None:

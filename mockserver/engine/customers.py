@@ -113,6 +113,7 @@ def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None
 
 
 def _present(step: Step, customer_id: str) -> Customer:
+    """A customer who can still be changed. Raises ``NotFound`` 52, ``WrongState`` 72."""
     customer = get(step, customer_id)
     if customer.state is Presence.REMOVED:
         raise WrongState(

@@ -375,6 +375,7 @@ def _let_out(step: Step, delivery: Delivery, *, is_urgent: bool) -> None:
 
 
 def _warn_of_more(step: Step) -> None:
+    """Say in the journal that a step causes more than is sent."""
     # Of each such step, not once in the life of the sandbox: each has something that nobody hears
     # of.
     words = f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent"

@@ -99,6 +99,7 @@ class Inboxes(QuotaMember):
         return True
 
     def _drop_oldest(self, name: str) -> None:
+        """Forget the oldest arrival of an inbox."""
         gone = self._by_name[name].popleft()
         if not self._by_name[name]:
             del self._by_name[name]

@@ -109,6 +109,7 @@ def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
 
 
 def _is_amount(text: str) -> bool:
+    """Whether a text is an amount; an empty one means all."""
     try:
         return not text or Decimal(text).is_finite()
     except InvalidOperation:
@@ -196,6 +197,7 @@ def _refund(step: Step, charge_id: str, amount: str, comment: str) -> None:
 
 
 def _settle(step: Step, charge_id: str, end: str) -> None:
+    """End a pending payment; where it waits for its payer, the payer answers."""
     charge = charges.get(step, charge_id)
     if charge.status is states.ChargeState.PENDING_CHECKOUT:
         three_ds.answer(step, charge_id, _PAYER[end])
@@ -209,6 +211,7 @@ def _let_go(event: states.ChargeEvent, step: Step, charge_id: str, *_: str) -> N
 
 
 def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
+    """Report data of the scenario's own, by an event that does not move the charge."""
     from mockserver.engine.lines import read_any
 
     status = charges.get(step, charge_id).status
@@ -220,6 +223,7 @@ def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
 
 
 def _is_event(event: str, data: str) -> bool:
+    """Whether a text names an event, and another is its data."""
     try:
         return bool(read_event(event)) and isinstance(json.loads(data), dict)
     except ValueError:
@@ -245,6 +249,7 @@ def _turn(
     subject: str,
     word: str,
 ) -> None:
+    """Move an object to a state. Raises ``Invalid`` (90) where its table has no way there."""
     row: Any = KINDS[kind].table(step.sandbox).get(subject)
     if not turn_to(step, row, table, state(word)):
         by_then = getattr(row, "status", "gone")

@@ -155,6 +155,7 @@ def _written_in_store(value: Any) -> Any:
 
 @by_type
 def _write_in_store_of(cls: type) -> Write:
+    """How values of a class are written to a store."""
     if cls is CardNumber:
         return attrgetter("fingerprint")
     if cls in _SHARED:
@@ -180,6 +181,7 @@ def _text_of_shared(value: Any) -> orjson.Fragment:
 
 @by_type
 def _write_of(cls: type) -> Write:
+    """How values of a class are written where JSON does not know it. Raises ``TypeError``."""
     if is_dataclass(cls):
         return RecordForm.of(cls).named
     for kind, write in _WRITES.items():
@@ -288,6 +290,7 @@ def read_any(raw: Any, cards: CardRegistry | None = None) -> Any:
 
 
 def _faults_of_any(raw: Any) -> Sequence[Fault]:
+    """What is wrong with plain data that says itself what it is."""
     match raw:
         case {"$kind": "Decimal"}:
             return _faults_of_decimal(raw.get("value"))
@@ -491,6 +494,7 @@ def _mapping(key: Form, item: Form) -> Form:
 
 
 def _listed(item: Form, origin: type) -> Form:
+    """A list, a tuple of any length, or a set."""
     shape: Any = origin
     if origin is Sequence:
         shape = tuple
@@ -532,6 +536,7 @@ def _fixed(parts: Sequence[Form], shape: Callable[..., Any], later: int) -> Form
 
 
 def _enum(cls: type[Enum]) -> Form:
+    """A member of an enumeration, by its value."""
     by_value = {member.value: member for member in cls}
     words = f"one of {', '.join(map(str, by_value))}"
 
@@ -545,6 +550,7 @@ def _enum(cls: type[Enum]) -> Form:
 
 
 def _faults_of_int(raw: Any) -> Sequence[Fault]:
+    """What is wrong with a whole number, or an instant."""
     # Nothing that is counted or timed lies beyond the calendar.
     if type(raw) is int and EARLIEST <= raw <= LATEST:
         return ()
@@ -567,6 +573,8 @@ def _read_int(raw: Any, cards: CardRegistry) -> int:
 
 
 def _faults_of_decimal(raw: Any) -> Sequence[Fault]:
+    """What is wrong with an exact number, which is a text: many readers of JSON round its
+    numbers."""
     if isinstance(raw, str):
         with suppress(InvalidOperation):
             number = Decimal(raw)
@@ -788,6 +796,7 @@ class RecordForm:
         return [*of_names, *of_fields]
 
     def _faults_of_names(self, raw: dict[str, Any]) -> Iterator[Fault]:
+        """Fields that the class does not have, and those that are missing."""
         unknown = (name for name in raw if name not in self._forms)
         for name in islice(unknown, MOST_FAULTS):
             yield mask_start(name, 40), f"unknown field{nearest(name, self._forms)}"

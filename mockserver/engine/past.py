@@ -64,6 +64,7 @@ class Past:
         self._changes.clear()
 
     def _note(self, table: Table[Any], after: Any, before: Any) -> None:
+        """Remember a change, and forget those that no lag reaches any more."""
         if self._is_rewound:
             return
         changes, (now, entry) = self._changes, self._present()

@@ -298,6 +298,7 @@ def _draft(
 
 
 def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
+    """A card with the provider that is named, in the vault too when asked for."""
     provider = faults.attempt(providers.named, step.sandbox, command.provider_id, Capability.CARD)
     if command.create_network_token and provider is not None:
         _check_makes_network_tokens(provider, faults)
@@ -325,6 +326,7 @@ def _check_makes_network_tokens(provider: Provider, faults: Faults) -> None:
 
 
 def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
+    """What a payment token stands for, with the provider that it was made for."""
     token = tokens.usable(step, command.token)
     needed = providers.NEEDS[token.instrument.type]
     provider = providers.named(step.sandbox, token.provider.provider_id, needed)
@@ -342,6 +344,7 @@ def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
+    """The vaulted card of a payment method, with another provider."""
     sandbox = step.sandbox
     provider = faults.attempt(providers.named, sandbox, command.provider_id, Capability.CARD)
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")

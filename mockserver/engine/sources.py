@@ -89,6 +89,8 @@ def _card(
     money: Currency | None,
     faults: Faults,
 ) -> ChargePlan | None:
+    """By the provider that is named, else by the cheapest that takes the card; the dearer ones
+    follow where assumed."""
     accepted = intake.check_card(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
     verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
@@ -109,6 +111,7 @@ def _card(
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    """By the provider of a stored payment method. A customer who was removed pays no more."""
     method = method_in_use(step, method_id, "PaymentMethodId")
     step.result.about["payment_method"] = method
     owner = payment_methods.owner_of(step.sandbox, method)
@@ -124,6 +127,7 @@ def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> Char
 
 
 def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    """By the customer's default payment method."""
     customer = step.sandbox.customers.get(customer_id)
     if customer is None:
         raise Invalid(Code.INVALID_CUSTOMER_ID, {"CustomerId": unknown("customer", customer_id)})
@@ -139,6 +143,7 @@ def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> 
 def _token(
     step: Step, source: sources.TokenSource, amount: Decimal, faults: Faults
 ) -> ChargePlan | None:
+    """By the provider that the token was made for."""
     token = tokens.usable(step, source.token)
     provider = _provider_of(step, token, "Token", amount, faults)
     if provider is None:
@@ -151,6 +156,7 @@ def _token(
 def _network_token(
     step: Step, source: sources.NetworkTokenSource, faults: Faults
 ) -> ChargePlan | None:
+    """By the provider that is named, which must take network tokens."""
     provider = faults.attempt(
         providers.named, step.sandbox, source.provider_id, Capability.NETWORK_TOKEN
     )
@@ -188,6 +194,7 @@ def _usable_network_token(step: Step, network_token_id: str | None) -> NetworkTo
 
 
 def _wallet(step: Step, source: sources.WalletSource, money: Currency | None) -> ChargePlan:
+    """By the provider that is named, else by the first that takes wallets."""
     if source.provider_id:
         provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET)
     else:
@@ -198,6 +205,7 @@ def _wallet(step: Step, source: sources.WalletSource, money: Currency | None) ->
 
 
 def _checkout(step: Step, source: sources.CheckoutSource, money: Currency | None) -> ChargePlan:
+    """By the provider that is named, else by one of the checkout that is asked for."""
     named = sources.checkout_named(source.kind or "")
     if source.provider_id:
         provider = providers.named(step.sandbox, source.provider_id, Capability.CHECKOUT)
@@ -242,6 +250,7 @@ def _way(route: ProviderRoute) -> tuple[str, str | None]:
 def _stored_route(
     step: Step, method: PaymentMethod, amount: Decimal, faults: Faults
 ) -> ProviderRoute | None:
+    """The route of a stored payment method; None with a fault."""
     provider = _provider_of(step, method, "PaymentMethodId", amount, faults)
     if provider is None:
         return None
@@ -269,6 +278,7 @@ def _provider_of(
 
 
 def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderRoute]:
+    """The same instrument through the provider that takes over, if that can charge it."""
     fallback = providers.known(sandbox, route.provider.fallback_provider_id)
     if fallback is None or providers.NEEDS[route.instrument.type] not in fallback.capabilities:
         return []
@@ -276,6 +286,8 @@ def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderR
 
 
 def _fallback_method(step: Step, route: ProviderRoute, amount: Decimal) -> list[ProviderRoute]:
+    """The route of the payment method that takes over. Where that cannot be charged there is none:
+    the request did not ask for it."""
     if route.method is None:
         return []
     fallback = step.sandbox.payment_methods.get(route.method.fallback_payment_method_id or "")

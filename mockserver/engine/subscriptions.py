@@ -276,6 +276,8 @@ def _money(
 def _check_steps(
     frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults
 ) -> None:
+    """Faults (90) of frequency, end and retries."""
+
     def bound(field: str, number: int, least: int) -> None:
         if not least <= number <= MOST_STEPS:
             faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")

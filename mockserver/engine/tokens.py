@@ -120,6 +120,7 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
 
 
 def _store(step: Step, instrument: Instrument, provider: Provider, **known: Any) -> Token:
+    """Keep a token, and plan its expiry."""
     sandbox = step.sandbox
     expires = sandbox.now + step.assume("token.lifetime")
     token = Token(

@@ -107,6 +107,7 @@ def settle(step: Step, transfer: Transfer) -> None:
 
 
 def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:
+    """Faults of references: too long (61), or of another group (69) or transfer (70)."""
     group = command.group_reference
     _check_reference(group, "GroupReference", faults)
     if group and next(sandbox.transfers.find("group", group), None) is not None:
@@ -209,6 +210,7 @@ _PROVIDER_ID = attrgetter("provider.provider_id")
 def _settlement_row(
     sandbox: Sandbox, charge: Charge, day: Micros, amount: Decimal
 ) -> SettlementRow:
+    """What a charge has moved on a day, which settles at the midnight after it."""
     provider = charge.provider
     named_by = (sandbox.config.seed, sandbox.key, provider.provider_id, day)
     return SettlementRow(

@@ -143,6 +143,7 @@ def _moved(notice: Notice, by: Micros) -> Notice:
 def _body(
     step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan
 ) -> bytes:
+    """The body of a webhook, changed as the plan wants it."""
     config = step.sandbox.config
     payload: object = config.render(message_id, message, notice, step.sandbox.assumed)
     if plan.is_edited:

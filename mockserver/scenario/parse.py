@@ -207,6 +207,7 @@ def _check(model: ScenarioFile, problems: Problems) -> None:
 
 
 def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
+    """Find what is wrong with the providers of a file."""
     ids = [model.id for model in models]
     for index, model in enumerate(models):
         here = problems.below("providers", index)
@@ -293,6 +294,7 @@ def _key(
 def _readers(
     key: list[str], operations: frozenset[str], problems: Problems, zone: Zone
 ) -> Iterator[Reader]:
+    """What reads each part of a key; a fault where a path leads nowhere."""
     for index, part in enumerate(key):
         with problems.at("key", index):
             if part == DAY_OF_CLOCK:
@@ -326,6 +328,7 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
 
 
 def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:
+    """What ``then`` makes happen: its outcome, or the one that the request names."""
     if model.outcome_from is None:
         return Always((model.outcome,))
     named = None

@@ -197,6 +197,7 @@ def testable(op: str) -> Iterator[str]:
 
 @cache
 def _table() -> Mapping[str, str]:
+    """The fields of each operation and of each field, as the two files say them."""
     text = "".join(
         (_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested")
     )
@@ -375,6 +376,7 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
 
 
 def _of_header(name: str, operations: Collection[str]) -> Known:
+    """A header of the request, in any letter case."""
     folded = name.lower()
     if folded in SECRET_HEADERS:
         raise ValueError(f"header '{name}' is a secret and cannot be tested or counted by")
@@ -395,6 +397,7 @@ def _of_calls_in_flight(operations: Collection[str]) -> Known:
 
 
 def _of_call(operations: Collection[str]) -> Known:
+    """The number of the call, where it is one of these operations."""
     if operations and UNREQUESTED.issuperset(operations):
         raise ValueError(
             f"no request comes in for {' and '.join(sorted(operations))}, so no call is counted"
@@ -409,6 +412,7 @@ def _of_call(operations: Collection[str]) -> Known:
 
 
 def _of_state(path: str, rest: str) -> Known:
+    """A field of a stored object, or whether there is one."""
     _refuse_secret(path, rest.rsplit(".", 1)[-1])
     kind, dot, below = rest.partition(".")
     entity = STORED.get(snake(kind))
@@ -424,6 +428,7 @@ def _of_state(path: str, rest: str) -> Known:
 
 
 def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
+    """A field of the request, however deep."""
     parts = rest.split(".")
     if not all(parts) or len(parts) > _MOST_PARTS:
         raise ValueError(
@@ -481,6 +486,7 @@ def _nowhere(
 
 
 def _refuse_secret(path: str, name: str) -> None:
+    """Raise ``ValueError`` for the name of card data."""
     if name.lower() in _SECRET:
         raise ValueError(
             f"got '{path[:60]}': a card number or ccv cannot be tested or counted by; "

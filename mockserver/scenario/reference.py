@@ -288,6 +288,7 @@ def _members() -> Schema:
 
 
 def _member(kind: Kind, words: str) -> Schema:
+    """The test of a field of a kind."""
     if kind.allowed:
         return {**_ref(_choices()[kind.allowed]), "description": words}
     if kind is NUMBER:

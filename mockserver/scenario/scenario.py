@@ -165,6 +165,7 @@ class TogetherMap:
 
 
 def _step_kind(value: object) -> str:
+    """Which model a step of an example is, by the key that only that one has."""
     if isinstance(value, dict):
         return next(
             (f"<{kind}>" for kind in ("advance", "wait", "together") if kind in value), "<call>"
