@@ -215,7 +215,9 @@ def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:
                 wanted = read_as.wanted(wanted)
             compiled.append(compile_test(path, wanted, patterns=patterns))
         except ValueError as fault:
-            faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
+            # Some name the path themselves.
+            words = str(fault)
+            faults.append(words if path in words else f"{path}: {words}")
     if faults:
         raise ValueError("; ".join(faults))
     return compiled

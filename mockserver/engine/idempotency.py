@@ -69,8 +69,11 @@ def keep(step: Step, key: str, request: tuple[object, ...], status: int, answer:
     )
     first.is_answered = step.result.answered
     step.result.first = first
-    while firsts and sandbox.now - next(iter(firsts.values())).at > _WINDOW:
-        del firsts[next(iter(firsts))]
+    while firsts:
+        oldest = next(iter(firsts))
+        if sandbox.now - firsts[oldest].at <= _WINDOW:
+            break
+        del firsts[oldest]
     if len(firsts) == MOST_FIRSTS:
         step.warn(f"only the newest {MOST_FIRSTS} idempotency keys of 24 h are kept")
     firsts.put(_name(key), first)

@@ -68,10 +68,12 @@ def come_due(step: Step, payto_id: str, status: PayToState) -> None:
 def _moves(step: Step) -> list[tuple[Micros, PayToState]]:
     """What the payer of a new agreement does, and how long after: what the rules say that decided
     the step, else that it becomes active."""
-    scripted = [
-        (later.after, PayToState(later.set[_STATUS]))
-        for decision in step.result.decisions
-        for later in decision.outcome.later
-        if later.set and _STATUS in later.set
-    ]
-    return scripted or [(step.assume("payto.active_after"), PayToState.ACTIVE)]
+    scripted: list[tuple[Micros, PayToState]] = []
+    for decision in step.result.decisions:
+        for later in decision.outcome.later:
+            changes = later.set or {}
+            if _STATUS in changes:
+                scripted.append((later.after, PayToState(changes[_STATUS])))
+    if scripted:
+        return scripted
+    return [(step.assume("payto.active_after"), PayToState.ACTIVE)]

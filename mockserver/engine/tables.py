@@ -144,10 +144,9 @@ class Tables:
 
     def __init__(self) -> None:
         for name, id_of in _ID_OF.items():
-            # A new value for each move of a batch would copy up to 100,000 rows.
-            table: Table[Any] = Table(
-                id_of, _INDEXES.get(name, ()), changes_in_place=name == "batches"
-            )
+            # A new value for each move of a batch would copy up to 100,000 transactions.
+            in_place = name == "batches"
+            table: Table[Any] = Table(id_of, _INDEXES.get(name, ()), changes_in_place=in_place)
             setattr(self, name, table)
 
 

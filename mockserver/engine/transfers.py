@@ -140,20 +140,20 @@ def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
 def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> NewTransfer:
     """The transfer with its exact amount; in the currency of its charge, or of its provider, by
     default."""
-    code, amount, found = transfer.currency or own, transfer.amount, Faults()
-    money = found.attempt(currency, code) if code else None
+    code, amount, own_faults = transfer.currency or own, transfer.amount, Faults()
+    money = own_faults.attempt(currency, code) if code else None
     if money is not None and own is not None and money.code != own:
-        found.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
+        own_faults.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
     if amount <= 0:
-        found.add(
-            Code.INVALID_TRANSFER_AMOUNT, "Amount", f"got {number_text(amount)}, wanted more than 0"
-        )
+        words = f"got {number_text(amount)}, wanted more than 0"
+        own_faults.add(Code.INVALID_TRANSFER_AMOUNT, "Amount", words)
     elif money is not None:
-        amount = found.attempt(exact, amount, money) or ZERO
+        amount = own_faults.attempt(exact, amount, money) or ZERO
     # A transfer has a code of its own for whatever is wrong with its amount.
     codes = {"Amount": Code.INVALID_TRANSFER_AMOUNT, "Currency": Code.CURRENCY_NOT_SUPPORTED}
-    faults.extend((codes[name], f"Transfers.{place}.{name}", words) for _, name, words in found)
-    return replace(transfer, amount=amount, currency=money.code if money else None)
+    for _, name, words in own_faults:
+        faults.add(codes[name], f"Transfers.{place}.{name}", words)
+    return replace(transfer, amount=amount, currency=money.code if money is not None else None)
 
 
 def _check_left(

@@ -237,6 +237,7 @@ def compile_test(
         operands[word] = read_operand(operand)
     checks = tuple(OPERATORS[word].check(operand) for word, operand in operands.items())
     in_words = tuple((word, _operand_words(operand)) for word, operand in operators.items())
+    # A plain equality can be looked up: an index finds the rules that have one.
     equals = None
     if operators.keys() == {"eq"}:
         equals = frozenset((operands["eq"],))

@@ -451,17 +451,21 @@ def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> K
     """The kind of the field that the parts of a path lead to. Raises ``ValueError`` where they lead
     nowhere."""
     known = fields_of(operations)
-    place: Field | None = None
+    field: Field | None = None
     for number, part in enumerate(parts):
-        if place is not None and place.is_map:
+        if field is not None and field.is_map:
+            # The names of a map are the caller's own, and so is what lies below them.
             return TEXT
-        if place is not None and place.is_list and part.isdecimal():
-            place = Field(place.kind)
+        if field is not None and field.is_list and part.isdecimal():
+            # An item of a list by its place: the next part is a field of that.
+            field = Field(field.kind)
             continue
         if part not in known:
             raise ValueError(_nowhere(path, parts[:number], part, known, operations))
-        place, known = known[part], parts_of(part)
-    return place.kind if place is not None and not place.is_list else TEXT
+        field, known = known[part], parts_of(part)
+    if field is None or field.is_list:
+        return TEXT
+    return field.kind
 
 
 def _nowhere(

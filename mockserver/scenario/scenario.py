@@ -74,8 +74,8 @@ class TlsMap:
 
     @property
     def words(self) -> str:
-        said = {one.name: getattr(self, one.name) for one in fields(self)}
-        return ", ".join(f"{name}: {value}" for name, value in said.items() if value is not None)
+        values = {key.name: getattr(self, key.name) for key in fields(self)}
+        return ", ".join(f"{name}: {value}" for name, value in values.items() if value is not None)
 
 
 @file_model

@@ -277,11 +277,11 @@ def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
         return [], {"Requests": "wanted a list of {op, where, count}"}
     found: list[Expected] = []
     for place, raw in enumerate(given):
-        if len(problems.found) >= MOST_FAULTS:
+        if len(problems.faults) >= MOST_FAULTS:
             break
         with suppress(ScenarioRefused):
             found += _expected(raw, problems.below("requests", place))
-    return found, {problem.path: problem.message for problem in problems.found}
+    return found, {problem.path: problem.message for problem in problems.faults}
 
 
 def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
