@@ -34,7 +34,7 @@ from mockserver.scenario.scenario import (
     WaitMap,
 )
 from mockserver.settings import Settings
-from mockserver.web.absent_members import warned
+from mockserver.web.absent_members import scenario_warnings
 from mockserver.web.app import Application
 from mockserver.web.journaled import asking_of
 from mockserver.web.request import Answered, asked
@@ -139,7 +139,7 @@ def checked(scenarios: Sequence[Scenario], *, tells_rules: bool = False) -> Iter
 
     with asyncio.Runner() as runner:
         for scenario in scenarios:
-            made = Checked(scenario.file, tuple(map(str, warned(scenario))))
+            made = Checked(scenario.file, tuple(map(str, scenario_warnings(scenario))))
             try:
                 examples = runner.run(check(scenario, behind, open_app, tells_rules=tells_rules))
                 made = replace(made, examples=tuple(examples))
