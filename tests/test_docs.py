@@ -11,6 +11,7 @@ import yaml
 
 from mockserver.settings import Settings, unknown_variables
 from tests import needs, warm
+from tests.rows import at_row
 from tools import derived, docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
@@ -181,22 +182,28 @@ def links(page: Path) -> list[Path]:
     return [(page.parent / target).resolve() for target in found]
 
 
-@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    assert [str(target) for target in links(page) if not target.exists()] == []
+def test_every_link_leads_somewhere() -> None:
+    for page in docs.PAGES:
+        with at_row(page.name):
+            assert [str(target) for target in links(page) if not target.exists()] == []
 
 
-@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
-def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
+def test_every_link_of_the_site_leads_to_one_of_its_pages() -> None:
     needs.library("mkdocs")
     from tools import site
 
-    shown = site.LINK.sub(site.link, TEXTS[page])
-    targets = {
-        target.partition("#")[0] for _, target in site.LINK.findall(shown) if ":" not in target
-    }
-    there = {*site.TOP.values(), ""}
-    assert [one for one in sorted(targets - there) if not (docs.ROOT / "docs" / one).exists()] == []
+    for page in docs.PAGES:
+        with at_row(page.name):
+            shown = site.LINK.sub(site.link, TEXTS[page])
+            targets = {
+                target.partition("#")[0]
+                for _, target in site.LINK.findall(shown)
+                if ":" not in target
+            }
+            there = {*site.TOP.values(), ""}
+            assert [
+                one for one in sorted(targets - there) if not (docs.ROOT / "docs" / one).exists()
+            ] == []
 
 
 def test_the_check_script_sees_what_the_site_warns_of() -> None:

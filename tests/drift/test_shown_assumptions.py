@@ -1,4 +1,4 @@
-"""A new assumption needs a call of the walk that shows it, or the reason why none can: both fast.
+"""A new assumption needs a call of the walk that shows it, or the reason why none can.
 
 Whether it is named by ``mockserver drift`` and cured by the profile is in ``test_settling.py``.
 """
@@ -21,6 +21,7 @@ def test_every_assumption_is_shown_by_the_walk_or_listed_with_a_reason() -> None
     assert set(UNSEEN) <= set(ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", SHOWN)
 def test_a_call_of_the_walk_shows_an_assumption(key: str) -> None:
     usual = played({})
