@@ -62,7 +62,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("path", "number"), EXAMPLES)
-def test_story(path: Path, number: int) -> None:
+def test_an_example_of_a_shipped_scenario_comes_true(path: Path, number: int) -> None:
     scenario = the(path)
     example = scenario.said.examples[number]
     behind = [] if scenario.builtin else [the(TEST_VALUES)]
@@ -110,7 +110,7 @@ def one_example(scenario: Scenario, example: ExampleMap) -> Scenario:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_file_is_complete(path: Path) -> None:
+def test_a_shipped_scenario_is_complete(path: Path) -> None:
     scenario = the(path)
     text = path.read_text("utf-8")
     assert text.startswith(
