@@ -226,3 +226,22 @@ def test_every_picture_is_small_and_shown() -> None:
     ]
     assert set(there) <= {target for page in docs.PAGES for target in links(page)}
     assert [path.name for path in there if path.stat().st_size > 150_000] == []
+
+
+TESTS = docs.ROOT / "tests"
+ABOUT_TESTS = (TESTS / "README.md").read_text("utf-8")
+
+
+def test_the_page_about_the_tests_names_every_folder() -> None:
+    rows = re.findall(r"(?m)^\| (`\w+`(?:, `\w+`)*) \|", ABOUT_TESTS)
+    named = sorted(re.findall(r"\w+", " ".join(rows)))
+    folders = sorted({path.parent.relative_to(TESTS).parts[0] for path in TESTS.glob("*/*.py")})
+    assert named == folders
+
+
+def test_the_words_of_a_rule_find_its_test() -> None:
+    names = re.findall(r"def (test_\w+)", "".join(map(Path.read_text, TESTS.rglob("test_*.py"))))
+    words = re.findall("`([^`]+)`", ABOUT_TESTS.partition("| rule | words |")[2])
+    words.remove("GatewayDelete")
+    assert len(words) > 20
+    assert [word for word in words if not any(re.search(word, name) for name in names)] == []

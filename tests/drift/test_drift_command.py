@@ -43,9 +43,6 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
             "0",
             "--port-file",
             str(port),
-            # As in the walk of this process: else a batch gets on while a busy machine asks for it.
-            "--clock",
-            "manual",
             *options,
         ]
         process = subprocess.Popen(
