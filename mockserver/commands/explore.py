@@ -106,13 +106,7 @@ def explore(
     _refuse_beside(
         "--replay", replay, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline}
     )
-    own = {
-        "--crash": asked["crash"],
-        "--restart": restart,
-        "--twice": asked["twice"],
-        "--pairs": asked["pairs"],
-    }
-    _refuse_beside("--seeds", asked["seeds"], {"--fixed": fixed, **own})
+    _refuse_beside("--seeds", asked["seeds"], {"--fixed": fixed})
     _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = _plan(
@@ -171,7 +165,14 @@ def _plan(
     _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
     axes = [*([CRASH] if crash or restarts else []), *([TWICE] if twice else [])]
     chosen = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
-    return Plan(faults=chosen, seeds=seeds, has_all=all_, **asked)
+    plan = Plan(faults=chosen, seeds=seeds, has_all=all_, **asked)
+    if seeds and plan.has_matrix:
+        click.echo(
+            "the seeds come after all that is asked for beside them, and draw neither crashes nor "
+            "second runs",
+            err=True,
+        )
+    return plan
 
 
 def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:
@@ -244,7 +245,7 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
 
 
 def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
-    if not lab.trials():
+    if not (lab.matrix() or lab.swarm()):
         calls = ", ".join(str(point) for point in lab.base.points[:8])
         stop(
             Exit.USAGE,
