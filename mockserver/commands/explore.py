@@ -107,14 +107,7 @@ def explore(
     _refuse_beside(
         "--replay", replay, {"--seeds": limits["seeds"], "--fixed": fixed, "--baseline": baseline}
     )
-    other_kinds_of_runs = {
-        "--fixed": fixed,
-        "--crash": limits["crash"],
-        "--restart": restart,
-        "--twice": limits["twice"],
-        "--pairs": limits["pairs"],
-    }
-    _refuse_beside("--seeds", limits["seeds"], other_kinds_of_runs)
+    _refuse_beside("--seeds", limits["seeds"], {"--fixed": fixed})
     _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = _plan(
@@ -188,7 +181,14 @@ def _plan(
     if twice:
         axes.append(TWICE)
     chosen += [fault for fault in FAULTS.values() if fault.at in axes and fault not in chosen]
-    return Plan(faults=chosen, seeds=seeds, has_all=all_, **limits)
+    plan = Plan(faults=chosen, seeds=seeds, has_all=all_, **limits)
+    if seeds and plan.has_matrix:
+        click.echo(
+            "the seeds come after all that is asked for beside them, and draw neither crashes nor "
+            "second runs",
+            err=True,
+        )
+    return plan
 
 
 def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:
@@ -259,7 +259,7 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
 def _explore(lab: Lab, folder: ExplorationFolder, *, resume: bool) -> Exploration:
     """Try all that there is to try, but for what an earlier run has tried with ``resume``. Ends the
     command when there is nothing."""
-    if not lab.trials():
+    if not (lab.matrix() or lab.swarm()):
         calls = ", ".join(str(point) for point in lab.base.points[:8])
         stop(
             Exit.USAGE,
