@@ -73,15 +73,16 @@ class Shop:
         }
         entries = [
             {
+                "id": number,
                 "op": point.op,
                 "call": point.nth,
                 "status": status,
                 "webhooks": ["w"] * point.notifies,
             }
-            for point, status in seen["calls"]
+            for number, (point, status) in enumerate(seen["calls"], 1)
         ]
         # Some request that is no operation, as another tool may send it.
-        entries.append({"op": "none", "call": None, "status": 404, "webhooks": []})
+        entries.append({"id": 0, "op": "none", "call": None, "status": 404, "webhooks": []})
         output = self.folder / f"{name}.log"
         output.write_text(f"the words of {name}")
         struck = seen.get("struck", frozenset(rule["id"] for rule in scenario["rules"]))
@@ -167,6 +168,26 @@ def test_a_command_that_fails_without_any_fault(
         plain_baseline(lab, None)
     assert words in str(refused.value)
     assert "blind-retry" not in str(refused.value)
+    # The first run was right: what comes and goes needs another advice.
+    assert "instead of for a time" in str(refused.value)
+
+
+def test_a_command_that_always_fails_needs_no_advice_against_chance(tmp_path: Path) -> None:
+    lab = prepared(tmp_path, lambda name: {"exit": 3})
+    with pytest.raises(NoBaseline) as refused:
+        plain_baseline(lab, None)
+    assert "ended with exit code 3" in str(refused.value)
+    assert "instead of for a time" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("calls", "is_chance"), [(((PAY, 201),), False), (((READ, 200),), True)])
+def test_runs_that_differ_in_reads_alone_wait_for_a_time(
+    tmp_path: Path, calls: Any, is_chance: bool
+) -> None:
+    lab = prepared(tmp_path, lambda name: {"calls": calls} if name == "baseline-2" else {})
+    with pytest.raises(NoBaseline) as refused:
+        plain_baseline(lab, None)
+    assert ("fixed seed" in str(refused.value)) is is_chance
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 (``/__admin/findings``, ``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
+from mockserver.scenario.operations import MONEY
 from mockserver.web.control import journal
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.raised import watch_of
@@ -148,6 +150,7 @@ LENGTH = 100
 
 _PARTS = ("timeline", "findings", "books")
 _INDENT = " " * 25
+_LONGEST_AMOUNT = 80
 
 
 async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
@@ -228,7 +231,21 @@ def _what(entry: Mapping[str, Any]) -> str:
     if fault:
         words.append(f"fault {fault['kind']} at {fault['at']}")
     words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
-    return "  ".join(words)
+    words += [_amount(request)] if request and entry["op"] in MONEY else []
+    return "  ".join(filter(None, words))
+
+
+def _amount(request: Mapping[str, Any]) -> str:
+    """What a request wants to move, for which order: that a retry asks for the same is seen at a
+    glance."""
+    body = request["body"] if isinstance(request["body"], dict) else {}
+    fields = {name.lower(): value for name, value in (*request["query"].items(), *body.items())}
+    amount, currency, reference = map(fields.get, ("amount", "currency", "reference"))
+    if not isinstance(amount, int | float | Decimal | str):
+        return ""
+    words = f"amount {amount} {currency}" if isinstance(currency, str) else f"amount {amount}"
+    order = f" for {reference}" if isinstance(reference, str) else ""
+    return printable(mask_text(f"{words}{order}"))[:_LONGEST_AMOUNT]
 
 
 def _faults(entry: JournalEntry) -> list[str]:
