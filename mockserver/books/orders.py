@@ -31,7 +31,6 @@ from mockserver.domain.states import Event, Subject
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.scenario.transport import At
 
 _MOST_LINES, _MOST_WEBHOOKS = 4, 2
 _LONGEST_NAME = 60
@@ -350,7 +349,7 @@ def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     if not entry.method:
         return f"it came due at {entry.op}" if not entry.events else entry.events[-1].what
-    if entry.fault is not None and entry.fault.at is At.ANSWER:
+    if entry.fault is not None and entry.fault.let_it_happen:
         return f"the answer was spoilt ({entry.fault.kind.value})"
     if entry.fault is not None:
         return f"nothing has happened ({entry.fault.status or entry.fault.kind.value})"

@@ -63,6 +63,11 @@ class AnswerFault(NamedTuple):
     kind: FaultKind
     status: int | None
 
+    @property
+    def let_it_happen(self) -> bool:
+        """Whether the request was carried out, and only its answer was spoilt."""
+        return self.at is At.ANSWER
+
 
 class Described(NamedTuple):
     """What an object says of itself that a step is about: the charge, else that of the kind of the
