@@ -78,6 +78,7 @@ class Shop:
                 "call": point.nth,
                 "status": status,
                 "webhooks": ["w"] * point.notifies,
+                "events": [],
             }
             for number, (point, status) in enumerate(seen["calls"], 1)
         ]
@@ -197,6 +198,29 @@ def test_tests_that_call_nothing_are_told_of_the_option_of_pytest(
     command: str, is_named: bool
 ) -> None:
     assert no_call(command.split()).endswith("explored by: pytest --mockserver-explore") is is_named
+
+
+TAKEN = {"finding": "forged-webhook-accepted", "severity": "error", "title": "It was accepted"}
+
+
+@pytest.mark.parametrize(
+    ("name", "findings", "is_said"),
+    [
+        ("webhook_forged", [DOUBLE], True),
+        ("webhook_forged", [], False),
+        ("webhook_forged", [DOUBLE, TAKEN], False),
+        ("lost_answer", [DOUBLE], False),
+    ],
+    ids=["refused", "all is well", "taken", "no forgery"],
+)
+def test_what_is_wrong_beside_a_forgery_that_was_refused_is_not_laid_to_it(
+    tmp_path: Path, name: str, findings: Any, is_said: bool
+) -> None:
+    evidence = {"evidence": [{"line": "charge.create", "entry": 1}], "about": {}}
+    rows = [{**row, **evidence} for row in findings]
+    lab = prepared(tmp_path, lambda run: {} if "baseline" in run else {"findings": rows})
+    made = explored(lab, operations=frozenset({PAY.op}), faults=[fault(name)])
+    assert any("was refused, as it should be" in line for line in made.cells[0].money) is is_said
 
 
 @pytest.mark.parametrize(
