@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.cards import Brand, Card, Funding
-from mockserver.domain.charge import Charge, FailedAttempt
+from mockserver.domain.charge import Charge, FailedAttempt, Payer
 from mockserver.domain.clock import iso
 from mockserver.domain.customer import Customer
 from mockserver.domain.fake_lookups import REMEMBERED, iin_data, ip_info
@@ -67,6 +67,20 @@ def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | N
     )
 
 
+def payer_reply(payer: Payer) -> Members:
+    """The payer of a charge."""
+    return {
+        "customerId": payer.customer_id,
+        "reference": payer.reference,
+        "firstName": payer.first_name,
+        "lastName": payer.last_name,
+        "email": payer.email,
+        "phone": payer.phone,
+        "dateAdded": None if payer.added is None else iso(payer.added),
+        "dateRemoved": None if payer.removed is None else iso(payer.removed),
+    }
+
+
 def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> bytes:
     """The JSON text of a charge, to be kept: null where nothing is known; its payer is challenged
     at ``redirect_url``."""
@@ -106,9 +120,7 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
         if charge.refunds
         else [],
         "failedAttempts": [*map(_attempt, charge.failed_attempts)],
-        "customer": reply_of("PayerReply", charge.payer)
-        if is_payer_shown and charge.payer
-        else None,
+        "customer": payer_reply(charge.payer) if is_payer_shown and charge.payer else None,
         "provider": {
             "providerId": provider.provider_id,
             "type": provider.type,
