@@ -59,7 +59,7 @@ class Placing:
             problems.add((), f"{early}: they go with no test of one")
         if any(outcome.replay for outcome in outcomes):
             problems.add_all(self._misused_replay())
-        remaining = self._fitting(problems)
+        remaining = self._allowed(problems)
         if remaining is None:
             return Stage.ARRIVAL, self.operations
         if self._strikes(At.UPLOAD):
@@ -69,7 +69,7 @@ class Placing:
             return Stage.PROVIDER, remaining
         return Stage.ARRIVAL, remaining
 
-    def _fitting(self, problems: Problems) -> frozenset[str] | None:
+    def _allowed(self, problems: Problems) -> frozenset[str] | None:
         """The operations in which all of it has a place; None with a fault."""
         remaining, exact = self.operations, named_in(self.model.when.get("op"))
         for word, everywhere in self._fits():
