@@ -414,7 +414,7 @@ class CallCount(Observer):
     },
     "a page": {
         "mockserver/web/pages.py": [
-            (", hello", ", hosted, page\n"),
+            ("    hello,\n", "    hosted,\n    page,\n"),
             (
                 '    PageRoute("GET", "/hello/{name}", hello.page, "Says hello"),\n',
                 '    PageRoute("GET", "/demo",',
