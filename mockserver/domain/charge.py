@@ -176,7 +176,7 @@ class Charge:
         """The days (UTC), by their first instant, on which money came in or was given back."""
         return tuple({_day_of(instant) for instant, _ in self._movements()})
 
-    def moved_on(self, day: Micros) -> Decimal:
+    def net_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
         return sum(
             (amount for instant, amount in self._movements() if _day_of(instant) == day), ZERO

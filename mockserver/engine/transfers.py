@@ -189,7 +189,7 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Se
         for charge in sorted(
             sandbox.charges.find("money_day", day), key=attrgetter("provider.provider_id")
         ):
-            if amount := charge.moved_on(day):
+            if amount := charge.net_on(day):
                 provider_id, name = charge.provider.provider_id, charge.provider.name
                 settlement_id = digest(
                     "settlement", sandbox.config.seed, sandbox.key, provider_id, day
