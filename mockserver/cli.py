@@ -1,7 +1,12 @@
 """The ``mockserver`` command: every face of the product that is not HTTP (docs/cli.md).
 
-Options come from the settings table; commands of other modules are imported when one of them is
-asked for. Exit codes are those of :class:`mockserver.adapters.exit_codes.Exit`.
+The command must start fast: it stands in scripts, and a test suite may start it hundreds of times.
+So no command is imported before somebody asks for it. Their names, places and summaries are a table
+(``commands/commands.csv``), of which the help is made. Here stand the few that need nothing but the
+settings, ``serve`` among them, which may be left out.
+
+Options of a server come from the settings table. Exit codes are those of
+:class:`mockserver.adapters.exit_codes.Exit`.
 """
 
 from __future__ import annotations
@@ -60,7 +65,9 @@ COMMANDS: Mapping[str, Sequence[_Row]] = read_grouped(
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
 """Options of ``serve`` that the root's help shows."""
 
+_OWN_OPTIONS = ("--help", "-h", "--version")
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+"""Errors of a disk that has no room."""
 
 
 class ServeByDefault(click.Group):
@@ -68,21 +75,21 @@ class ServeByDefault(click.Group):
     0``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # While the shell completes a first word, that is the name of a command.
-        bare = not args and not ctx.resilient_parsing
-        if bare or (
-            args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")
-        ):
-            args = ["serve", *args]
-        return super().parse_args(ctx, args)
+        if args:
+            is_for_serve = args[0].startswith("-") and args[0] not in _OWN_OPTIONS
+        else:
+            # While the shell completes a first word, that is the name of a command.
+            is_for_serve = not ctx.resilient_parsing
+        return super().parse_args(ctx, ["serve", *args] if is_for_serve else args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, imported now; for a name that is none all of them, of which click
         suggests one."""
         from pkgutil import resolve_name
 
-        known = [row for rows in COMMANDS.values() for row in rows]
-        for row in [row for row in known if row.name == cmd_name] or known:
+        rows = [row for group in COMMANDS.values() for row in group]
+        named = [row for row in rows if row.name == cmd_name]
+        for row in named or rows:
             if row.ends:
                 # From now on: to import one takes a while.
                 ctx.with_resource(interruptions())
@@ -114,12 +121,14 @@ class ServeByDefault(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(row.name.ljust(widest), row.summary) for row in rows])
         serve = self.commands["serve"]
-        records = [one.get_help_record(ctx) for one in serve.params if one.name in MAIN_OPTIONS]
+        main_options = [option for option in serve.params if option.name in MAIN_OPTIONS]
+        records = [option.get_help_record(ctx) for option in main_options]
         with formatter.section("Main options of serve (mockserver serve --help shows all)"):
             formatter.write_dl([record for record in records if record is not None])
 
 
 def _option(setting: Setting) -> click.Option:
+    """The option of a setting."""
     words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
     return click.Option(
         [setting.flag, setting.name],
@@ -246,8 +255,8 @@ def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
             raise click.UsageError(
                 f"{within.command_path} has no commands of its own, got {name!r}"
             )
-        found = group.resolve_command(within, [name])[1]
-        within = click.Context(found or group, info_name=name, parent=within)
+        _, subcommand, _ = group.resolve_command(within, [name])
+        within = click.Context(subcommand or group, info_name=name, parent=within)
     click.echo(within.get_help())
 
 
@@ -262,15 +271,19 @@ def version() -> None:
 def config(as_json: bool, **flags: Any) -> None:
     """Print every setting with its value and where it came from."""
     load(flags)
-    rows = [
-        {
-            "flag": chosen.setting.flag,
-            "variable": chosen.setting.variable,
-            "value": (chosen.setting.plain if as_json else chosen.setting.show)(chosen.value),
-            "source": chosen.source,
-        }
-        for chosen in resolve(flags, os.environ)
-    ]
+    rows = []
+    for chosen in resolve(flags, os.environ):
+        setting = chosen.setting
+        # Programs get the value as it is, people as they would write it.
+        value = setting.plain(chosen.value) if as_json else setting.show(chosen.value)
+        rows.append(
+            {
+                "flag": setting.flag,
+                "variable": setting.variable,
+                "value": value,
+                "source": chosen.source,
+            }
+        )
     from mockserver.commands.printed_tables import show
 
     show(rows, header=False, as_json=as_json)
@@ -293,18 +306,22 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     """
     settings = load(flags)
     try:
-        given = None if url is None else read_address(url)
+        address = None if url is None else read_address(url)
     except ValueError as fault:
         raise click.UsageError(f"--url: {fault}") from None
     end = time.monotonic() + within
-    while (problem := _ask_ready(given, settings)) is not None:
+    while True:
+        problem = _why_not_ready(address, settings)
+        if problem is None:
+            click.echo("ready")
+            return
         if time.monotonic() >= end:
             stop(Exit.NOT_READY, problem)
         time.sleep(POLL_SECONDS)
-    click.echo("ready")
 
 
-def _ask_ready(url: str | None, settings: Settings) -> str | None:
+def _why_not_ready(url: str | None, settings: Settings) -> str | None:
+    """Why a server is not ready, None when it is; without an address that of the settings."""
     from http.client import HTTPException
 
     if url is None:
@@ -317,7 +334,9 @@ def _ask_ready(url: str | None, settings: Settings) -> str | None:
         status, body = _get(f"{url}/readyz", settings)
     except (OSError, HTTPException) as problem:
         return f"not ready: {url}: {problem}"
-    return None if status == 200 else f"not ready: {url} answered {status}: {body}"
+    if status != 200:
+        return f"not ready: {url} answered {status}: {body}"
+    return None
 
 
 def _get(url: str, settings: Settings) -> tuple[int, str]:

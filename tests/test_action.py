@@ -260,7 +260,33 @@ def test_the_checkout_is_installed_apart_from_the_python_of_the_job(tmp_path: Pa
     library = job.temp / "mockserver" / "venv" / "lib"
     assert list(library.glob("python*/site-packages/mockserver/_scenarios/chaos.yaml"))
     # The second time in a job nothing is installed.
-    assert job.uses(mode="install", package="/nowhere")[0] == 0
+    assert job.uses(mode="install", package="   ")[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["", "  \n", "vendor/*.whl"])
+def test_a_later_use_in_a_job_takes_the_package_that_is_installed(
+    job: Runner, package: str
+) -> None:
+    (job.temp / "mockserver" / "package").write_text("vendor/*.whl")
+    code, printed, _ = job.uses(mode="install", package=package)
+    assert (code, printed) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "told"), [("vendor/*.whl", "vendor/*.whl"), ("", "the repository of the action")]
+)
+def test_a_later_use_in_a_job_with_another_package_is_refused(
+    job: Runner, first: str, told: str
+) -> None:
+    (job.temp / "mockserver" / "package").write_text(first)
+    code, printed, _ = job.uses(mode="install", package="/nowhere")
+    assert code == 2
+    assert (
+        f"::error title=mockserver::package: got '/nowhere', but this job has installed '{told}'"
+        in printed
+    )
 
 
 def checked_by_hook(folder: Path, *files: str) -> subprocess.CompletedProcess[str]:

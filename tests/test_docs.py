@@ -11,6 +11,7 @@ import yaml
 
 from mockserver.settings import Settings, unknown_variables
 from tests import needs, warm
+from tests.rows import at_row
 from tools import derived, docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
@@ -181,22 +182,28 @@ def links(page: Path) -> list[Path]:
     return [(page.parent / target).resolve() for target in found]
 
 
-@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    assert [str(target) for target in links(page) if not target.exists()] == []
+def test_every_link_leads_somewhere() -> None:
+    for page in docs.PAGES:
+        with at_row(page.name):
+            assert [str(target) for target in links(page) if not target.exists()] == []
 
 
-@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
-def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
+def test_every_link_of_the_site_leads_to_one_of_its_pages() -> None:
     needs.library("mkdocs")
     from tools import site
 
-    shown = site.LINK.sub(site.link, TEXTS[page])
-    targets = {
-        target.partition("#")[0] for _, target in site.LINK.findall(shown) if ":" not in target
-    }
-    there = {*site.TOP.values(), ""}
-    assert [one for one in sorted(targets - there) if not (docs.ROOT / "docs" / one).exists()] == []
+    for page in docs.PAGES:
+        with at_row(page.name):
+            shown = site.LINK.sub(site.link, TEXTS[page])
+            targets = {
+                target.partition("#")[0]
+                for _, target in site.LINK.findall(shown)
+                if ":" not in target
+            }
+            there = {*site.TOP.values(), ""}
+            assert [
+                one for one in sorted(targets - there) if not (docs.ROOT / "docs" / one).exists()
+            ] == []
 
 
 def test_the_check_script_sees_what_the_site_warns_of() -> None:
@@ -219,3 +226,22 @@ def test_every_picture_is_small_and_shown() -> None:
     ]
     assert set(there) <= {target for page in docs.PAGES for target in links(page)}
     assert [path.name for path in there if path.stat().st_size > 150_000] == []
+
+
+TESTS = docs.ROOT / "tests"
+ABOUT_TESTS = (TESTS / "README.md").read_text("utf-8")
+
+
+def test_the_page_about_the_tests_names_every_folder() -> None:
+    rows = re.findall(r"(?m)^\| (`\w+`(?:, `\w+`)*) \|", ABOUT_TESTS)
+    named = sorted(re.findall(r"\w+", " ".join(rows)))
+    folders = sorted({path.parent.relative_to(TESTS).parts[0] for path in TESTS.glob("*/*.py")})
+    assert named == folders
+
+
+def test_the_words_of_a_rule_find_its_test() -> None:
+    names = re.findall(r"def (test_\w+)", "".join(map(Path.read_text, TESTS.rglob("test_*.py"))))
+    words = re.findall("`([^`]+)`", ABOUT_TESTS.partition("| rule | words |")[2])
+    words.remove("GatewayDelete")
+    assert len(words) > 20
+    assert [word for word in words if not any(re.search(word, name) for name in names)] == []

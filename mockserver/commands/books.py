@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -25,21 +25,32 @@ from mockserver.domain.figures import NAMES, money_text
 from mockserver.domain.masking import printable
 from mockserver.remote import ControlRefused, RemoteSandbox
 
-_SHOWN = ("held", "captured", "refunded", "net", "pending")
-_LISTED = (*KEYS, "currency", *NAMES, "net", "exposure")
+_TABLE_FIGURES = ("held", "captured", "refunded", "net", "pending")
+_CSV_COLUMNS = (*KEYS, "currency", *NAMES, "net", "exposure")
 _REFUSED_ROW = re.compile(r"Rows\[([0-9]+)\]\.(\w+): ([^;]+)")
-_CUSTOMERS, _EXPECTED, _RECEIVABLE = "Income:Customers", "Liabilities:Expected", ""
+_CUSTOMERS, _EXPECTED = "Income:Customers", "Liabilities:Expected"
+_RECEIVABLE = ""
+"""Stands for the account of what the provider of a charge owes."""
+
+
+class _Posting(NamedTuple):
+    """A figure of a charge is debited to one account and credited to another."""
+
+    figure: str
+    debit: str
+    credit: str
+
+
 _DOUBLE_ENTRY = (
-    ("held", "Assets:Held", _EXPECTED),
-    ("pending", "Assets:Pending", _EXPECTED),
-    ("captured", _RECEIVABLE, _CUSTOMERS),
-    ("refunded", _CUSTOMERS, _RECEIVABLE),
-    ("returned", _RECEIVABLE, _CUSTOMERS),
-    ("returned", _CUSTOMERS, _RECEIVABLE),
-    ("transferred", "Assets:Transferred", _RECEIVABLE),
+    _Posting("held", debit="Assets:Held", credit=_EXPECTED),
+    _Posting("pending", debit="Assets:Pending", credit=_EXPECTED),
+    _Posting("captured", debit=_RECEIVABLE, credit=_CUSTOMERS),
+    _Posting("refunded", debit=_CUSTOMERS, credit=_RECEIVABLE),
+    # What is returned was paid, and is paid no more.
+    _Posting("returned", debit=_RECEIVABLE, credit=_CUSTOMERS),
+    _Posting("returned", debit=_CUSTOMERS, credit=_RECEIVABLE),
+    _Posting("transferred", debit="Assets:Transferred", credit=_RECEIVABLE),
 )
-"""Which account each figure is debited to, and which it is credited to; the empty one is that of
-the provider."""
 
 
 @click.command()
@@ -65,22 +76,21 @@ def books(
     rows = None if compare is None else _shop_rows(compare, books_state)
     with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
-        found = (
-            sandbox.money(since)
-            if rows is None
-            else _compared(sandbox, str(compare), rows, since, books_state)
-        )
-    for warning in found.get("warnings", ()):
+        if rows is None:
+            answer = sandbox.money(since)
+        else:
+            answer = _compare(sandbox, str(compare), rows, since, books_state)
+    for warning in answer.get("warnings", ()):
         click.echo(f"warning: {warning}", err=True)
     if form == "json":
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(answer, indent=2))
     elif rows is not None:
-        click.echo(REPORTS["text"](found["findings"]))
+        click.echo(REPORTS["text"](answer["findings"]))
     elif form == "text":
-        _show(found)
+        _print_table(answer)
     else:
-        click.echo("\n".join(FORMS[form](found)))
-    if rows is not None and found["count"]:
+        click.echo("\n".join(FORMS[form](answer)))
+    if rows is not None and answer["count"]:
         sys.exit(Exit.FOUND)
 
 
@@ -96,7 +106,7 @@ def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
         stop(Exit.USAGE, f"{name}: {bad}")
 
 
-def _compared(
+def _compare(
     sandbox: RemoteSandbox,
     name: str,
     rows: Sequence[tuple[int, Any]],
@@ -108,9 +118,12 @@ def _compared(
     try:
         return sandbox.compare_books([row for _, row in rows], since, states)
     except ControlRefused as refused:
-        if (bad := _REFUSED_ROW.search(str(refused))) is None:
+        bad_row = _REFUSED_ROW.search(str(refused))
+        if bad_row is None:
             raise
-        stop(Exit.USAGE, f"{name}: line {rows[int(bad[1])][0]}: {bad[2].lower()}: {bad[3]}")
+        place, field, words = bad_row.groups()
+        line, _ = rows[int(place)]
+        stop(Exit.USAGE, f"{name}: line {line}: {field.lower()}: {words}")
 
 
 def name_of(order: Mapping[str, Any]) -> str:
@@ -119,71 +132,72 @@ def name_of(order: Mapping[str, Any]) -> str:
     return str(order[kind]) if kind == "reference" else f"{kind} {order[kind]}"
 
 
-def table_of(found: Mapping[str, Any]) -> list[dict[str, str]]:
+def table_of(answer: Mapping[str, Any]) -> list[dict[str, str]]:
     """The money of a sandbox as rows of a table: order by order, then the totals."""
-    rows = [(name_of(order), order["currency"], order) for order in found["orders"]]
-    rows += [("total", currency, sums) for currency, sums in found["totals"].items()]
-    return [
-        {
-            "order": printable(name),
-            **{one: _plain(figures[one], currency) for one in _SHOWN},
-            "currency": currency,
-        }
-        for name, currency, figures in rows
-    ]
+    rows = [_table_row(name_of(order), order["currency"], order) for order in answer["orders"]]
+    rows += [_table_row("total", currency, sums) for currency, sums in answer["totals"].items()]
+    return rows
 
 
-def _show(found: Mapping[str, Any]) -> None:
-    rows = table_of(found)
+def _table_row(name: str, currency: str, figures: Mapping[str, Any]) -> dict[str, str]:
+    amounts = {}
+    for figure in _TABLE_FIGURES:
+        text = money_text(Decimal(str(figures[figure])), currency)
+        # The currency has a column of its own.
+        amounts[figure] = text.partition(" ")[0]
+    return {"order": printable(name), **amounts, "currency": currency}
+
+
+def _print_table(answer: Mapping[str, Any]) -> None:
+    rows = table_of(answer)
     if not rows:
         click.echo("no orders")
         return
     show(rows)
-    for doubt in found["in_doubt"]:
+    for doubt in answer["in_doubt"]:
         click.echo(f"in doubt: journal {doubt['entry']}  {doubt['line']}")
 
 
-def _plain(amount: object, currency: str) -> str:
-    return money_text(Decimal(str(amount)), currency).partition(" ")[0]
-
-
-def _csv(found: Mapping[str, Any]) -> Iterator[str]:
+def _csv(answer: Mapping[str, Any]) -> Iterator[str]:
     text = io.StringIO()
-    writer = csv.DictWriter(text, _LISTED, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(text, _CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(found["orders"])
+    writer.writerows(answer["orders"])
     yield text.getvalue().rstrip("\n")
 
 
-def _ledger(found: Mapping[str, Any]) -> Iterator[str]:
+def _ledger(answer: Mapping[str, Any]) -> Iterator[str]:
     """A ledger for beancount: every account is opened on the first day, every charge is a balanced
     transaction."""
-    charges = sorted(
-        ((charge, order) for order in found["orders"] for charge in order["charges"]),
-        key=lambda one: one[0]["added"],
-    )
-    entries = {
-        charge["chargeId"]: list(_postings(charge, order["currency"])) for charge, order in charges
-    }
+    transactions = [
+        (charge, order, list(_postings(charge, order["currency"])))
+        for order in answer["orders"]
+        for charge in order["charges"]
+    ]
+    transactions.sort(key=lambda transaction: transaction[0]["added"])
+    accounts = {account for _, _, postings in transactions for account, _ in postings}
     yield 'option "title" "mockserver"'
-    for account in sorted({account for postings in entries.values() for account, _ in postings}):
-        yield f"{charges[0][0]['added'][:10]} open {account}"
-    for charge, order in charges:
+    for account in sorted(accounts):
+        first_charge = transactions[0][0]
+        yield f"{first_charge['added'][:10]} open {account}"
+    for charge, order, postings in transactions:
         name = name_of(order).replace("\\", "/").replace('"', "'").replace("\n", " ")
         yield f'\n{charge["added"][:10]} * "{name}" "{charge["status"]} {charge["chargeId"]}"'
-        yield from (f"  {account}  {amount}" for account, amount in entries[charge["chargeId"]])
+        for account, amount in postings:
+            yield f"  {account}  {amount}"
 
 
 def _postings(charge: Mapping[str, Any], currency: str) -> Iterator[tuple[str, str]]:
-    """Each figure of a charge as an amount that one account is debited with, and another
-    credited."""
+    """The accounts that the figures of a charge change, each with the amount: one account is
+    debited with it, and another credited."""
     # beancount wants letters, digits and hyphens, and a capital or digit first.
     provider = re.sub(r"[^A-Za-z0-9-]+", "-", charge["providerId"]).strip("-")
     receivable = f"Assets:Receivable:{provider[:1].upper()}{provider[1:]}"
-    for figure, *accounts in _DOUBLE_ENTRY:
-        amount = Decimal(str(charge[figure]))
-        for account, sign in zip(accounts, (1, -1), strict=True) if amount else ():
-            yield account or receivable, money_text(sign * amount, currency)
+    for posting in _DOUBLE_ENTRY:
+        amount = Decimal(str(charge[posting.figure]))
+        if amount:
+            yield posting.debit or receivable, money_text(amount, currency)
+            yield posting.credit or receivable, money_text(-amount, currency)
 
 
 FORMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {

@@ -24,14 +24,16 @@ def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     scenarios; else files."""
     from click.shell_completion import CompletionItem
 
+    words: list[str] = []
     if isinstance(param, click.Option) and param.name != "scenario":
-        shown = param.metavar or ""
-        words = shown.split("|") if _WORDS.fullmatch(shown) and shown.islower() else []
-        if not words and "FILE" not in shown and "DIR" not in shown:
+        metavar = param.metavar or ""
+        if _WORDS.fullmatch(metavar) and metavar.islower():
+            words = metavar.split("|")
+        elif "FILE" not in metavar and "DIR" not in metavar:
             return []
     else:
         from mockserver.adapters.scenario_files import shipped
 
         words = [name for name, *_ in shipped()]
-    found = [CompletionItem(word) for word in words if word.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+    items = [CompletionItem(word) for word in words if word.startswith(incomplete)]
+    return items or [CompletionItem(incomplete, type="file")]

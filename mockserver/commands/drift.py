@@ -55,21 +55,22 @@ def drift(
     if (against is None) == (replay is None):
         raise click.UsageError("wanted one of --against URL and --replay DIR")
     with _stopping():
-        recordings = (
-            read_all(replay) if replay is not None else [_played(str(against), key_env, ops)]
-        )
+        if replay is not None:
+            recordings = read_all(replay)
+        else:
+            recordings = [_record_walk(str(against), key_env, ops)]
         if record is not None:
             record.mkdir(parents=True, exist_ok=True)
             (record / "drift.har").write_text(written(recordings[-1]), "utf-8")
-        reports = [run_interruptible(judge(one, profile)) for one in recordings]
+        reports = [run_interruptible(judge(recording, profile)) for recording in recordings]
         click.echo("\n\n".join(map(str, reports)))
         if write is not None:
             write.write_text(reports[-1].written(), "utf-8")
         if page is not None:
-            page.write_text(_paged(page.read_text("utf-8"), reports), "utf-8")
-    if any(one.recording.played.broken for one in reports):
+            page.write_text(_page_with(page.read_text("utf-8"), reports), "utf-8")
+    if any(report.recording.played.broken for report in reports):
         sys.exit(Exit.NOT_READY)
-    sys.exit(Exit.OK if all(one.is_equal for one in reports) else Exit.FOUND)
+    sys.exit(Exit.OK if all(report.is_equal for report in reports) else Exit.FOUND)
 
 
 @contextmanager
@@ -83,8 +84,9 @@ def _stopping() -> Iterator[None]:
         stop(Exit.USAGE, f"{problem.filename}: {problem.strerror}")
 
 
-def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
-    """A walk that was played against a server. Raises ``NotCompared``."""
+def _record_walk(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
+    """Play a walk against a server, with the key in a variable of the environment. Raises
+    ``NotCompared``."""
     key = environment().get(key_env or "", "")
     if not key:
         wanted = "the name of a variable of the environment that holds the key"
@@ -97,7 +99,7 @@ def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
         raise NotCompared(f"{url}: {refused}", refused.code) from None
 
 
-def _paged(text: str, reports: list[DriftReport]) -> str:
+def _page_with(text: str, reports: list[DriftReport]) -> str:
     """A page with the reports between its marks. Raises ``NotCompared``."""
     if not _MARKED.search(text):
         raise NotCompared("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
@@ -120,14 +122,17 @@ def import_traffic(*, form: str, file: Path, out: Path | None) -> None:
     """
     with _stopping():
         exchanges = _READ[form](file)
-        made, notes, unlike = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
-        if not any(one.path for one in exchanges):
+        imported = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
+        if not any(exchange.path for exchange in exchanges):
             raise NotCompared(
                 f"{file}: none of its {len(exchanges)} exchanges is a call of the service"
             )
-        text = commented(scenario_text(made), unlike)
-        click.echo(text, nl=False) if out is None else out.write_text(text, "utf-8")
-    for note in notes:
+        text = commented(scenario_text(imported.scenario), imported.unlike)
+        if out is None:
+            click.echo(text, nl=False)
+        else:
+            out.write_text(text, "utf-8")
+    for note in imported.notes:
         click.echo(note, err=True)
-    if unlike:
+    if imported.unlike:
         sys.exit(Exit.FOUND)

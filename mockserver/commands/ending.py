@@ -16,18 +16,18 @@ def stop(code: int, words: str) -> NoReturn:
     sys.exit(code)
 
 
-def heeded() -> dict[int, Any]:
-    """The signals that ask to end, Ctrl-C, SIGTERM and SIGHUP, with what they do now. One that is
-    ignored stays so (``nohup``)."""
+def heeded_signals() -> dict[int, Any]:
+    """The signals that ask to end, Ctrl-C, SIGTERM and SIGHUP, each with its handler of now. One
+    that is ignored is left out, and stays so (``nohup``)."""
     import signal
 
-    names = ("SIGINT", "SIGTERM", "SIGHUP")
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    return {
-        number: found
-        for number in numbers
-        if (found := signal.getsignal(number)) is not signal.SIG_IGN
-    }
+    handlers: dict[int, Any] = {}
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        # Windows lacks one.
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            handlers[number] = signal.getsignal(number)
+    return handlers
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def interruptions() -> Iterator[None]:
         yield
 
 
-def run_interruptible(story: Coroutine[Any, Any, T]) -> T:
+def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine, which what asks to end cancels, once: where ``interruptions`` raises is
     anywhere, in the middle of a step of the loop or of a library too. Raises ``KeyboardInterrupt``
     when it was cancelled."""
@@ -50,7 +50,7 @@ def run_interruptible(story: Coroutine[Any, Any, T]) -> T:
 
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
-        task = loop.create_task(story)
+        task = loop.create_task(work)
         with _once(lambda: loop.call_soon_threadsafe(task.cancel)):
             try:
                 return loop.run_until_complete(task)
@@ -64,18 +64,19 @@ def _once(act: Callable[[], object]) -> Iterator[None]:
     nothing."""
     import signal
 
-    before = heeded()
+    earlier_handlers = heeded_signals()
 
     def handle(*_: object) -> None:
-        for number in before:
+        for number in earlier_handlers:
             signal.signal(number, signal.SIG_IGN)
         act()
 
-    for number in before:
+    for number in earlier_handlers:
         signal.signal(number, handle)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, earlier in earlier_handlers.items():
+            # After a signal all are ignored, to the end of the command.
             if signal.getsignal(number) is handle:
-                signal.signal(number, handler)
+                signal.signal(number, earlier)

@@ -55,9 +55,10 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
 
 
-_SAME = {"url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"}
-_SAME |= {"books", "books_state", "settle", "reconcile", "told", "invariant"}
-"""Parameters on which it depends what a run does and how it is judged."""
+_DECIDING = {"url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"}
+_DECIDING |= {"books", "books_state", "settle", "reconcile", "told", "invariant"}
+"""Parameters that decide what a run does and how it is judged: a report tells the user to give the
+same again."""
 
 _WARNING = "warning"
 """A level of --fail-on that is no verdict: a finding of that severity."""
@@ -93,7 +94,7 @@ def explore(
     told: list[int],
     invariant: list[Invariant],
     restart: list[str] | None,
-    **asked: Any,
+    **limits: Any,
 ) -> None:
     """Run COMMAND under every single failure at each of its calls, and show which ones move money
     wrongly.
@@ -104,44 +105,47 @@ def explore(
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariant, told)
     _refuse_beside(
-        "--replay", replay, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline}
+        "--replay", replay, {"--seeds": limits["seeds"], "--fixed": fixed, "--baseline": baseline}
     )
-    own = {
-        "--crash": asked["crash"],
-        "--restart": restart,
-        "--twice": asked["twice"],
-        "--pairs": asked["pairs"],
-    }
-    _refuse_beside("--seeds", asked["seeds"], {"--fixed": fixed, **own})
+    _refuse_beside("--seeds", limits["seeds"], {"--fixed": fixed})
     _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = _plan(
-        restarts=restart is not None, is_alone=aftermath.url is not None, least=least, **asked
+        restarts=restart is not None, is_alone=aftermath.url is not None, least=least, **limits
     )
-    serve = [*words_of({"scenario": scenario, "profile": profile})]
-    way = {"aftermath": aftermath, "restart": restart or ()}
-    with_runner = partial(trial_runner, url, admin_token, command, seed, serve, **way)
+    serve = words_of({"scenario": scenario, "profile": profile})
+    open_runner = partial(
+        trial_runner,
+        url,
+        admin_token,
+        command,
+        seed,
+        serve,
+        aftermath=aftermath,
+        restart=restart or (),
+    )
     with stopping(url, command[0]):
         try:
-            # Before the folder is touched.
-            before = (
-                Before.read(baseline or out / "report.json")
-                if baseline is not None or fixed is not None
-                else None
-            )
+            before = None
+            if baseline is not None or fixed is not None:
+                # Before the folder is touched, which may be the one with this report.
+                before = Before.read(baseline or out / "report.json")
             if fixed is not None and before is not None:
-                with with_runner() as runner:
-                    sys.exit(Exit.OK if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
+                with open_runner() as runner:
+                    is_fixed = _is_fixed(runner, fixed, plan, before)
+                sys.exit(Exit.OK if is_fixed else Exit.FOUND)
             if replay is not None:
-                with with_runner() as runner:
-                    sys.exit(
-                        Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.OK
-                    )
-            kept = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout), serve)
-            with kept.claimed(), with_runner() as runner:
-                made = _explore(_lab(runner, plan), kept, resume=resume)
+                with open_runner() as runner:
+                    verdict = _replay(runner, replay, plan)
+                sys.exit(Exit.FOUND if verdict.reaches(least) else Exit.OK)
+            folder = ExplorationFolder(
+                out, command, seed, duration_text(plan.client_timeout), serve
+            )
+            again = [*given_again(click.get_current_context(), _DECIDING)]
+            with folder.claimed(), open_runner() as runner:
+                made = _explore(_lab(runner, plan), folder, resume=resume)
                 made.before = before
-                _report(made, kept, form, least, [*given_again(click.get_current_context(), _SAME)])
+                _report(made, folder, form, least, again)
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
         except OtherExploration as problem:
@@ -160,25 +164,38 @@ def _plan(
     twice: bool,
     seeds: int,
     all_: bool,
-    **asked: Any,
+    **limits: Any,
 ) -> Plan:
-    """What is asked for. Raises ``click.UsageError``."""
+    """What is tried, with ``limits`` as they are given. Raises ``click.UsageError``."""
     if all_ and not seeds:
         raise click.UsageError(
             "--all needs --seeds: it says that a swarm goes on after the first red run"
         )
-    chosen = faults or faults_of(None)
-    _refuse_beside("--seeds", seeds, {one.name: True for one in chosen if one.at in OWN_AXES})
-    axes = [*([CRASH] if crash or restarts else []), *([TWICE] if twice else [])]
-    chosen = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
-    return Plan(faults=chosen, seeds=seeds, has_all=all_, **asked)
+    chosen = list(faults or faults_of(None))
+    of_own_axes = [fault.name for fault in chosen if fault.at in OWN_AXES]
+    _refuse_beside("--seeds", seeds, dict.fromkeys(of_own_axes, True))
+    # These are faults that are only tried when they are asked for, by their options or names.
+    axes = []
+    if crash or restarts:
+        axes.append(CRASH)
+    if twice:
+        axes.append(TWICE)
+    chosen += [fault for fault in FAULTS.values() if fault.at in axes and fault not in chosen]
+    plan = Plan(faults=chosen, seeds=seeds, has_all=all_, **limits)
+    if seeds and plan.has_matrix:
+        click.echo(
+            "the seeds come after all that is asked for beside them, and draw neither crashes nor "
+            "second runs",
+            err=True,
+        )
+    return plan
 
 
 def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:
-    """Refuse an option beside others that it would ignore."""
-    lost = [other for other, given in others.items() if given]
-    if value and lost:
-        raise click.UsageError(f"got {name} and {lost[0]}, only one of them is allowed")
+    """Refuse an option that has a value beside others that it would ignore."""
+    ignored = [other for other, other_value in others.items() if other_value]
+    if value and ignored:
+        raise click.UsageError(f"got {name} and {ignored[0]}, only one of them is allowed")
 
 
 @contextmanager
@@ -188,25 +205,26 @@ def trial_runner(
     argv: tuple[str, ...],
     seed: int,
     serve: Sequence[str] = (),
-    **way: Any,
+    **attributes: Any,
 ) -> Iterator[TrialRunner]:
-    """A server, started here with the options ``serve`` unless one is given, and all that the
-    command is run with; ``way`` is given on to the runner."""
+    """What runs a command at a server, which is started here with the options ``serve`` unless
+    ``url`` names one; ``attributes`` are others of the runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
         folder = Path(name)
-        at = partial(
+        runner_at = partial(
             TrialRunner,
             argv=argv,
             commands=Commands(environment()),
             folder=folder,
             seed=seed,
-            **way,
+            run=process_name(),
+            **attributes,
         )
         if url is None:
-            with started(serve, folder) as own:
-                yield at(url=own, run=process_name(), is_shared=False, line=ControlLine(own))
+            with started(serve, folder) as own_url:
+                yield runner_at(url=own_url, is_shared=False, line=ControlLine(own_url))
             return
-        with isolated(at(url=url, run=process_name(), admin_token=admin_token)) as runner:
+        with isolated(runner_at(url=url, admin_token=admin_token)) as runner:
             if runner.salt:
                 click.echo(
                     f"another run of seed {seed} is under way at {url}, or was killed there: this "
@@ -222,29 +240,26 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
     base = plain_baseline(runner, plan.timeout)
     if plan.crashes:
         base = crash_baseline(runner, base, plan.timeout)
-    calls = ", ".join(str(point) for point in base.points[:8]) + (
-        ", ..." if len(base.calls) > 8 else ""
-    )
-    click.echo(
-        f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in "
-        f"{base.seconds:.2f} s: {calls}",
-        err=True,
-    )
-    asked = [(point, status) for point, status in base.calls if point.op in TAKING]
-    if asked and all((status or BAD_REQUEST) >= BAD_REQUEST for _, status in asked):
-        told = ", ".join(
-            f"{point} was answered {status or 'nothing'}" for point, status in asked[:3]
-        )
+    count = len(base.calls)
+    points = list(map(str, base.points[:8])) + (["..."] if count > 8 else [])
+    calls = "1 call" if count == 1 else f"{count} calls"
+    click.echo(f"without faults: {calls} in {base.seconds:.2f} s: {', '.join(points)}", err=True)
+    payments = [(point, status) for point, status in base.calls if point.op in TAKING]
+    # A call without an answer has no status.
+    if payments and all((status or BAD_REQUEST) >= BAD_REQUEST for _, status in payments):
+        answers = [f"{point} was answered {status or 'nothing'}" for point, status in payments[:3]]
         click.echo(
             "warning: without faults no payment succeeded, so few faults can show anything: "
-            f"{told}",
+            f"{', '.join(answers)}",
             err=True,
         )
     return Lab(runner, plan, base)
 
 
-def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
-    if not lab.trials():
+def _explore(lab: Lab, folder: ExplorationFolder, *, resume: bool) -> Exploration:
+    """Try all that there is to try, but for what an earlier run has tried with ``resume``. Ends the
+    command when there is nothing."""
+    if not (lab.matrix() or lab.swarm()):
         calls = ", ".join(str(point) for point in lab.base.points[:8])
         stop(
             Exit.USAGE,
@@ -252,11 +267,11 @@ def _explore(lab: Lab, kept: ExplorationFolder, *, resume: bool) -> Exploration:
             f"({calls})",
         )
     if not resume:
-        kept.begin()
-    known = kept.resume()
+        folder.begin()
+    known = folder.resume()
     with _progress() as progress:
-        made = exploration.explore(lab, known=known, keep=kept.keep, progress=progress)
-    kept.settle(made.dropped)
+        made = exploration.explore(lab, known=known, keep=folder.keep, progress=progress)
+    folder.settle(made.dropped)
     return made
 
 
@@ -275,14 +290,15 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield progress
 
 
-def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
-    """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
-    if not Path(given).exists() and (("/" in given and "#" in given) or given.startswith(SEED)):
-        made = _try_named(runner, given, plan, "--replay")
-        return _show(
-            made.seen, made.judged, made.trial.story, [str(rule["id"]) for rule in made.trial.rules]
-        )
-    file = Path(given)
+def _replay(runner: TrialRunner, file_or_name: str, plan: Plan) -> Verdict:
+    """Run once under a scenario file, or as the name of a cell or a seed says, and print what
+    happened; the verdict."""
+    file = Path(file_or_name)
+    looks_like_cell = "/" in file_or_name and "#" in file_or_name
+    if not file.exists() and (looks_like_cell or file_or_name.startswith(SEED)):
+        tried = _try_named(runner, file_or_name, plan, "--replay")
+        rules = [str(rule["id"]) for rule in tried.trial.rules]
+        return _print_run(tried.seen, tried.judged, tried.trial.story, rules)
     try:
         scenario = read_file(file)
     except ScenarioRefused as refused:
@@ -290,8 +306,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     if scenario.said.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.said.seed)
-    also = [*runner.aftermath.invariants, *map(Invariant, scenario.said.money)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
+    # A scenario that an exploration has written has the sentences that it was judged by.
+    invariants = [*runner.aftermath.invariants, *map(Invariant, scenario.said.money)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=invariants))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
@@ -301,8 +318,10 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     rules = [rule.id for rule in scenario.rules]
     reference = Reference(of_two=held_until(scenario.source) == "released")
     has_books, has_fired = bool(runner.aftermath.books), seen.has_struck(rules)
-    found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
-    return _show(seen, found, scenario.said.description, rules)
+    judgement = judged(
+        seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired
+    )
+    return _print_run(seen, judgement, scenario.said.description, rules)
 
 
 def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> Tried:
@@ -331,65 +350,68 @@ def _named(name: str, lab: Lab) -> Trial:
 
 def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
     """Run once what was unsafe before, and print the receipt; whether it survives."""
-    was = before.verdict(name)
-    if was is not Verdict.UNSAFE:
-        known = (
-            ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE)
-            or "none"
-        )
+    verdict_before = before.verdict(name)
+    if verdict_before is not Verdict.UNSAFE:
+        unsafe = [cell for cell in before.cells if before.verdict(cell) is Verdict.UNSAFE]
         words = (
-            f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe "
-            f"there: {known}"
+            f"got '{name[:100]}', which was {verdict_before or 'not tried'} in {before.file}; "
+            f"unsafe there: {', '.join(unsafe) or 'none'}"
         )
         raise click.UsageError(f"--fixed: {words}")
     now = _try_named(runner, name, plan, "--fixed")
     is_fixed = now.judged.verdict is Verdict.SURVIVED
-    told = ", ".join(
-        [*dict.fromkeys(row["finding"] for row in now.seen.after.findings), *now.judged.words]
-    )
+    findings = dict.fromkeys(row["finding"] for row in now.seen.after.findings)
+    reasons = ", ".join([*findings, *now.judged.words])
+    result = f"{now.judged.verdict}, {now.seen.ended}"
+    if reasons:
+        result += f": {reasons}"
     click.echo(
         f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
         f"tried:  {now.trial.story}\n"
         f"before: {before.words(name)} ({before.file})\n"
-        f"now:    {now.judged.verdict}, {now.seen.ended}{f': {told}' if told else ''}\n"
+        f"now:    {result}\n"
         f"with:   {mask_text(shlex.join(runner.argv))}, seed {runner.seed}"
     )
     return is_fixed
 
 
-def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:
-    """Print what happened in one run; its verdict."""
+def _print_run(seen: Observed, judgement: Judged, story: str, rules: Sequence[str]) -> Verdict:
+    """Print what happened in one run under some rules; its verdict."""
+    lines = [f"{judgement.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *judgement.words]
+    if story:
+        lines.append(story)
     missed = [rule for rule in rules if rule not in seen.fired]
-    shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
-    shown += [story] if story else []
-    shown += (
-        [f"did not strike: {', '.join(missed)}"]
-        if missed
-        else [seen.why_not]
-        if seen.why_not
-        else []
-    )
+    if missed:
+        lines.append(f"did not strike: {', '.join(missed)}")
+    elif seen.why_not:
+        lines.append(seen.why_not)
     if seen.after.findings:
-        shown += ["", text(seen.after.findings)]
-    shown += ["", seen.timeline]
-    said = seen.printed().rstrip()
-    if said:
-        shown += ["", "the command printed:", said]
-    click.echo("\n".join(shown))
-    return found.verdict
+        lines += ["", text(seen.after.findings)]
+    lines += ["", seen.timeline]
+    output = seen.printed().rstrip()
+    if output:
+        lines += ["", "the command printed:", output]
+    click.echo("\n".join(lines))
+    return judgement.verdict
 
 
 def _report(
-    made: Exploration, kept: ExplorationFolder, form: str, least: Any, options: Sequence[str]
+    made: Exploration,
+    folder: ExplorationFolder,
+    form: str,
+    least: Verdict,
+    options: Sequence[str],
 ) -> None:
-    scenarios = {
-        cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None
-    }
-    page, data, file = (
-        report.page(made),
-        report.as_json(made, scenarios, options),
-        kept.folder / "report.html",
-    )
+    """Write the reports of an exploration into its folder, and print one in a form; ``options`` are
+    those with which its runs can be tried again."""
+    scenarios = {}
+    for cell in made.cells:
+        path = folder.scenario_of(cell)
+        if path is not None:
+            scenarios[cell.name] = path
+    page = report.page(made)
+    data = report.as_json(made, scenarios, options)
+    file = folder.folder / "report.html"
     file.write_text(page, "utf-8")
     file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:

@@ -61,41 +61,42 @@ def coverage(
     Exit code 1 below --fail-under, 2 when the report cannot be read, 5 when no server answers.
     """
     if report is not None:
-        found = _read(report)
+        covered = _read_report(report)
     else:
+        # Coverage is of the server: any key will do.
         with served(url, "sk_coverage", Exit.USAGE, admin_token) as sandbox:
-            found = Coverage.read(sandbox.call("GET", "/__admin/coverage"))
+            covered = Coverage.read(sandbox.call("GET", "/__admin/coverage"))
     if form == "json":
-        click.echo(json.dumps(found.shown(), indent=2))
+        click.echo(json.dumps(covered.shown(), indent=2))
     else:
-        rows = [{"operation": op, **_parted(found, op, names)} for op, names in found.rows.items()]
+        rows = [_coverage_row(covered, op, names) for op, names in covered.rows.items()]
         if rows:
             show(rows)
             click.echo(
                 "met = struck in some run; unsafe = money moved wrongly, or an error was found"
             )
-        click.echo(found.words)
-    if found.percent < fail_under:
+        click.echo(covered.words)
+    if covered.percent < fail_under:
         click.echo(f"below --fail-under {fail_under}", err=True)
         sys.exit(Exit.FOUND)
 
 
-def _parted(found: Coverage, op: str, names: list[str]) -> dict[str, str]:
-    """How many failures struck an operation, those under which it was unsafe, and those that never
-    struck."""
-    states = {name: found.states.get((op, name)) for name in names}
-    never, unsafe = (
-        [name for name in names if states[name] == state] or ["-"] for state in (None, UNSAFE)
-    )
-    met = sum(state is not None for state in states.values())
+def _coverage_row(covered: Coverage, op: str, failures: list[str]) -> dict[str, str]:
+    """How many of its failures struck an operation, those under which it was unsafe, and those that
+    never struck."""
+    states = {failure: covered.states.get((op, failure)) for failure in failures}
+    never = [failure for failure, state in states.items() if state is None]
+    unsafe = [failure for failure, state in states.items() if state == UNSAFE]
     return {
-        "met": f"{met} of {len(names)}",
-        "unsafe": ", ".join(unsafe),
-        "never tried": ", ".join(never),
+        "operation": op,
+        "met": f"{len(states) - len(never)} of {len(failures)}",
+        "unsafe": ", ".join(unsafe) or "-",
+        "never tried": ", ".join(never) or "-",
     }
 
 
-def _read(name: str) -> Coverage:
+def _read_report(name: str) -> Coverage:
+    """The coverage in a report. Ends the command when there is none."""
     try:
         return Coverage.read(json.loads(Path(name).read_text("utf-8"))["coverage"])
     except OSError as problem:

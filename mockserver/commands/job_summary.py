@@ -14,26 +14,31 @@ MOST_ORDERS = 200
 """Rows of money in a summary: GitHub refuses one of more than a megabyte."""
 
 
-def add_to_summary(told: str, money: Mapping[str, Any]) -> None:
+def add_to_summary(words: str, money: Mapping[str, Any]) -> None:
     """Add what was found, in words, and the money of a sandbox; nothing where no runner asks."""
     file = environment().get(_FILE)
     if not file:
         return
-    found = f"```text\n{told or 'no findings'}\n```"
+    paragraphs = ["### mockserver", f"```text\n{words or 'no findings'}\n```"]
+    paragraphs += _money(table_of(money))
     with Path(file).open("a", encoding="utf-8") as summary:
-        summary.write("\n\n".join(["### mockserver", found, *_money(table_of(money))]) + "\n\n")
+        summary.write("\n\n".join(paragraphs) + "\n\n")
 
 
 def _money(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """The money as a table of Markdown, amounts to the right."""
+    """The money as paragraphs of Markdown: a table, amounts to the right, and what it leaves out;
+    none without rows."""
     if not rows:
         return []
     names = list(rows[0])
     marks = ["---" if name in ("order", "currency") else "---:" for name in names]
     lines = [_line(names), _line(marks)]
     lines += [_line([_cell(text) for text in row.values()]) for row in rows[:MOST_ORDERS]]
-    left = len(rows) - MOST_ORDERS
-    return ["\n".join(lines), *([f"... and {left} more rows"] if left > 0 else [])]
+    paragraphs = ["\n".join(lines)]
+    left_out = len(rows) - MOST_ORDERS
+    if left_out > 0:
+        paragraphs.append(f"... and {left_out} more rows")
+    return paragraphs
 
 
 def _line(cells: Sequence[str]) -> str:

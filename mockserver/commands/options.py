@@ -1,12 +1,23 @@
-"""Options of the commands: rows of ``options.csv``, as those of a server are of
-``settings.csv``."""
+"""Options of the commands: rows of ``options.csv``, as those of a server are of ``settings.csv``.
+
+A row says in words how its option is read; ``_READ`` has what they mean to click. A reader is a
+function of the text that gives the value, or raises ``ValueError`` with what is wrong: so each is
+written, and tested, without click.
+
+click gives a command the values alone. Some commands must also print themselves so that they can be
+given again (``given_again``), and ``2m30s`` cannot be told from its number of microseconds. So the
+callback of such an option notes the text too, in ``Context.meta``, which click has for what belongs
+to one invocation (``_texts_of``).
+"""
+
+from __future__ import annotations
 
 import os
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -21,15 +32,22 @@ from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
 from mockserver.settings import Settings, read_address
 
+if TYPE_CHECKING:
+    from mockserver.explore.failures import Fault
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is
-    wrong with it. The text is kept too, so that the command can tell the user how to give it
-    again."""
+Callback: TypeAlias = Callable[[click.Context, click.Parameter, Any], Any]
+"""What click calls with the text of an option, a tuple of texts of one that may be given more than
+once, or None; it gives the value."""
 
-    def value(ctx: click.Context, param: click.Parameter, text: Any) -> Any:
+
+def _read_by(read: Callable[[Any], object]) -> Callback:
+    """A callback that reads the text of an option with ``read``, whose ``ValueError`` says what is
+    wrong with it, and notes the text for ``given_again``."""
+
+    def callback(ctx: click.Context, param: click.Parameter, text: Any) -> object:
         _texts_of(ctx)[param.name or ""] = text
         if text is None:
             return None
@@ -38,23 +56,21 @@ def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter,
         except ValueError as fault:
             raise click.BadParameter(str(fault)) from None
 
-    return value
+    return callback
 
 
 def _texts_of(ctx: click.Context) -> dict[str, Any]:
-    """The texts of the options of a command of which it has other values, by name."""
+    """The texts of the options that were read by ``_read_by``, by name."""
     texts: dict[str, Any] = ctx.meta.setdefault("mockserver.texts", {})
     return texts
 
 
 def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
-    """The words by which the user has given some options of this command, to give them again."""
+    """The words by which the user has given the options of these names, to give them again."""
     for param in ctx.command.params:
         name = param.name or ""
-        if (
-            name not in names
-            or ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE
-        ):
+        source = ctx.get_parameter_source(name)
+        if name not in names or source is not click.core.ParameterSource.COMMANDLINE:
             continue
         value = _texts_of(ctx).get(name, ctx.params[name])
         for text in value if param.multiple else [value]:
@@ -100,10 +116,12 @@ def _header_text(text: str) -> str:
 
 
 def _operations(patterns: str) -> frozenset[str]:
-    return frozenset().union(*(operations_like(one.strip()) for one in patterns.split(",")))
+    """The operations that globs name, parted by commas. Raises ``ValueError``."""
+    return frozenset().union(*(operations_like(glob.strip()) for glob in patterns.split(",")))
 
 
-def _faults(text: str) -> Any:
+def _faults(text: str) -> list[Fault]:
+    """The faults of an exploration that a text names. Raises ``ValueError``."""
     # Commands that look something up need nothing else of the models of scenarios.
     from mockserver.explore.fault_table import faults_of
 
@@ -115,19 +133,20 @@ def _stored(texts: Sequence[str]) -> dict[str, str]:
     # Commands that look something up need nothing else of the models of scenarios.
     from mockserver.scenario.explain import stored_values
 
-    given = dict[str, str]()
+    values: dict[str, str] = {}
     for text in texts:
-        path, is_given, value = text.partition("=")
-        if not is_given:
+        path, equals_sign, value = text.partition("=")
+        if not equals_sign:
             raise ValueError(
                 f"got '{mask_start(text, 60)}', wanted a path and its value, such as "
                 "charge.status=Authorised"
             )
-        if path in given:
+        if path in values:
             raise ValueError(f"got '{mask_start(path, 60)}' twice, wanted it once")
-        given[path] = value
-    stored_values(given)
-    return given
+        values[path] = value
+    # Whether there are such paths, before anything is done.
+    stored_values(values)
+    return values
 
 
 def _words(text: str) -> list[str]:
@@ -142,16 +161,34 @@ def _words(text: str) -> list[str]:
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The processors that this process may use, where the system says so, else all."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _exit_codes(text: str) -> list[int]:
     """Exit codes, parted by commas. Raises ``ValueError``."""
-    codes = [word.strip() for word in text.split(",")]
-    bad = next((word for word in codes if not word.isdecimal() or not 0 < int(word) < 256), None)
-    if bad is not None:
-        raise ValueError(f"got '{bad[:40]}', wanted exit codes from 1 to 255, parted by commas")
-    return [int(word) for word in codes]
+    codes = []
+    for word in text.split(","):
+        code = int(word) if word.strip().isdecimal() else 0
+        if not 0 < code < 256:
+            got = word.strip()[:40]
+            raise ValueError(f"got '{got}', wanted exit codes from 1 to 255, parted by commas")
+        codes.append(code)
+    return codes
+
+
+def _seconds(text: str) -> float:
+    return _duration(text) / SECOND
+
+
+def _invariants(texts: Sequence[str]) -> list[Invariant]:
+    return [Invariant(text) for text in texts]
+
+
+def _finding(name: str) -> str:
+    return kind_of(name).name
 
 
 _READ: Mapping[str, Mapping[str, Any]] = {
@@ -163,22 +200,19 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "file": {"type": click.Path(exists=True, dir_okay=False, path_type=Path)},
     "folder": {"type": click.Path(file_okay=False, path_type=Path)},
     "folders": {"multiple": True, "type": click.Path(exists=True, file_okay=False, path_type=Path)},
-    "address": {"callback": _by(read_address)},
-    "header text": {"callback": _by(_header_text)},
-    "duration": {"callback": _by(_duration)},
-    "seconds": {"callback": _by(lambda text: _duration(text) / SECOND)},
-    "operations": {"callback": _by(_operations)},
-    "faults": {"callback": _by(_faults)},
-    "words": {"callback": _by(_words)},
-    "books": {"callback": _by(_books)},
-    "exit codes": {"callback": _by(_exit_codes)},
-    "invariants": {
-        "multiple": True,
-        "callback": _by(lambda texts: [Invariant(text) for text in texts]),
-    },
-    "stored values": {"multiple": True, "callback": _by(_stored)},
-    "states": {"multiple": True, "callback": _by(mapping_of)},
-    "finding": {"callback": _by(lambda name: kind_of(name).name)},
+    "address": {"callback": _read_by(read_address)},
+    "header text": {"callback": _read_by(_header_text)},
+    "duration": {"callback": _read_by(_duration)},
+    "seconds": {"callback": _read_by(_seconds)},
+    "operations": {"callback": _read_by(_operations)},
+    "faults": {"callback": _read_by(_faults)},
+    "words": {"callback": _read_by(_words)},
+    "books": {"callback": _read_by(_books)},
+    "exit codes": {"callback": _read_by(_exit_codes)},
+    "invariants": {"multiple": True, "callback": _read_by(_invariants)},
+    "stored values": {"multiple": True, "callback": _read_by(_stored)},
+    "states": {"multiple": True, "callback": _read_by(mapping_of)},
+    "finding": {"callback": _read_by(_finding)},
 }
 """How options are read, by the words of the table."""
 
@@ -211,25 +245,36 @@ def _rows() -> Mapping[str, Sequence[_Row]]:
 
 
 def options(command: str) -> Callable[[F], F]:
-    """What gives a function the options of a command, in the order of the table."""
+    """A decorator that gives a function the options of a command, in the order of the table."""
 
-    def given(function: F) -> F:
+    def with_options(function: F) -> F:
+        # A decorator of click puts its option before those that are there.
         for row in reversed(_rows()[command]):
-            said: dict[str, Any] = {
-                "metavar": row.metavar or None,
-                "envvar": row.variable or None,
-                "help": row.help,
-            }
-            said |= {"shell_complete": offered} if row.reads in ("text", "texts") else {}
-            said |= _DEFAULTS.get(row.default) or {"default": row.default, "show_default": True}
-            function = click.option(*row.option.split(), **said, **_read(row.reads))(function)
+            function = click.option(*row.option.split(), **_attributes(row))(function)
         return function
 
-    return given
+    return with_options
 
 
-def _read(reads: str) -> Mapping[str, Any]:
-    if reads.startswith("one of "):
-        return {"type": click.Choice(reads.split()[2:])}
-    low, is_range, high = reads.partition(" to ")
-    return {"type": click.IntRange(int(low), int(high))} if is_range else _READ[reads]
+def _attributes(row: _Row) -> dict[str, Any]:
+    """What click must know of an option."""
+    attributes: dict[str, Any] = {
+        "metavar": row.metavar or None,
+        "envvar": row.variable or None,
+        "help": row.help,
+    }
+    if row.reads in ("text", "texts"):
+        attributes["shell_complete"] = offered
+    attributes |= _DEFAULTS.get(row.default) or {"default": row.default, "show_default": True}
+    return {**attributes, **_reading(row.reads)}
+
+
+def _reading(words: str) -> Mapping[str, Any]:
+    """How click reads an option, by the words of the table: those of ``_READ``, ``one of text
+    json``, or ``1 to 256``."""
+    if words.startswith("one of "):
+        return {"type": click.Choice(words.split()[2:])}
+    low, between, high = words.partition(" to ")
+    if between:
+        return {"type": click.IntRange(int(low), int(high))}
+    return _READ[words]

@@ -59,24 +59,21 @@ def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     if as_mermaid:
         click.echo("\n\n".join(f"%% {name}\n{mermaid(TABLES[name], word)}" for name in chosen))
         return
-    rows = []
+    rows: list[dict[str, str]] = []
+
+    def add(subject: str, state: str, event: str, after: str) -> None:
+        rows.append({"subject": subject, "state": state, "event": event, "next": after})
+
     for name in chosen:
         table = TABLES[name]
-        rows += [
-            _move(name, "(new)", str(event or "-"), word(after))
-            for event, after in table.begins.items()
-        ]
+        for beginning, after in table.begins.items():
+            add(name, "(new)", str(beginning or "-"), word(after))
         for state, moves in table.moves.items():
-            rows += [
-                _move(name, word(state), event.value, word(after)) for event, after in moves.items()
-            ]
+            for event, after in moves.items():
+                add(name, word(state), event.value, word(after))
             if not moves:
-                rows.append(_move(name, word(state), "-", "(final)"))
+                add(name, word(state), "-", "(final)")
     show(rows)
-
-
-def _move(subject: str, state: str, event: str, after: str) -> dict[str, str]:
-    return {"subject": subject, "state": state, "event": event, "next": after}
 
 
 @click.command()
@@ -96,11 +93,11 @@ def assumptions(as_json: bool) -> None:
         }
         for row in ROWS.values()
     ]
-    short = [
-        {name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")}
-        for row in rows
-    ]
-    show(rows if as_json else short, as_json=as_json)
+    if not as_json:
+        # Too wide for a terminal.
+        for row in rows:
+            del row["allowed"]
+    show(rows, as_json=as_json)
 
 
 @click.command()
@@ -112,13 +109,12 @@ def routes(as_json: bool) -> None:
     """
     from mockserver.web.routes import ROUTES
 
-    keys = {True: "public or secret key", False: "secret key"}
     rows = [
         {
             "method": row.method,
             "path": row.path,
             "op": row.op,
-            "auth": keys[row.is_public],
+            "auth": "public or secret key" if row.is_public else "secret key",
             "source": row.source,
         }
         for row in ROUTES
@@ -139,7 +135,7 @@ def operations(names: tuple[str, ...], as_json: bool) -> None:
     from mockserver.web.control.description import operation_description
 
     try:
-        chosen = frozenset().union(*map(operations_like, names)) if names else frozenset(OPERATIONS)
+        chosen = frozenset().union(*map(operations_like, names or ["*"]))
     except ValueError as unknown:
         raise click.UsageError(str(unknown)) from None
     rows = [operation_description(op) for op in OPERATIONS if op in chosen]
@@ -148,17 +144,23 @@ def operations(names: tuple[str, ...], as_json: bool) -> None:
         return
     for row in rows:
         click.echo(f"{row['op']}: {row['means']}")
-        for word in ("calls", "request", "state", "also", "events"):
-            if row[word]:
-                click.echo(
-                    textwrap.fill(
-                        f"{word}: {', '.join(row[word])}", 118, initial_indent="  ", **_WRAPPED
-                    )
-                )
+        _print_names("calls", row["calls"])
+        _print_names("request", row["request"])
+        _print_names("state", row["state"])
+        _print_names("also", row["also"])
+        _print_names("events", row["events"])
 
 
-_WRAPPED: dict[str, Any] = {
-    "subsequent_indent": "      ",
-    "break_long_words": False,
-    "break_on_hyphens": False,
-}
+def _print_names(title: str, names: Sequence[str]) -> None:
+    """Print some names of an operation, over several lines if need be; nothing without any."""
+    if not names:
+        return
+    lines = textwrap.fill(
+        f"{title}: {', '.join(names)}",
+        118,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    click.echo(lines)

@@ -37,70 +37,69 @@ def junit(rows: Sequence[Row]) -> str:
     for row in rows:
         by_kind.setdefault(row["finding"], []).append(row)
     cases = []
-    for name, found in by_kind.items():
+    for name, of_kind in by_kind.items():
         case = _case("mockserver.findings", name)
-        if any(row["severity"] == "error" for row in found):
-            _say(case, "failure", text(found), message=found[0]["title"], type=name)
-        elif found:
-            _say(case, "system-out", text(found))
+        if any(row["severity"] == "error" for row in of_kind):
+            _add(case, "failure", text(of_kind), message=of_kind[0]["title"], type=name)
+        elif of_kind:
+            _add(case, "system-out", text(of_kind))
         cases.append(case)
     return _document([_suite("mockserver findings", cases)])
 
 
-def _case(classname: str, name: str, **more: str) -> Element:
-    return Element("testcase", {"classname": plain(classname), "name": plain(name), **more})
+def _case(classname: str, name: str, **attributes: str) -> Element:
+    """A test case of JUnit."""
+    return Element("testcase", {"classname": plain(classname), "name": plain(name), **attributes})
 
 
-def _say(case: Element, what: str, inside: str, **attributes: str) -> None:
+def _add(case: Element, tag: str, content: str, **attributes: str) -> None:
     """Add an element to a test case: how it failed, or what it printed."""
-    SubElement(case, what, {name: plain(value) for name, value in attributes.items()}).text = plain(
-        inside
-    )
+    plain_attributes = {name: plain(value) for name, value in attributes.items()}
+    SubElement(case, tag, plain_attributes).text = plain(content)
 
 
-def _suite(name: str, cases: Sequence[Element], **more: int) -> Element:
+def _suite(name: str, cases: Sequence[Element], **other_counts: int) -> Element:
     """A suite of JUnit with its test cases, counted."""
-    failures, errors = (
-        sum(case.find(what) is not None for case in cases) for what in ("failure", "error")
-    )
-    counts = {"tests": len(cases), "failures": failures, "errors": errors, **more}
-    suite = Element(
-        "testsuite", {"name": name, **{what: str(count) for what, count in counts.items()}}
-    )
+    counts = {
+        "tests": len(cases),
+        "failures": sum(case.find("failure") is not None for case in cases),
+        "errors": sum(case.find("error") is not None for case in cases),
+        **other_counts,
+    }
+    texts = {attribute: str(count) for attribute, count in counts.items()}
+    suite = Element("testsuite", {"name": name, **texts})
     suite.extend(cases)
     return suite
 
 
-def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
+def explored(exploration: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
     """One test case for each cell: failed when its verdict is at least ``least``, skipped when
-    nothing was tried."""
+    nothing was tried. ``scenarios`` are the files of cells by their names."""
     from mockserver.explore.report import end_of
 
     cases = []
-    for cell in made.cells:
+    for cell in exploration.cells:
         case = _case(f"explore.{cell.point}", cell.fault, time=f"{cell.seconds:.3f}")
-        if made.is_red(cell, least):
+        if exploration.is_red(cell, least):
             message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
-            where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
-            _say(
-                case,
-                "failure",
-                f"{where}{cell.timeline}\n{cell.output}",
-                message=message,
-                type=cell.verdict.value,
-            )
+            content = f"{cell.timeline}\n{cell.output}"
+            if cell.name in scenarios:
+                content = f"scenario: {scenarios[cell.name]}\n{content}"
+            _add(case, "failure", content, message=message, type=cell.verdict.value)
         cases.append(case)
-    for one in made.left_out:
-        cases.append(_case(f"explore.{one.point}", one.fault))
-        _say(cases[-1], "skipped", "", message=made.why)
-    return _document([_suite("mockserver explore", cases, skipped=len(made.left_out))])
+    for trial in exploration.left_out:
+        case = _case(f"explore.{trial.point}", trial.fault)
+        _add(case, "skipped", "", message=exploration.why)
+        cases.append(case)
+    return _document([_suite("mockserver explore", cases, skipped=len(exploration.left_out))])
 
 
 def sarif(rows: Sequence[Row]) -> str:
     """SARIF 2.1.0, as code scanning services take it."""
-    others = {row["finding"]: row for row in rows if row["finding"] not in CATALOGUE}
-    names = [*CATALOGUE, *others]
-    rules = [*map(_rule, CATALOGUE.values()), *map(_rule_of, others.values())]
+    # Rows of an exploration are about its verdicts, which the catalogue does not have.
+    verdicts = {row["finding"]: row for row in rows if row["finding"] not in CATALOGUE}
+    names = [*CATALOGUE, *verdicts]
+    rules = [*map(_rule, CATALOGUE.values()), *map(_rule_of_verdict, verdicts.values())]
     driver = {"name": "mockserver", "version": __version__, "rules": rules}
     run = {
         "tool": {"driver": driver},
@@ -111,14 +110,19 @@ def sarif(rows: Sequence[Row]) -> str:
 
 def github(rows: Sequence[Row]) -> str:
     """Workflow commands that show each finding as an annotation of the run."""
-    return "\n".join(
-        f"::{_COMMANDS[row['severity']]} title={_property(row['finding'] + ': ' + row['title'])}::"
-        f"{_message(chr(10).join(lines_of(row)[1:]))}"
-        for row in rows
-    )
+    return "\n".join(map(_workflow_command, rows))
+
+
+def _workflow_command(row: Row) -> str:
+    level = _COMMANDS[row["severity"]]
+    title = _property(f"{row['finding']}: {row['title']}")
+    # The first line is the title again.
+    message = _message("\n".join(lines_of(row)[1:]))
+    return f"::{level} title={title}::{message}"
 
 
 def _rule(kind: FindingKind) -> dict[str, object]:
+    """A kind of finding as a rule of SARIF."""
     return {
         "id": kind.name,
         "shortDescription": {"text": kind.title},
@@ -128,22 +132,23 @@ def _rule(kind: FindingKind) -> dict[str, object]:
     }
 
 
-def _rule_of(row: Row) -> dict[str, object]:
-    """A rule that the catalogue does not know: a verdict."""
-    level = {"level": row["severity"]}
+def _rule_of_verdict(row: Row) -> dict[str, object]:
+    """The verdict of a row as a rule of SARIF."""
     return {
         "id": row["finding"],
         "shortDescription": {"text": row["why"]},
-        "defaultConfiguration": level,
+        "defaultConfiguration": {"level": row["severity"]},
     }
 
 
 def _result(row: Row, rule_index: int) -> dict[str, object]:
+    """A finding as a result of SARIF. Its place is the objects that it is about, as no line of
+    code is known."""
     places = [
-        {"kind": "member", "fullyQualifiedName": f"{what} {subject}"}
-        for what, subject in row["about"].items()
+        {"kind": "member", "fullyQualifiedName": f"{kind} {subject}"}
+        for kind, subject in row["about"].items()
     ]
-    evidence = "\n".join(f"{place(line)}  {line['line']}" for line in row["evidence"])
+    evidence = "\n".join(f"{place(fact)}  {fact['line']}" for fact in row["evidence"])
     result: dict[str, object] = {
         "ruleId": row["finding"],
         "ruleIndex": rule_index,
@@ -158,10 +163,11 @@ def _result(row: Row, rule_index: int) -> dict[str, object]:
 
 
 def _document(suites: Sequence[Element]) -> str:
-    whole = Element("testsuites")
-    whole.extend(suites)
-    indent(whole)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(whole, encoding="unicode")
+    """A whole document of JUnit."""
+    root = Element("testsuites")
+    root.extend(suites)
+    indent(root)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(root, encoding="unicode")
 
 
 def plain(words: str) -> str:
@@ -170,15 +176,20 @@ def plain(words: str) -> str:
 
 
 def _property(words: str) -> str:
+    """Words as a property of a workflow command can hold them."""
     return _message(words).replace(":", "%3A").replace(",", "%2C")
 
 
 def _message(words: str) -> str:
+    """Words as the message of a workflow command can hold them."""
     return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
-    function.__name__: function for function in (text, junit, sarif, github)
+    "text": text,
+    "junit": junit,
+    "sarif": sarif,
+    "github": github,
 }
 """Every form but JSON, which is the answer of the control API itself."""
 
@@ -193,9 +204,10 @@ def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, b
     for example in checked.examples:
         is_fault = example.failure is not None
         yield str(example), is_fault
-        for message in (*example.messages, *example.idle) if is_fault or is_verbose else ():
-            yield f"    {message}", is_fault
-        for line in example.asked:
+        if is_fault or is_verbose:
+            for message in (*example.messages, *example.idle):
+                yield f"    {message}", is_fault
+        for line in example.rules_asked:
             yield f"    {line}", is_fault
         for name, line in example.findings:
             # Examples make many mistakes on purpose, but none that is one of spelling.
@@ -205,21 +217,28 @@ def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, b
 
 def checks_json(files: Sequence[Checked]) -> str:
     """All of it as a JSON list, file by file."""
-    rows = []
-    for one in files:
-        head = {"file": one.file, "warnings": one.warnings, "refusal": one.refusal}
-        rows.append({**head, "examples": list(map(_example, one.examples))})
+    rows = [
+        {
+            "file": checked.file,
+            "warnings": checked.warnings,
+            "refusal": checked.refusal,
+            "examples": list(map(_example, checked.examples)),
+        }
+        for checked in files
+    ]
     return json.dumps(rows, indent=2)
 
 
-def _example(made: ExampleReport) -> dict[str, object]:
-    how = {
-        "ok": made.failure is None,
-        "failure": made.failure,
-        "calls": made.messages,
-        "idle": made.idle,
+def _example(report: ExampleReport) -> dict[str, object]:
+    return {
+        "name": report.example,
+        "line": report.line,
+        "ok": report.failure is None,
+        "failure": report.failure,
+        "calls": report.messages,
+        "idle": report.idle,
+        "rules": report.rules_asked,
     }
-    return {"name": made.example, "line": made.line, **how, "rules": made.asked}
 
 
 def checks_junit(files: Sequence[Checked]) -> str:
@@ -229,13 +248,16 @@ def checks_junit(files: Sequence[Checked]) -> str:
     for checked in files:
         cases = []
         if checked.refusal is not None:
-            cases.append(_case(checked.file, "opens"))
-            _say(cases[-1], "error", "", message=checked.refusal)
+            case = _case(checked.file, "opens")
+            _add(case, "error", "", message=checked.refusal)
+            cases.append(case)
         for example in checked.examples:
-            cases.append(_case(checked.file, example.example))
+            case = _case(checked.file, example.example)
             if example.failure is not None:
-                told = "\n".join((str(example), *example.messages, *example.asked))
-                _say(cases[-1], "failure", told, message=example.failure)
+                lines = (str(example), *example.messages, *example.rules_asked)
+                _add(case, "failure", "\n".join(lines), message=example.failure)
+            cases.append(case)
+        # A file without examples has been checked too.
         suite = _suite(checked.file, cases, tests=len(cases) or 1)
         if checked.warnings:
             SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))

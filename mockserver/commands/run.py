@@ -17,7 +17,7 @@ from httpx import HTTPError
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment
-from mockserver.commands.ending import heeded, stop
+from mockserver.commands.ending import heeded_signals, stop
 from mockserver.commands.job_summary import add_to_summary
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
@@ -69,44 +69,50 @@ def run(
         folder = Path(
             open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-"))
         )
-        url = open_until_judged.enter_context(started([*words_of(serve)], folder))
+        url = open_until_judged.enter_context(started(words_of(serve), folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
-        given = given_to(sandbox, folder)
-        argv = [filled(word, given) for word in command]
+        placeholders = given_to(sandbox, folder)
+        argv = [filled(word, placeholders) for word in command]
         # What it has left running, as a receiver of webhooks, goes on until all is judged.
-        running = open_until_judged.enter_context(_begun(argv, variables_of(given), folder))
-        code = _ended(running)
+        running = open_until_judged.enter_context(
+            _started_command(argv, variables_of(placeholders), folder)
+        )
+        code = _wait_for_end(running)
         try:
-            findings, words = _judge(sandbox, aftermath, given, folder)
+            findings, faults = _judge(sandbox, aftermath, placeholders, folder)
             story = sandbox.report("timeline")
             money = sandbox.money()
         except (HTTPError, ControlRefused) as problem:
             log = (folder / "log").read_text("utf-8", "replace").strip()
-            stop(
-                code or Exit.NOT_READY,
-                f"mockserver: the server is gone or refuses: {problem}\n{log}",
-            )
-    is_wrong = bool(words) or any(reaches(row, fail_on) for row in findings)
-    parts = [
-        *words,
-        *([text(findings)] if findings else []),
-        *([f"timeline\n{story}"] if code or is_wrong else []),
-    ]
-    told = "\n\n".join(parts)
-    if told:
-        click.echo(f"mockserver: {told}", err=True)
+            words = f"mockserver: the server is gone or refuses: {problem}\n{log}"
+            stop(code or Exit.NOT_READY, words)
+    is_wrong = bool(faults) or any(reaches(row, fail_on) for row in findings)
+    paragraphs = list(faults)
+    if findings:
+        paragraphs.append(text(findings))
+    if code or is_wrong:
+        paragraphs.append(f"timeline\n{story}")
+    words = "\n\n".join(paragraphs)
+    if words:
+        click.echo(f"mockserver: {words}", err=True)
     if form == "github":
-        add_to_summary(told, money)
-    made = REPORTS[form](findings)
+        add_to_summary(words, money)
+    # As text they have been told already.
+    report = REPORTS[form](findings)
     if out is not None:
-        out.write_text(made + "\n", "utf-8")
-    elif form != "text" and made:
-        click.echo(made)
-    sys.exit(code or (Exit.FOUND if is_wrong else Exit.OK))
+        out.write_text(report + "\n", "utf-8")
+    elif form != "text" and report:
+        click.echo(report)
+    # A command that fails says so, whatever else is wrong.
+    if code:
+        sys.exit(code)
+    sys.exit(Exit.FOUND if is_wrong else Exit.OK)
 
 
 @contextmanager
-def _begun(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> Iterator[Running]:
+def _started_command(
+    argv: Sequence[str], variables: Mapping[str, str], folder: Path
+) -> Iterator[Running]:
     """The command, which ends with the block, and with it all that it has started. What it prints
     goes where this goes. Ends this command (exit code 2) when there is no such program."""
     before, mark = processes(), str(folder)
@@ -122,22 +128,22 @@ def _begun(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> I
         running.kill()
 
 
-def _ended(running: Running) -> int:
-    """The exit code of the command, that of a shell when a signal ended it. Signals are passed on
-    to all that it has started."""
+def _wait_for_end(running: Running) -> int:
+    """The exit code of the command once it has ended, that of a shell when a signal ended it.
+    Signals are passed on to all that it has started."""
 
     def pass_on(number: int, _: FrameType | None) -> None:
         with suppress(OSError):
             os.killpg(running.process.pid, number)
 
-    for number in heeded():
+    for number in heeded_signals():
         signal.signal(number, pass_on)
     code = running.process.wait()
     return code if code >= 0 else 128 - code
 
 
 def _judge(
-    sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str], folder: Path
+    sandbox: RemoteSandbox, aftermath: Aftermath, placeholders: Mapping[str, str], folder: Path
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
     """What is wrong after the run: findings of any severity, and sentences about money, books and
     expectations. Raises ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
@@ -153,12 +159,13 @@ def _judge(
                 err=True,
             )
             return (), ()
-    way = partial(Commands(environment()).done, given=given, timeout=SHOP_SECONDS)
+    run_command = partial(Commands(environment()).done, given=placeholders, timeout=SHOP_SECONDS)
     # What rules have counted is verified afterwards, so none may be added.
-    after, _ = AfterRun(sandbox, aftermath, way, folder, closes=False).end()
-    words = [*filter(None, [after.failed, after.unread]), *after.broken]
+    after, _ = AfterRun(sandbox, aftermath, run_command, folder, closes=False).end()
+    faults = [words for words in (after.failed, after.unread) if words]
+    faults += after.broken
     try:
         sandbox.verify()
     except VerificationFailed as unmet:
-        words.append(str(unmet))
-    return after.findings, words
+        faults.append(str(unmet))
+    return after.findings, faults

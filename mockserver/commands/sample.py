@@ -38,53 +38,58 @@ Json: TypeAlias = dict[str, Any]
 
 @mutable
 class Sampler:
-    """Posts sample data to a sandbox, and raises what ``RemoteSandbox.call`` raises. ``made``
-    counts what it made. ``year`` is that of the sandbox's clock.
+    """Posts sample data to a sandbox, and raises what ``RemoteSandbox.call`` raises. ``counts`` are
+    of what it has made, by kind. ``year`` is that of the sandbox's clock.
     """
 
     sandbox: RemoteSandbox
     fake: Faker
     year: int
-    made: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def customers(self, count: int) -> Iterator[Json]:
         """Make customers with their charges, one after the other; each is yielded when it is
         complete."""
         for number in range(1, count + 1):
             customer = self._customer(number)
-            self.made["customers"] += 1
-            for step in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
+            self.counts["customers"] += 1
+            for order in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
                 cents, story = self.fake.random_int(500, 50_000), self._drawn_story()
-                charge = self.charge(customer, f"order-{number}-{step}", cents, story)
-                self.made[f"charges {charge['status']}"] += 1
+                charge = self.charge(customer, f"order-{number}-{order}", cents, story)
+                self.counts[f"charges {charge['status']}"] += 1
             yield customer
 
     def charge(self, customer: Json, reference: str, cents: int, story: str) -> Json:
         """Charge a customer's card, and do what the story says then; the charge as stored."""
-        first, *others = story.split(", ")
+        first, *later_steps = story.split(", ")
         if first == "decline":
             return self._declined(customer, reference, cents)
-        body = {
+        body: Json = {
             "customerId": customer["customerId"],
             "amount": _money(cents),
             "reference": reference,
         }
-        charge = self._call(
-            "POST",
-            "/charge/customer",
-            json=body | ({} if first == "charge" else {"capture": False}),
-        )
-        for step in others:
-            what, _, part = step.partition(" ")
-            amount = {"amount": _money(self.fake.random_int(1, cents - 1))} if part else {}
-            if what == "capture":
-                charge = self._call("POST", f"/charge/{charge['chargeId']}", json=amount)
-            elif what == "void":
-                charge = self._call("DELETE", f"/charge/{charge['chargeId']}/void")
-            else:
-                query = {"comment": self.fake.random_element(_COMMENTS), **amount}
-                charge = self._call("DELETE", f"/refund/{charge['chargeId']}", params=query)
+        if first == "authorise":
+            body["capture"] = False
+        charge = self._call("POST", "/charge/customer", json=body)
+        for step in later_steps:
+            charge = self._take_step(charge["chargeId"], step, cents)
         return charge
+
+    def _take_step(self, charge_id: str, step: str, cents: int) -> Json:
+        """Capture, void or refund a charge, or a ``part`` of it; the charge afterwards."""
+        verb, _, part = step.partition(" ")
+        amount: Json = {}
+        if part:
+            amount["amount"] = _money(self.fake.random_int(1, cents - 1))
+        match verb:
+            case "capture":
+                return self._call("POST", f"/charge/{charge_id}", json=amount)
+            case "void":
+                return self._call("DELETE", f"/charge/{charge_id}/void")
+            case _:
+                query = {"comment": self.fake.random_element(_COMMENTS), **amount}
+                return self._call("DELETE", f"/refund/{charge_id}", params=query)
 
     def _declined(self, customer: Json, reference: str, cents: int) -> Json:
         """Charge another card of the customer's, which is declined."""
@@ -95,16 +100,20 @@ class Sampler:
             "paymentInformation": card,
         }
         answer = self.sandbox.client.post("/charge/card", json={**body, "reference": reference})
-        said = answer.json()
-        if answer.status_code != 400 or "ChargeId" not in (said["details"] or {}):
-            raise ControlRefused("a declined card: POST /charge/card", answer.status_code, said)
-        return self._call("GET", f"/charge/{said['details']['ChargeId']}")
+        problem = answer.json()
+        # A decline names the charge that failed; any other refusal is none.
+        details = (problem["details"] or {}) if answer.status_code == 400 else {}
+        if "ChargeId" not in details:
+            raise ControlRefused("a declined card: POST /charge/card", answer.status_code, problem)
+        return self._call("GET", f"/charge/{details['ChargeId']}")
 
     def _drawn_story(self) -> str:
+        """One of ``STORIES``, by weight."""
         weighted = [story for story, weight in STORIES.items() for _ in range(weight)]
         return weighted[self.fake.random_int(1, len(weighted)) - 1]
 
     def _customer(self, number: int) -> Json:
+        """Make a customer with a card that is good."""
         names = {"firstName": self.fake.first_name(), "lastName": self.fake.last_name()}
         mailbox = ".".join(names.values()).lower().replace(" ", "-").replace("'", "")
         body = {
@@ -133,8 +142,8 @@ class Sampler:
             "cardholder": f"{holder['firstName']} {holder['lastName']}",
         }
 
-    def _call(self, method: str, path: str, **more: Any) -> Json:
-        answer: Json = self.sandbox.call(method, path, **more)
+    def _call(self, method: str, path: str, **arguments: Any) -> Json:
+        answer: Json = self.sandbox.call(method, path, **arguments)
         return answer
 
 
@@ -148,7 +157,8 @@ STORIES: Mapping[str, int] = {
     "charge, refund part": 8,
     "decline": 14,
 }
-"""What happens to an order, by weight."""
+"""What happens to an order, by weight: how it begins, then each step, of the whole amount or of a
+part."""
 
 
 def sampler(sandbox: RemoteSandbox, seed: int) -> Sampler:
@@ -157,6 +167,7 @@ def sampler(sandbox: RemoteSandbox, seed: int) -> Sampler:
     clock = sandbox.call("GET", "/__admin/clock")
     if not isinstance(clock, dict) or "now" not in clock:
         raise ControlRefused("GET /__admin/clock", 200, clock)
+    # Takes a while to import, and is needed once somebody answers.
     from faker import Faker
 
     fake = Faker("en_AU")
@@ -181,10 +192,10 @@ def sample(count: int, url: str, admin_token: str | None, key: str, seed: int) -
     Exit code 5 when no server answers, 1 when it refuses what it should take.
     """
     with served(url, key, Exit.INTERNAL, admin_token) as sandbox:
-        making = sampler(sandbox, seed)
-        customers = making.customers(count)
+        maker = sampler(sandbox, seed)
+        customers = maker.customers(count)
         with click.progressbar(customers, length=count, label="customers", file=sys.stderr) as bar:
             for _ in bar:
                 pass
-    for what, number in sorted(making.made.items()):
-        click.echo(f"{number:>6} {what}")
+    for kind, number in sorted(maker.counts.items()):
+        click.echo(f"{number:>6} {kind}")

@@ -34,7 +34,7 @@ from mockserver.scenario.scenario import (
 )
 from mockserver.scenario.values import json_text
 from mockserver.settings import Settings
-from mockserver.web.absent_members import warned
+from mockserver.web.absent_members import scenario_warnings
 from mockserver.web.app import Application
 from mockserver.web.journaled import asking_of
 from mockserver.web.request import Answered, asked
@@ -74,17 +74,18 @@ _WINDOWS = {"gzip": zlib.MAX_WBITS | 16, "deflate": -zlib.MAX_WBITS}
 """How what is compressed is read, by its coding."""
 
 _AS_IT_IS = "/?&=%:+,;@!$'()*|^\\[]"
-"""Characters that stand as they are in the path of a call; in its query also those behind it."""
-_ALSO = "{}`"
+"""Characters that stand as they are in the path of a call."""
+
+_AS_IT_IS_IN_QUERY = _AS_IT_IS + "{}`"
 
 
 @record
 class ExampleReport:
     """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are
     the calls that were made with what each was answered, card numbers masked; ``idle`` says of an
-    example that passes without any rule of its scenario what they wait for; ``asked`` of one that
-    fails which rules each call has met, and why the others did not fire, where somebody wants to
-    know."""
+    example that passes without any rule of its scenario what they wait for; ``rules_asked`` of one
+    that fails which rules each call has met, and why the others did not fire, where somebody wants
+    to know."""
 
     file: str
     line: int
@@ -93,7 +94,7 @@ class ExampleReport:
     messages: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
-    asked: tuple[str, ...] = ()
+    rules_asked: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         words = "ok" if self.failure is None else self.failure
@@ -113,8 +114,8 @@ class Checked:
 def unread(problems: Sequence[ScenarioProblem]) -> list[Checked]:
     """The files that could not be read, each with all its problems; these are in the order of the
     files."""
-    files = groupby(problems, key=lambda problem: problem.file)
-    return [Checked(file, (), refusal="\n".join(map(str, found))) for file, found in files]
+    by_file = groupby(problems, key=lambda problem: problem.file)
+    return [Checked(file, (), refusal="\n".join(map(str, of_file))) for file, of_file in by_file]
 
 
 class _Unexpected(Exception):
@@ -130,24 +131,26 @@ def checked(scenarios: Sequence[Scenario], *, tells_rules: bool = False) -> Iter
     then what the set-ups of several do together. With ``tells_rules`` also which rules those
     examples that fail have met. One application runs them all, its machine clock standing still; it
     begins anew for each."""
-    behind, now = load([], test_values=True), machine_now()
+    test_values, now = load([], test_values=True), machine_now()
+    # One application for all: to build one takes longer than most examples.
     app = Application(Settings(), lambda: now, Files(list))
 
-    def open_app(given: Sequence[Scenario]) -> Application:
-        app.world.begin(Files(lambda: list(given)))
+    def open_app(in_force: Sequence[Scenario]) -> Application:
+        app.world.begin(Files(lambda: list(in_force)))
         return app
 
     with asyncio.Runner() as runner:
         for scenario in scenarios:
-            made = Checked(scenario.file, tuple(map(str, warned(scenario))))
+            file = Checked(scenario.file, tuple(map(str, scenario_warnings(scenario))))
             try:
-                examples = runner.run(check(scenario, behind, open_app, tells_rules=tells_rules))
-                made = replace(made, examples=tuple(examples))
+                reports = runner.run(
+                    check(scenario, test_values, open_app, tells_rules=tells_rules)
+                )
+                yield replace(file, examples=tuple(reports))
             except Refused as refused:
-                made = replace(made, refusal=str(refused))
-            yield made
-        if len(scenarios) > 1 and any(one.said.setup for one in scenarios):
-            yield runner.run(together(scenarios, behind, open_app))
+                yield replace(file, refusal=str(refused))
+        if len(scenarios) > 1 and any(scenario.said.setup for scenario in scenarios):
+            yield runner.run(together(scenarios, test_values, open_app))
 
 
 async def together(
@@ -156,26 +159,20 @@ async def together(
     """What the set-ups of several scenarios do in one sandbox, in which all of them are in force:
     how many calls they make, and how many objects there are then. When one is refused this is a
     warning, as the files need not be meant for one server."""
-    names = ", ".join(one.name for one in scenarios if one.said.setup)
+    names = ", ".join(scenario.name for scenario in scenarios if scenario.said.setup)
     try:
         app = open_app([*others, *scenarios])
         app.open(EXAMPLE_KEY)
     except Refused as refused:
-        told = "; ".join(
-            f"{name}: {words}" for name, words in (refused.details or {}).items()
-        ) or str(refused)
-        return Checked(
-            TOGETHER, (f"{TOGETHER}:1: warning: the set-up of {names} is refused: {told}",)
-        )
-    calls = sum(len(one.said.setup) for one in scenarios)
-    _, said = await _Client(app).ask(CallMap(call="GET /__admin/sandbox"))
-    objects = ", ".join(
-        f"{_spaced(kind)} {count}" for kind, count in said["objects"].items() if count
-    )
-    report = ExampleReport(
-        TOGETHER, 1, f"the set-up of {names} makes {calls} calls: {objects}", None
-    )
-    return Checked(TOGETHER, (), (report,))
+        faults = [f"{name}: {words}" for name, words in (refused.details or {}).items()]
+        reason = "; ".join(faults) or str(refused)
+        warning = f"{TOGETHER}:1: warning: the set-up of {names} is refused: {reason}"
+        return Checked(TOGETHER, (warning,))
+    calls = sum(len(scenario.said.setup) for scenario in scenarios)
+    _, sandbox = await _Client(app).ask(CallMap(call="GET /__admin/sandbox"))
+    counts = [f"{_spaced(kind)} {count}" for kind, count in sandbox["objects"].items() if count]
+    words = f"the set-up of {names} makes {calls} calls: {', '.join(counts)}"
+    return Checked(TOGETHER, (), (ExampleReport(TOGETHER, 1, words, None),))
 
 
 def _spaced(kind: str) -> str:
@@ -192,61 +189,62 @@ async def check(
     examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
     reports = []
     for number, example in enumerate(examples):
-        app = open_app([*others, scenario] if not scenario.builtin else [scenario])
-        report = await _check(scenario, app, number, example)
+        app = open_app([scenario] if scenario.builtin else [*others, scenario])
+        report = await _run_example(scenario, app, number, example)
         if tells_rules and report.failure is not None:
-            report = replace(report, asked=tuple(_rules_asked(app)))
+            report = replace(report, rules_asked=tuple(_rules_asked(app)))
         reports.append(report)
     return reports
 
 
-async def _check(scenario: Scenario, app: Any, number: int, example: ExampleMap) -> ExampleReport:
+async def _run_example(
+    scenario: Scenario, app: Any, number: int, example: ExampleMap
+) -> ExampleReport:
+    """Run the example of a number, from 0, and say how it went."""
     client = _Client(app)
-    line = scenario.line("examples", number)
     try:
-        client.answers = _opened(app, scenario)
+        client.answers = _answers_of_set_up(app, scenario)
         for place, step in enumerate(example.calls):
             await client.take(step, scenario.line("examples", number, "calls", place))
-    except _Unexpected as found:
+    except _Unexpected as fault:
         return ExampleReport(
-            scenario.file, found.line, example.name, str(found), tuple(client.messages)
+            scenario.file, fault.line, example.name, str(fault), tuple(client.messages)
         )
+    # What is asked from here on is no call of the example.
     messages = tuple(client.messages)
-    _, said = await client.ask(CallMap(call="GET /__admin/findings"))
-    rows = ((row["finding"], row["evidence"], row["title"]) for row in said["findings"])
-    findings = tuple(
-        (name, evidence[-1]["line"] if evidence else title) for name, evidence, title in rows
-    )
+    _, page = await client.ask(CallMap(call="GET /__admin/findings"))
+    findings = [
+        (row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"])
+        for row in page["findings"]
+    ]
     return ExampleReport(
         scenario.file,
-        line,
+        scenario.line("examples", number),
         example.name,
         None,
         messages,
-        idle=tuple(said["idle"]),
-        findings=findings,
+        idle=tuple(page["idle"]),
+        findings=tuple(findings),
     )
 
 
 def _rules_asked(app: Any) -> Iterator[str]:
     """What became of every rule in each of the newest steps of the example, line by line."""
     sandbox = app.world.sandboxes.in_memory.get(EXAMPLE_KEY)
-    # None has opened where its set-up was refused.
-    entries = (
-        [one for one in sandbox.journal.entries if one.op in OPERATIONS]
-        if sandbox is not None
-        else []
-    )
+    if sandbox is None:
+        # None has opened, as its set-up was refused.
+        return
+    entries = [entry for entry in sandbox.journal.entries if entry.op in OPERATIONS]
     if len(entries) > MOST_STEPS:
         yield f"({len(entries) - MOST_STEPS} steps before these)"
     for entry in entries[-MOST_STEPS:]:
-        what = f"{entry.method} {entry.path}" if entry.method else "came due"
-        yield f"{mask_text(what)}: {entry.op}"
+        cause = f"{entry.method} {entry.path}" if entry.method else "came due"
+        yield f"{mask_text(cause)}: {entry.op}"
         lines = told(sandbox.config.rules, entry.op, entry.decisions, asking_of(entry))
         yield from (f"  {mask_text(line)}" for line in lines)
 
 
-def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
+def _answers_of_set_up(app: Any, scenario: Scenario) -> dict[str, object]:
     """The answers of the set-up calls, which the sandbox runs as it opens. Raises ``_Unexpected``
     at the call that is refused."""
     try:
@@ -282,19 +280,25 @@ class _Client:
     async def _call(self, call: CallMap, line: int) -> None:
         """Make a call; keep its answer under its id."""
         try:
-            asked = ready(call, self.answers)
+            filled_in = ready(call, self.answers)
         except LookupError as problem:
             raise _Unexpected(line, f"{call}: {problem.args[0]}") from None
+        expect = filled_in.expect
         try:
-            answer, body = await self.ask(asked)
+            answer, body = await self.ask(filled_in)
         except ConnectionError as cut:
-            if asked.expect is None or not asked.expect.fault:
+            if expect is None or not expect.fault:
                 raise _Unexpected(line, f"{call}: no whole answer came: {cut}") from None
             return
-        self.answers.update({call.id: body} if call.id is not None else {})
-        # Nobody means a path that there is not, unless that is what is expected.
-        expect = asked.expect or (ReplyMap() if _is_nowhere(answer.status, body) else None)
-        if expect and (faults := unexpected(expect, answer.status, answer.headers, body)):
+        if call.id is not None:
+            self.answers[call.id] = body
+        if expect is None and _is_nowhere(answer.status, body):
+            # Nobody means a path that there is not, unless that is what is expected.
+            expect = ReplyMap()
+        if expect is None:
+            return
+        faults = unexpected(expect, answer.status, answer.headers, body)
+        if faults:
             raise _Unexpected(line, f"{call}: {'; '.join(faults)}")
 
     async def _together(self, calls: TogetherMap, line: int) -> None:
@@ -306,26 +310,26 @@ class _Client:
             raise failed.exceptions[0] from None
 
     async def _advance(self, by: Micros, line: int) -> None:
+        """Move the clock of the sandbox."""
         answer, _ = await self.ask(
             CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)})
         )
         if answer.status != 200:
-            raise _Unexpected(
-                line, f"the clock would not advance: {answer.raw.decode('utf-8', 'replace')}"
-            )
+            text = answer.raw.decode("utf-8", "replace")
+            raise _Unexpected(line, f"the clock would not advance: {text}")
 
     async def _wait(self, wait: WaitMap, line: int) -> None:
+        """Make a call until it is answered as expected, moving the clock in between; nobody waits
+        in real time."""
         left = wait.timeout
         while True:
             try:
                 await self._call(wait.call, line)
-            except _Unexpected as found:
-                if left <= 0:
-                    raise _Unexpected(
-                        line, f"after {duration_text(wait.timeout)}: {found}"
-                    ) from None
-            else:
                 return
+            except _Unexpected as fault:
+                if left <= 0:
+                    words = f"after {duration_text(wait.timeout)}: {fault}"
+                    raise _Unexpected(line, words) from None
             step = min(left, max(1, wait.timeout // WAIT_STEPS))
             left -= step
             await self._advance(step, line)
@@ -334,11 +338,11 @@ class _Client:
         """The answer to a call, which becomes a message, and what its body holds. Raises
         ``ConnectionError`` when no whole answer comes."""
         url = urlsplit(urljoin(_BASE, call.path))
-        path, query = (
-            quote(url.path or "/", safe=_AS_IT_IS),
-            quote(url.query, safe=_AS_IT_IS + _ALSO),
-        )
-        target, place = f"{path}?{query}" if query else path, len(self.messages)
+        path = quote(url.path or "/", safe=_AS_IT_IS)
+        query = quote(url.query, safe=_AS_IT_IS_IN_QUERY)
+        target = f"{path}?{query}" if query else path
+        # Others may be added while this one waits for its answer.
+        place = len(self.messages)
         self.messages.append(f"{call.method} {target} -> no whole answer")
         content, headers = b"", {**_HEADERS, **(call.headers or {})}
         if call.body is not None:
@@ -346,16 +350,17 @@ class _Client:
             headers |= {"content-type": "application/json", "content-length": str(len(content))}
         answer = await asked(self.app, call.method, unquote(path), query.encode(), headers, content)
         _check_coding(answer)
-        body = _read(answer.raw)
-        self.messages[place] = (
-            f"{call.method} {target} -> {answer.status} {_message(answer.raw, body)}"
-        )
+        body = _body_of(answer.raw)
+        in_short = _answer_in_short(answer.raw, body)
+        self.messages[place] = f"{call.method} {target} -> {answer.status} {in_short}"
         return answer, body
 
 
 def _is_nowhere(status: int, body: object) -> bool:
     """Whether the server says that it has no such path, or not with this method."""
-    details = body.get("details") if isinstance(body, dict) and status in (404, 405) else None
+    if status not in (404, 405) or not isinstance(body, dict):
+        return False
+    details = body.get("details")
     if not isinstance(details, dict):
         return False
     return "Method" in details or str(details.get("Path")).startswith("no such route")
@@ -365,25 +370,29 @@ def _check_coding(answer: Answered) -> None:
     """Raise ``ConnectionError`` for an answer that is not coded as it says: no client can read
     it."""
     for coding in answer.headers.get("content-encoding", "").lower().split(","):
-        if (window := _WINDOWS.get(coding.strip())) is not None:
-            try:
-                zlib.decompressobj(window).decompress(answer.raw)
-            except zlib.error as fault:
-                raise ConnectionError(str(fault)) from None
+        window = _WINDOWS.get(coding.strip())
+        if window is None:
+            continue
+        try:
+            zlib.decompressobj(window).decompress(answer.raw)
+        except zlib.error as fault:
+            raise ConnectionError(str(fault)) from None
 
 
-def _message(raw: bytes, said: object) -> str:
+def _answer_in_short(raw: bytes, body: object) -> str:
     """An answer in a line: of an error its code and message, else the beginning of the body."""
     words = raw.decode("utf-8", "replace")
-    if isinstance(said, dict) and "code" in said and "message" in said:
-        words = f"code {said['code']} {said['message']}" + "".join(
-            f"; {field}: {text}" for field, text in (said.get("details") or {}).items()
-        )
-    shown = mask_start(words.replace("\n", " "), LONGEST_ANSWER + 1)
-    return f"{shown[:LONGEST_ANSWER]}..." if len(shown) > LONGEST_ANSWER else shown
+    if isinstance(body, dict) and "code" in body and "message" in body:
+        words = f"code {body['code']} {body['message']}"
+        for field, text in (body.get("details") or {}).items():
+            words += f"; {field}: {text}"
+    # One more than is shown, which says whether there is more.
+    start = mask_start(words.replace("\n", " "), LONGEST_ANSWER + 1)
+    return f"{start[:LONGEST_ANSWER]}..." if len(start) > LONGEST_ANSWER else start
 
 
-def _read(raw: bytes) -> object:
+def _body_of(raw: bytes) -> object:
+    """What a body holds: the value of JSON, any other text as it is."""
     try:
         return json.loads(raw, parse_float=Decimal)
     except ValueError:

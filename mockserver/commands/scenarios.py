@@ -27,10 +27,10 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.wire.jsonio import MalformedJson, loads
 
 _WIDEST = 50
+"""Characters of a name that keep a row within 80 columns; the one that is longer stands out."""
+
 _MOST_BYTES = 10_000_000
 """Bytes of the file of a request."""
-
-"""Characters of a name that keep a row within 80 columns; the one that is longer stands out."""
 
 
 @click.command()
@@ -38,10 +38,10 @@ _MOST_BYTES = 10_000_000
 def outcomes(as_json: bool) -> None:
     """Print every outcome by name, with its codes and their meaning."""
     if as_json:
-        refused = ("error_code", "error_message", "gateway_code", "gateway_message", "is_retryable")
-        shown = ("name", *refused, "meaning")
+        codes = ("error_code", "error_message", "gateway_code", "gateway_message", "is_retryable")
+        fields = ("name", *codes, "meaning")
         show(
-            [{camel(name): getattr(row, name) for name in shown} for row in CATALOGUE.values()],
+            [{camel(field): getattr(row, field) for field in fields} for row in CATALOGUE.values()],
             as_json=True,
         )
         return
@@ -97,7 +97,6 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     """
     from mockserver.commands.scenario_check import checked, unread
 
-    documents = {"json": reports.checks_json, "junit": reports.checks_junit}
     loaded: list[Scenario] = []
     problems: list[ScenarioProblem] = []
     for file in files:
@@ -109,21 +108,22 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
         click.echo(str(ScenarioRefused(problems)), err=True)
     if not loaded and not problems:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
-    found = unread(problems)
-    for made in checked(loaded, tells_rules=verbose):
+    results = unread(problems)
+    for result in checked(loaded, tells_rules=verbose):
+        # Examples of a large scenario take a while: people see each file when it is done.
         if form == "text":
-            for line, is_fault in reports.checks_lines(made, is_verbose=verbose):
+            for line, is_fault in reports.checks_lines(result, is_verbose=verbose):
                 click.echo(line, err=is_fault)
-        found.append(made)
-    if form != "text":
-        click.echo(documents[form](found))
-    if any(one.refusal is not None for one in found):
+        results.append(result)
+    if form == "json":
+        click.echo(reports.checks_json(results))
+    elif form == "junit":
+        click.echo(reports.checks_junit(results))
+    if any(result.refusal is not None for result in results):
         sys.exit(Exit.USAGE)
-    sys.exit(
-        Exit.VERIFICATION_FAILED
-        if any(report.failure for one in found for report in one.examples)
-        else Exit.OK
-    )
+    if any(example.failure for result in results for example in result.examples):
+        sys.exit(Exit.VERIFICATION_FAILED)
+    sys.exit(Exit.OK)
 
 
 @click.command()
@@ -138,20 +138,24 @@ def explain(
 ) -> None:
     """Print which rule would fire on a request, and the first test that each other rule fails."""
     try:
-        chosen = load(files, test_values=False)
+        in_force = load(files, test_values=False)
     except ScenarioRefused as refused:
         stop(Exit.USAGE, str(refused))
-    chosen += [] if no_test_values else load([], test_values=True)
+    if not no_test_values:
+        # They are asked last, as a server does.
+        in_force += load([], test_values=True)
     from mockserver.web.routes import operation_of
 
     try:
-        asked = loads(bounded(request, _MOST_BYTES), unique=True)
-        if not isinstance(asked, dict):
+        document = loads(bounded(request, _MOST_BYTES), unique=True)
+        if not isinstance(document, dict):
             raise ValueError("wanted a JSON object")
-        given = asked.get("state") or {}
-        if state and isinstance(given, dict):
-            asked["state"] = {**given, **state}
-        lines = explained(chosen, asked, now=machine_now(), op_of=operation_of, is_verbose=verbose)
+        state_of_file = document.get("state") or {}
+        if state and isinstance(state_of_file, dict):
+            document["state"] = {**state_of_file, **state}
+        lines = explained(
+            in_force, document, now=machine_now(), op_of=operation_of, is_verbose=verbose
+        )
     except (MalformedJson, OSError, ValueError) as fault:
         raise click.UsageError(f"--request: {request}: {fault}") from None
     click.echo("\n".join(lines))
@@ -187,15 +191,18 @@ def init(name: str, agents: bool) -> None:
     except ScenarioRefused:
         hint = nearest(stem, (known for known, _, _ in shipped()))
         text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
-    path, schema, current = Path(f"{stem}.yaml"), Path(SCHEMA), schema_text()
-    if schema.exists() and json.loads(current)["$id"] not in schema.read_text(
-        "utf-8", errors="replace"
-    ):
-        raise click.UsageError(f"{schema} exists and is not a scenario schema; move it away first")
+    path, schema, new_schema = Path(f"{stem}.yaml"), Path(SCHEMA), schema_text()
+    if schema.exists():
+        # One of ours, of whatever version, has our id.
+        schema_id = json.loads(new_schema)["$id"]
+        if schema_id not in schema.read_text("utf-8", errors="replace"):
+            raise click.UsageError(
+                f"{schema} exists and is not a scenario schema; move it away first"
+            )
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
-        schema.write_text(current, encoding="utf-8")
+        schema.write_text(new_schema, encoding="utf-8")
     except FileExistsError:
         raise click.UsageError(f"{path} exists; choose another NAME") from None
     except OSError as problem:
@@ -210,20 +217,30 @@ def _write_agents(path: Path) -> str:
     """Put the section for coding agents into a file, in the place of an earlier one; all other text
     stays. What was done, in words; ends the command when it cannot be done."""
     section = Path(__file__).with_name("agents.md").read_text("utf-8").strip()
-    begin, end = section.splitlines()[0], section.splitlines()[-1]
     try:
         # Line ends of others stay as they are.
-        before = path.read_bytes().decode() if path.exists() else ""
-        head, begun, rest = before.partition(begin)
-        _, ended, tail = rest.partition(end)
-        if begun and not ended:
-            raise click.UsageError(f"{path}: wanted '{end}' after '{begin}'")
-        gap = "" if begun or not head else "\n" if head.endswith("\n") else "\n\n"
-        after = f"{head}{gap}{section}{tail if begun else chr(10)}"
-        if after == before:
+        text = path.read_bytes().decode() if path.exists() else ""
+        new_text = _with_section(text, section, path)
+        if new_text == text:
             return f"{path} has it already"
-        path.write_bytes(after.encode())
+        path.write_bytes(new_text.encode())
     except (OSError, UnicodeDecodeError) as problem:
         words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise click.UsageError(f"{path}: {words}") from None
     return f"wrote the section of mockserver in {path}"
+
+
+def _with_section(text: str, section: str, path: Path) -> str:
+    """A text with a section in the place of an earlier one, or else at the end after an empty line.
+    The first and the last line of a section are its marks."""
+    begin_mark, end_mark = section.splitlines()[0], section.splitlines()[-1]
+    head, has_begin, rest = text.partition(begin_mark)
+    if has_begin:
+        _, has_end, tail = rest.partition(end_mark)
+        if not has_end:
+            raise click.UsageError(f"{path}: wanted '{end_mark}' after '{begin_mark}'")
+        return f"{head}{section}{tail}"
+    if not text:
+        return f"{section}\n"
+    gap = "\n" if text.endswith("\n") else "\n\n"
+    return f"{text}{gap}{section}\n"

@@ -13,29 +13,36 @@ from mockserver.remote import ControlRefused, RemoteSandbox
 _OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
 
 
-def words_of(asked: Mapping[str, Any]) -> Iterator[str]:
-    """The options of ``serve`` as words."""
-    for name, value in asked.items():
+def words_of(options: Mapping[str, Any]) -> list[str]:
+    """Options of ``serve``, by the names of their parameters, as words of a command."""
+    words: list[str] = []
+    for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         match value:
             case None | False:
                 pass
             case True:
-                yield option
+                words.append(option)
             case tuple():
-                yield from (word for one in value for word in (option, one))
+                for text in value:
+                    words += (option, text)
             case _:
-                yield from (option, str(value))
+                words += (option, str(value))
+    return words
 
 
 @contextmanager
 def started(words: Sequence[str], folder: Path) -> Iterator[str]:
-    """The address of a server that ends with this block. Ends the command when it cannot be
-    started; only where the user has given the options, its exit code is the user's."""
+    """The address of a server, started with these options, that ends with this block. Ends the
+    command when it cannot be started."""
     try:
         url, process = local_server.start([*_OPTIONS, *words], folder)
     except local_server.CannotStart as problem:
-        stop((words and problem.code) or Exit.NOT_READY, str(problem))
+        code: int = Exit.NOT_READY
+        if words and problem.code:
+            # The user has given the options: what is wrong with them is the user's.
+            code = problem.code
+        stop(code, str(problem))
     try:
         yield url
     finally:
@@ -78,6 +85,7 @@ def check_reached(sandbox: RemoteSandbox) -> None:
 
 
 def is_reached(sandbox: RemoteSandbox) -> bool:
+    """Whether a request has reached a sandbox."""
     # A test that moves the clock of the wrong sandbox has asked nothing of it.
     page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
     return bool(page["count"] or page["dropped"])

@@ -49,20 +49,25 @@ def shrink(
     COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once
     under the scenario, then with fewer and fewer of the faults that struck, each aimed at its call.
     """
-    read = _read(scenario)
-    source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
-    ids = seed if seed is not None else read.said.seed or Settings().seed
+    loaded = _load_one(scenario)
+    source = {**loaded.source, "name": loaded.name}
+    if seed is None:
+        seed = loaded.said.seed or Settings().seed
+    else:
+        source["seed"] = seed
     code = Exit.OK.value
     with stopping(url, command[0]):
         out.mkdir(parents=True, exist_ok=True)
         try:
-            with trial_runner(url, admin_token, command, ids) as runner:
+            with trial_runner(url, admin_token, command, seed) as runner:
                 report = partial(click.echo, err=True)
-                made = Shrinking(
+                shrinking = Shrinking(
                     runner, source, key=key, finding=finding, timeout=timeout, report=report
-                ).shrink()
+                )
+                smallest = shrinking.shrink()
         except Stopped as stopped:
-            made, code = stopped.made, Exit.INTERRUPTED
+            # The smallest so far is written all the same.
+            smallest, code = stopped.made, Exit.INTERRUPTED
         except NoFailure as problem:
             stop(Exit.FOUND, str(problem))
         except ControlRefused as refused:
@@ -70,7 +75,7 @@ def shrink(
                 raise
             # Some parts of a scenario are for a whole server, as a sandbox says.
             stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
-        file, text = out / f"{made['name']}.yaml", scenario_text(made)
+        file, text = out / f"{smallest['name']}.yaml", scenario_text(smallest)
         file.write_text(text, "utf-8")
     again = (
         f"mockserver explore --replay {shlex.quote(str(file))} -- {mask_text(shlex.join(command))}"
@@ -79,14 +84,14 @@ def shrink(
     sys.exit(code)
 
 
-def _read(name: str) -> Scenario:
+def _load_one(name: str) -> Scenario:
     """The scenario of a file or a shipped name. Ends the command when it is refused."""
     try:
-        [found] = load([name], test_values=False)
+        [scenario] = load([name], test_values=False)
     except ScenarioRefused as refused:
         stop(Exit.USAGE, str(refused))
     except ValueError:
         raise click.UsageError(
             f"--scenario: {name} is a folder, and one scenario is wanted"
         ) from None
-    return found
+    return scenario

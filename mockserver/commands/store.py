@@ -45,21 +45,21 @@ def info(path: Path, form: str) -> None:
     from mockserver.store.file_reading import FORMAT
 
     with _opened(path) as reader:
-        rows, size, damage = _described(reader), reader.size, reader.damage
+        rows, size, damage = _sandbox_rows(reader), reader.size, reader.damage
     if form == "json":
-        found = {
+        document = {
             "path": str(path),
             "format": FORMAT,
             "bytes": size,
             "sandboxes": rows,
             "damage": damage,
         }
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(document, indent=2))
     else:
         click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
         if rows:
-            show([{name: _shown(value) for name, value in row.items()} for row in rows])
-    _end_damaged(path, damage)
+            show([{name: _cell(value) for name, value in row.items()} for row in rows])
+    _end_if_damaged(path, damage)
 
 
 @store.command()
@@ -79,11 +79,13 @@ def check(path: Path, form: str) -> None:
             examined(path)
         except StoreDamaged as fault:
             damage.append(str(fault))
+        # A file that is known to be damaged need not open at all.
         with suppress(StoreDamaged) if damage else nullcontext(), opened_store(path) as reader:
-            make = _maker(reader)
-            for kept in reader.sandboxes:
-                made = make(kept)
-                rows.append({**_named(kept), "fault": made if isinstance(made, str) else None})
+            restore = _restorer(reader)
+            for stored in reader.sandboxes:
+                restored = restore(stored)
+                reason = restored if isinstance(restored, str) else None
+                rows.append({**_names(stored), "fault": reason})
     broken = sum(row["fault"] is not None for row in rows)
     if broken and not damage:
         damage.append(
@@ -127,30 +129,37 @@ def export(
             "--secrets: wanted --key too; who does not know the key of a sandbox sees it masked"
         )
     with _opened(path) as reader:
-        known = [kept for kept in reader.sandboxes if key in (None, kept.key)]
-        wanted = [kept for kept in known if sandbox_id in (None, _named(kept)["id"])]
-        what = "--key" if key is not None else "--id" if sandbox_id is not None else None
-        if what is not None and not wanted:
-            _end_damaged(path, reader.damage)
+        wanted = [
+            stored
+            for stored in reader.sandboxes
+            if key in (None, stored.key) and sandbox_id in (None, _names(stored)["id"])
+        ]
+        is_all = key is None and sandbox_id is None
+        if not is_all and not wanted:
+            _end_if_damaged(path, reader.damage)
+            option = "--key" if key is not None else "--id"
             raise click.UsageError(
-                f"{what}: {path} has no such sandbox; mockserver store info lists them"
+                f"{option}: {path} has no such sandbox; mockserver store info lists them"
             )
-        make = _maker(reader)
-        damage = reader.damage if what is None else []
-        if out is not None and what is None:
+        restore = _restorer(reader)
+        # Who wants one sandbox need not know what is wrong with others.
+        damage = reader.damage if is_all else []
+        if out is not None and is_all:
             with _refusing(out):
                 out.mkdir(parents=True, exist_ok=True)
-        for kept in wanted:
-            made = make(kept)
-            if isinstance(made, str):
-                damage.append(f"{_named(kept)['key']}: {made}")
+        for stored in wanted:
+            restored = restore(stored)
+            if isinstance(restored, str):
+                damage.append(f"{_names(stored)['key']}: {restored}")
                 continue
-            suffix, text = _document(made, secrets=secrets)
+            suffix, text = _document(restored, secrets=secrets)
             if out is None:
                 click.echo(text, nl=False)
+            elif is_all:
+                _write(out / f"{_names(stored)['id']}{suffix}", text)
             else:
-                _write(out / f"{_named(kept)['id']}{suffix}" if what is None else out, text)
-    _end_damaged(path, damage)
+                _write(out, text)
+    _end_if_damaged(path, damage)
 
 
 def _document(sandbox: Sandbox, *, secrets: bool) -> tuple[str, bytes]:
@@ -191,51 +200,56 @@ def compact(path: Path) -> None:
 
 @contextmanager
 def _reported() -> Iterator[None]:
+    """End the command when a store is refused or damaged."""
     from mockserver.store.file_reading import StoreDamaged, StoreRefused
 
     try:
         yield
+    except StoreDamaged as damage:
+        stop(Exit.VERIFICATION_FAILED, str(damage))
     except StoreRefused as refused:
-        stop(
-            Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code,
-            str(refused),
-        )
+        stop(refused.exit_code, str(refused))
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[StoreReader]:
+    """A store to be read. Ends the command when it cannot be."""
     from mockserver.store.file_reading import opened_store
 
     with _reported(), opened_store(path) as reader:
         yield reader
 
 
-def _end_damaged(path: Path, damage: Sequence[str]) -> None:
+def _end_if_damaged(path: Path, damage: Sequence[str]) -> None:
     if damage:
         stop(Exit.VERIFICATION_FAILED, "\n".join(f"{path} is damaged: {line}" for line in damage))
 
 
-def _named(kept: StoredSandbox) -> dict[str, str | None]:
+def _names(stored: StoredSandbox) -> dict[str, str | None]:
+    """What a sandbox is known by, without its secret."""
     from mockserver.engine.sandbox import masked_key, sandbox_id_of
 
-    return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key), "name": kept.name}
+    return {"id": sandbox_id_of(stored.key), "key": masked_key(stored.key), "name": stored.name}
 
 
-def _described(reader: StoreReader) -> list[dict[str, Any]]:
+def _sandbox_rows(reader: StoreReader) -> list[dict[str, Any]]:
     """Every sandbox, in the order of ``GET /__admin/sandboxes``."""
     from mockserver.domain.reading import camel
     from mockserver.engine.tables import ROW_CLASSES
 
     counts = reader.counts()
     rows = []
-    for kept in sorted(reader.sandboxes, key=lambda one: (one.used, one.number), reverse=True):
-        parts = counts.get(kept.number, {})
-        objects = {camel(name): parts[name] for name in ROW_CLASSES if name in parts}
-        rows.append({**_named(kept), "lastUsed": iso(kept.touched), "objects": objects})
+    last_used_first = sorted(
+        reader.sandboxes, key=lambda stored: (stored.used, stored.number), reverse=True
+    )
+    for stored in last_used_first:
+        counts_here = counts.get(stored.number, {})
+        objects = {camel(name): counts_here[name] for name in ROW_CLASSES if name in counts_here}
+        rows.append({**_names(stored), "lastUsed": iso(stored.touched), "objects": objects})
     return rows
 
 
-def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
+def _restorer(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     """A function that makes a sandbox of its rows, as a server would, or gives the reason why it
     cannot."""
     from mockserver import create_app
@@ -251,11 +265,10 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
         reader.damage.append(f"the scenarios: {fault}")
         scenarios = StoredScenarios({}, directory)
 
-    def make(kept: StoredSandbox) -> Sandbox | str:
+    def restore(stored: StoredSandbox) -> Sandbox | str:
         try:
-            sandbox = stored_sandbox(
-                kept, reader.rows(kept.number), scenarios, machine_now()
-            ).sandbox
+            rows = reader.rows(stored.number)
+            sandbox = stored_sandbox(stored, rows, scenarios, machine_now()).sandbox
             # A server makes the rows of a large table one by one.
             for name in ROW_CLASSES:
                 deque(getattr(sandbox, name), maxlen=0)
@@ -265,11 +278,12 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
             return fault.text
         return sandbox
 
-    return make
+    return restore
 
 
 @contextmanager
 def _refusing(place: Path) -> Iterator[None]:
+    """Refuse ``--out`` when it cannot be written."""
     try:
         yield
     except OSError as problem:
@@ -286,7 +300,8 @@ def _write(file: Path, text: bytes) -> None:
             write_whole(file.resolve(), text, 0o600)
 
 
-def _shown(value: dict[str, int] | str | None) -> str:
+def _cell(value: dict[str, int] | str | None) -> str:
+    """A value of a row as a column shows it."""
     if isinstance(value, dict):
         value = ", ".join(f"{count} {name}" for name, count in value.items())
     return value or "-"

@@ -72,35 +72,42 @@ class Discrepancy:
 
 def compare(here: Played, there: Played, run: Run) -> list[Discrepancy]:
     """The differences in the calls that both have answered, in the order of the walk."""
-    both = [
-        (call, here.answers[call], answer)
-        for call, answer in there.answers.items()
-        if call in here.answers
-    ]
-    return [
-        one
-        for call, ours, theirs in both
-        for one in _answers(call, ours, theirs, run, there.is_partial)
-    ]
+    discrepancies: list[Discrepancy] = []
+    for call, answer in there.answers.items():
+        if call in here.answers:
+            ours = here.answers[call]
+            discrepancies += _differences(call, ours, answer, run, is_partial=there.is_partial)
+    return discrepancies
 
 
-def _answers(
-    call: str, here: Answer, there: Answer, run: Run, is_partial: bool
+def _differences(
+    call: str, here: Answer, there: Answer, run: Run, *, is_partial: bool
 ) -> Iterator[Discrepancy]:
-    if here.status != there.status and not (is_partial and not there.status):
-        ours, theirs = (str(one.status or one.body) for one in (here, there))
+    """The differences between two answers to a call. ``is_partial``: that of ``there`` holds only
+    what a source shows."""
+    is_status_unknown = is_partial and not there.status
+    if here.status != there.status and not is_status_unknown:
+        # Without a status the body says why.
+        ours, theirs = str(here.status or here.body), str(there.status or there.body)
         yield Discrepancy(call, "status code", ours, theirs, Tier.BREAKS)
-    # An object and a refusal have no fields in common, and which providers there are is the
-    # account's.
-    if call != OFFERED and (here.is_success == there.is_success or is_partial):
-        for place, mine, yours in _values("", here.body, there.body, run):
-            if is_partial and (
-                yours.kind == "absent" or (yours.shown == UNSHOWN and mine.kind != "absent")
-            ):
-                continue
-            tier = _tier(place, mine, yours)
-            if tier is not None:
-                yield Discrepancy(call, place or "body", mine.shown, yours.shown, tier)
+    if call == OFFERED:
+        # Which providers there are is the account's.
+        return
+    if here.is_success != there.is_success and not is_partial:
+        # An object and a refusal have no fields in common.
+        return
+    for place, ours_form, theirs_form in _values("", here.body, there.body, run):
+        if is_partial and _says_nothing(ours_form, theirs_form):
+            continue
+        tier = _tier(place, ours_form, theirs_form)
+        if tier is not None:
+            yield Discrepancy(call, place or "body", ours_form.shown, theirs_form.shown, tier)
+
+
+def _says_nothing(here: ValueForm, there: ValueForm) -> bool:
+    """Whether a source that shows only a part leaves a value open: it has no such field, or has it
+    without its value."""
+    return there.kind == "absent" or (there.shown == UNSHOWN and here.kind != "absent")
 
 
 def _values(
@@ -109,7 +116,8 @@ def _values(
     """The topmost places at which two values differ, with the forms of both."""
     match here, there:
         case _ if here is there:
-            pass  # both were read of the same bytes
+            # Both were read of the same bytes, which most answers are.
+            pass
         case Mapping(), Mapping():
             for key in {**there, **here}:
                 below = f"{place}.{key}" if place else str(key)
@@ -120,9 +128,9 @@ def _values(
         case str(), str() if here == there:
             pass
         case _:
-            forms = form_of(here, run), form_of(there, run)
-            if forms[0] != forms[1]:
-                yield printable(place), *forms
+            form_here, form_there = form_of(here, run), form_of(there, run)
+            if form_here != form_there:
+                yield printable(place), form_here, form_there
 
 
 def form_of(value: object, run: Run) -> ValueForm:
@@ -145,11 +153,18 @@ def form_of(value: object, run: Run) -> ValueForm:
 
 
 def _text(text: str, run: Run) -> ValueForm:
+    """The form of a text: of an id or an instant that is by chance how it is written, of any other
+    what it says, with the form of such parts in it."""
     whole = _PARTS.fullmatch(text)
-    if whole is not None and not _is_telling(whole["instant"], run):
+    if whole is None:
+        shown = printable(_PARTS.sub(_part, text))
+    elif _is_telling(whole["instant"], run):
+        shown = printable(text)
+    else:
         return ValueForm("instant" if whole["instant"] else "id", _part(whole))
-    shown = printable(text if whole is not None else _PARTS.sub(_part, text))
-    return ValueForm("text", f'"{shown}"' if len(shown) <= _LONGEST else f'"{shown[:_LONGEST]}..."')
+    if len(shown) > _LONGEST:
+        shown = f"{shown[:_LONGEST]}..."
+    return ValueForm("text", f'"{shown}"')
 
 
 def _is_telling(instant: str | None, run: Run) -> bool:
@@ -160,27 +175,30 @@ def _is_telling(instant: str | None, run: Run) -> bool:
         return False
 
 
-def _part(found: re.Match[str]) -> str:
+def _part(part: re.Match[str]) -> str:
     """The form of a part of a text that differs from server to server."""
-    match found.lastgroup:
+    match part.lastgroup:
         case "instant" | "fraction" | "zone":
-            digits = len(found["fraction"] or ".") - 1
-            return f"an instant with {digits} digits of a second and {found['zone'] or 'no zone'}"
+            digits = len(part["fraction"] or ".") - 1
+            return f"an instant with {digits} digits of a second and {part['zone'] or 'no zone'}"
         case "uuid":
             return "a UUID"
         case "hex":
-            return f"{len(found['hex'])} hexadecimal digits"
+            return f"{len(part['hex'])} hexadecimal digits"
         case "address":
             return "an address"
         case _:
-            return f"{found['mark']}_ and an id"
+            return f"{part['mark']}_ and an id"
 
 
 def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
     """How much a difference matters; None where each account has its own value."""
     kinds = {here.kind, there.kind}
-    if "absent" in kinds:
-        return Tier.BREAKS if there.kind == "absent" and here.kind != "null" else Tier.SHAPE
+    if there.kind == "absent":
+        # A client that was written here reads what is not there. A null it expects.
+        return Tier.SHAPE if here.kind == "null" else Tier.BREAKS
+    if here.kind == "absent":
+        return Tier.SHAPE
     if _OF_ACCOUNT.fullmatch(re.sub(r"\[\d+\]", "", place)):
         return None
     if kinds <= _TEXTS and _FOR_PEOPLE.fullmatch(place):
@@ -188,13 +206,17 @@ def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
     if here.kind != there.kind:
         return Tier.SHAPE if here.kind == "null" or kinds <= _TEXTS else Tier.BREAKS
     match here.kind:
-        case "text" if not all(
-            _ENUMERATED.fullmatch(form.shown.strip('"')) for form in (here, there)
-        ):
-            return Tier.WORDING if " " in here.shown and " " in there.shown else Tier.SHAPE
+        case "text" if not (_is_word(here) and _is_word(there)):
+            are_sentences = " " in here.shown and " " in there.shown
+            return Tier.WORDING if are_sentences else Tier.SHAPE
         case "instant" | "id":
             return Tier.SHAPE
         case "number" if Decimal(here.shown) == Decimal(there.shown):
             return Tier.SHAPE
         case _:
             return Tier.BREAKS
+
+
+def _is_word(form: ValueForm) -> bool:
+    """Whether a text is a word such as ``SUCCESS``, by which a client decides."""
+    return _ENUMERATED.fullmatch(form.shown.strip('"')) is not None

@@ -1,18 +1,25 @@
 """A scenario made of recorded traffic: its example expects what was recorded, as far as this
 product answers so.
 
+Recorded ids mean nothing here. So each call is made at once in a sandbox of this product, and the
+ids in its recorded answer are set beside those of ours: where a later call names one of the first,
+a placeholder stands for the second (``{call3.chargeId}``). What is expected is what both answers
+say alike. A call that names what no earlier one has made is left out, with a note.
+
 Source: docs/drift.md, Recorded traffic.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from decimal import Decimal
 from functools import partial
 
 from mockserver.domain.batch import BatchRow, read_lines
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.masking import CARD_VARIABLE, mask_text, printable, sendable_field
-from mockserver.drift.peers import opening
+from mockserver.domain.record import mutable, record
+from mockserver.drift.peers import Peer, opening
 from mockserver.drift.traffic import PROVIDER_FIELD, Exchange
 from mockserver.drift.walk import DUMMY
 from mockserver.scenario.answers import ready
@@ -32,98 +39,138 @@ _LONGEST = 100
 _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
 
 
-async def scenario_of(
-    exchanges: Sequence[Exchange], name: str, instant: Micros
-) -> tuple[dict[str, object], list[str], dict[str, str]]:
-    """The plain data of a scenario, a sentence on each exchange that is not in it or is answered in
-    another way here, and by their ids what was recorded of calls that fail on one side only. Cards
+@record
+class Imported:
+    """The plain data of a ``scenario``; ``notes``, a sentence on each exchange that is not in it or
+    is answered in another way here; and ``unlike``, by the ids of calls that fail on one side only,
+    what was recorded of them."""
+
+    scenario: dict[str, object]
+    notes: list[str]
+    unlike: dict[str, str]
+
+
+async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros) -> Imported:
+    """Make a scenario of exchanges, each of which is tried in a sandbox of this product. Cards
     become test cards, keys are left out, and ids stand for those of earlier answers."""
-    server = opening("documented", instant)({})
-    calls, notes, unlike = list[dict[str, object]](), list[str](), dict[str, str]()
-    answers, known = dict[str, object](), dict[str, str]()
-    for place, one in enumerate(exchanges, 1):
-        shown = f"exchange {place}"
-        if not one.path:
-            notes.append(f"{shown}: left out, the service has no such operation")
-            continue
-        if one.lacks:
-            notes.append(f"{shown} {one.method} {mask_text(one.path)}: left out, {one.lacks}")
-            continue
-        path, body = _named(mask_text(one.path), known), mask_json(one.body, partial(_sent, known))
-        if any(map(_ID.fullmatch, path.partition("?")[0].split("/"))):
-            notes.append(
-                f"{shown} {one.method} {path}: left out, no earlier exchange made what it names"
-            )
-            continue
-        if unknown := next(_unknown(body), None):
-            notes.append(
-                f"{shown} {one.method} {path}: left out, no earlier exchange made what {unknown} "
-                "names"
-            )
-            continue
-        call = CallMap(id=f"call{place}", call=f"{one.method} {path}", body=body)
-        try:
-            answer = await server.ask(ready(call, answers))
-        except LookupError as missing:
-            notes.append(f"{shown} {call}: left out, {missing.args[0]}")
-            continue
-        answers[str(call.id)] = answer.known
-        known |= {
-            text: f"{{{call.id}.{way}}}"
-            for text, way in _ids(one.answer, answer.known)
-            if text not in known
-        }
-        expect: dict[str, object] = {"status": answer.status}
-        if one.status in (0, answer.status):
-            agreed = _agreed(one.answer, _agreed(answer.body, answer.known))
-            expect |= {"body": agreed} if agreed else {}
-        else:
-            notes.append(f"{shown} {call}: recorded {one.status}, answered {answer.status} here")
-            if one.status // 100 != answer.status // 100:
-                unlike[f"call{place}"] = (
-                    f"recorded: {one.status}{_reason(one.answer)}; answered {answer.status} here"
-                )
-        made: dict[str, object] = {"id": call.id, "call": call.call, "expect": expect}
-        calls.append(made if body is None else {**made, "body": body})
-    head = {
+    importing = _Import(opening("documented", instant)({}))
+    for place, exchange in enumerate(exchanges, 1):
+        await importing.take(place, exchange)
+    scenario = {
         "version": 1,
         "name": name,
         "description": "Recorded traffic",
         "clock": {"start": iso(instant)},
+        "examples": [{"name": "recorded", "calls": importing.calls}],
     }
-    return {**head, "examples": [{"name": "recorded", "calls": calls}]}, notes, unlike
+    return Imported(scenario, importing.notes, importing.unlike)
+
+
+@mutable
+class _Import:
+    """The exchanges that were taken so far: the ``calls`` of the example, the ``answers`` of this
+    product by call, and the ``placeholders`` for the ids that recorded answers have shown."""
+
+    server: Peer
+    calls: list[dict[str, object]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unlike: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, object] = field(default_factory=dict)
+    placeholders: dict[str, str] = field(default_factory=dict)
+
+    async def take(self, place: int, exchange: Exchange) -> None:
+        """Make a call of an exchange, try it here, and say what to expect; or note why not."""
+        if not exchange.path:
+            self.notes.append(f"exchange {place}: left out, the service has no such operation")
+            return
+        if exchange.lacks:
+            where = f"{exchange.method} {mask_text(exchange.path)}"
+            self.notes.append(f"exchange {place} {where}: left out, {exchange.lacks}")
+            return
+        path = _with_placeholders(mask_text(exchange.path), self.placeholders)
+        body = mask_json(exchange.body, partial(_text_to_send, self.placeholders))
+        unknown = _unknown_object(path, body)
+        if unknown is not None:
+            where = f"{exchange.method} {path}"
+            reason = f"no earlier exchange made what {unknown}"
+            self.notes.append(f"exchange {place} {where}: left out, {reason}")
+            return
+        call_id = f"call{place}"
+        call = CallMap(id=call_id, call=f"{exchange.method} {path}", body=body)
+        try:
+            answer = await self.server.ask(ready(call, self.answers))
+        except LookupError as missing:
+            self.notes.append(f"exchange {place} {call}: left out, {missing.args[0]}")
+            return
+        self.answers[call_id] = answer.known
+        self.placeholders |= {
+            text: f"{{{call_id}.{way}}}"
+            for text, way in _ids(exchange.answer, answer.known)
+            if text not in self.placeholders
+        }
+        expect: dict[str, object] = {"status": answer.status}
+        # The answer of an exchange may not have been recorded.
+        if exchange.status in (0, answer.status):
+            agreed = _agreed(exchange.answer, _agreed(answer.body, answer.known))
+            if agreed:
+                expect["body"] = agreed
+        else:
+            statuses = f"recorded {exchange.status}, answered {answer.status} here"
+            self.notes.append(f"exchange {place} {call}: {statuses}")
+            if exchange.status // 100 != answer.status // 100:
+                recorded = f"{exchange.status}{_reason(exchange.answer)}"
+                self.unlike[call_id] = f"recorded: {recorded}; answered {answer.status} here"
+        entry: dict[str, object] = {"id": call_id, "call": call.call, "expect": expect}
+        if body is not None:
+            entry["body"] = body
+        self.calls.append(entry)
+
+
+def _unknown_object(path: str, body: object) -> str | None:
+    """What in a call still has an id where the placeholder of an earlier answer should be, in
+    words; None when nothing has."""
+    if any(map(_ID.fullmatch, path.partition("?")[0].split("/"))):
+        return "it names"
+    field_name = next(_unknown(body), None)
+    return None if field_name is None else f"{field_name} names"
 
 
 def _reason(answer: object) -> str:
     """What a recorded refusal says of itself."""
     if not isinstance(answer, Mapping) or not {"message", "code"} <= answer.keys():
         return ""
-    message, code = (
-        " ".join(mask_text(str(answer[name])).split())[:_LONGEST] for name in ("message", "code")
-    )
+    message, code = _short(answer["message"]), _short(answer["code"])
     return printable(f" {message} (code {code})")
+
+
+def _short(value: object) -> str:
+    """The beginning of a masked text in one line."""
+    return " ".join(mask_text(str(value)).split())[:_LONGEST]
 
 
 def commented(text: str, unlike: Mapping[str, str]) -> str:
     """The text of a scenario with what was recorded above each of these calls."""
     lines = list[str]()
     for line in text.splitlines(keepends=True):
-        found = _CALL.match(line)
-        if found is not None and found[2] in unlike:
-            lines.append(f"{found[1]}# {unlike[found[2]]}\n")
+        call = _CALL.match(line)
+        if call is not None:
+            indent, call_id = call.groups()
+            if call_id in unlike:
+                lines.append(f"{indent}# {unlike[call_id]}\n")
         lines.append(line)
     return "".join(lines)
 
 
-def _sent(known: Mapping[str, str], name: str, text: str) -> str:
+def _text_to_send(placeholders: Mapping[str, str], name: str, text: str) -> str:
     """A text of a request, fit to be sent again: test cards and ccvs, the usual provider where no
     answer shows one."""
-    if name.lower() == PROVIDER_FIELD and text not in known:
+    if name.lower() == PROVIDER_FIELD and text not in placeholders:
         return DUMMY
-    found = _named(sendable_field(name, text), known)
-    if found == CARD_VARIABLE or re.fullmatch(r"[\d* ]*\*[\d* ]*", found):
-        return _CARD if len(found) > len(_CCV) else _CCV
-    return found
+    sendable = _with_placeholders(sendable_field(name, text), placeholders)
+    is_masked_number = re.fullmatch(r"[\d* ]*\*[\d* ]*", sendable) is not None
+    if sendable == CARD_VARIABLE or is_masked_number:
+        return _CARD if len(sendable) > len(_CCV) else _CCV
+    return sendable
 
 
 def _unknown(body: object, name: str = "") -> Iterator[str]:
@@ -133,35 +180,36 @@ def _unknown(body: object, name: str = "") -> Iterator[str]:
         case Mapping():
             for key, value in body.items():
                 # What metadata says is the shop's own.
-                yield from _unknown(value, key) if key.lower() != "metadata" else ()
+                if key.lower() != "metadata":
+                    yield from _unknown(value, key)
         case list():
             for value in body:
                 yield from _unknown(value, name)
         case str() if name.lower() == "batch":
-            rows = (row for _, row in read_lines(body) if isinstance(row, BatchRow))
-            yield from (
-                "its PaymentMethodId" for row in rows if _ID.fullmatch(row.payment_method_id)
-            )
+            for _, row in read_lines(body):
+                if isinstance(row, BatchRow) and _ID.fullmatch(row.payment_method_id):
+                    yield "its PaymentMethodId"
         case str() if name.lower().endswith(_NAMING) and _ID.fullmatch(body):
             yield name
         case _:
             pass
 
 
-def _named(text: str, known: Mapping[str, str]) -> str:
-    """The text with the ids of earlier answers as placeholders."""
-    return re.sub(r"[\w-]{16,64}", lambda found: known.get(found[0], found[0]), text)
+def _with_placeholders(text: str, placeholders: Mapping[str, str]) -> str:
+    """The text with placeholders for the ids of earlier answers."""
+    return re.sub(r"[\w-]{16,64}", lambda match: placeholders.get(match[0], match[0]), text)
 
 
 def _ids(recorded: object, own: object, way: str = "") -> Iterator[tuple[str, str]]:
     """The ids of a recorded answer, with the way to the same member of our own."""
     match recorded, own:
         case Mapping(), Mapping():
-            for key in recorded.keys() & own.keys():
-                yield from _ids(recorded[key], own[key], f"{way}.{key}".lstrip("."))
+            for key in recorded:
+                if key in own:
+                    yield from _ids(recorded[key], own[key], f"{way}.{key}".lstrip("."))
         case list(), list():
-            for index, (one, other) in enumerate(zip(recorded, own, strict=False)):
-                yield from _ids(one, other, f"{way}.{index}".lstrip("."))
+            for index, (item, own_item) in enumerate(zip(recorded, own, strict=False)):
+                yield from _ids(item, own_item, f"{way}.{index}".lstrip("."))
         case str(), str() if _ID.fullmatch(recorded) and recorded != own:
             yield recorded, way
 
@@ -171,13 +219,14 @@ def _agreed(recorded: object, own: object) -> object:
     match recorded, own:
         case Mapping(), Mapping():
             both = {key: _agreed(recorded[key], own[key]) for key in own if key in recorded}
-            return {key: one for key, one in both.items() if one is not None} or None
+            return {key: value for key, value in both.items() if value is not None} or None
         case list(), list() if recorded and len(recorded) == len(own):
-            items = [_agreed(one, other) for one, other in zip(recorded, own, strict=True)]
+            items = list(map(_agreed, recorded, own))
+            # A list can only be expected as a whole.
             return items if None not in items else None
-        case ((str() | bool() | int() | Decimal()), _) if (
-            type(recorded) is type(own) and recorded == own
-        ):
-            return recorded if not (isinstance(recorded, str) and _ID.fullmatch(recorded)) else None
+        case str(), str() if _ID.fullmatch(recorded):
+            return None
+        case ((str() | bool() | int() | Decimal()), _) if type(recorded) is type(own):
+            return recorded if recorded == own else None
         case _:
             return None

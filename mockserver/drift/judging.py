@@ -4,12 +4,19 @@ both equal.
 No table says which assumption shapes which answer: each is tried with its other values, in local
 sandboxes that play the same walk. A value settles a difference when the walk, played under it,
 gives the answer of the other server.
+
+The search is greedy (``judge``): of all values of all assumptions those are ranked by how many
+differences they leave, and taken as long as each makes the rest fewer; then the same again from
+there, since one value may show a difference that another had hidden, until none makes them fewer.
+At the end each value that is no longer needed is dropped. A walk here takes milliseconds, and one
+that was played before under the same values is not played again (``_Trials``).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import itemgetter
+from typing import TypeAlias
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.assumptions import ROWS, Assumption, Profile
@@ -18,7 +25,7 @@ from mockserver.domain.record import record
 from mockserver.drift.differences import Discrepancy, Tier, compare
 from mockserver.drift.peers import opening
 from mockserver.drift.traffic import Recording
-from mockserver.drift.walk import play, steps
+from mockserver.drift.walk import Played, play, steps
 
 Overrides = Mapping[str, object]
 """Values by the key of their assumption, as a scenario writes them."""
@@ -29,6 +36,10 @@ _SHOWN = 3
 _DURATION = "a duration, such as 5m"
 _MOST_TRIED = 24
 """Texts and numbers of the other server that are tried as values."""
+
+_Place: TypeAlias = tuple[str, str]
+"""A call, and the place of its answer at which two servers differ; empty where only one of them
+could make the call."""
 
 _TIMES = ("0s", "1d")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -60,20 +71,26 @@ class DriftReport:
 
     def _lines(self) -> Iterator[str]:
         played = self.recording.played
-        known = {one: f" ({key}: {self.overrides[key]})" for one, key in self.by_key}
-        every = [*known, *(one for one in self.left if one not in known)]
-        count = f"{len(every) or 'no'} difference{'s' if len(every) > 1 else ''}"
+        settled = {
+            difference: f" ({key}: {self.overrides[key]})" for difference, key in self.by_key
+        }
+        differences = [*settled, *(other for other in self.left if other not in settled)]
+        count = f"{len(differences) or 'no'} difference{'s' if len(differences) > 1 else ''}"
         yield (
             f"{self.recording.url} on {self.date}, profile {self.profile}: "
             f"{len(played.answers)} calls, {count}"
         )
         for tier in Tier:
+            # Calls that differ in the same way share a line.
             calls: dict[str, list[str]] = {}
-            for one in (one for one in every if one.tier is tier):
-                settled = known.get(one, " (no assumption settles it)")
-                words = f"{one.place}: {one.here} here, {one.there} there{settled}"
-                calls.setdefault(words, []).append(one.call)
-            yield from [f"{tier}:"] if calls else []
+            for difference in differences:
+                if difference.tier is tier:
+                    by_what = settled.get(difference, " (no assumption settles it)")
+                    sides = f"{difference.here} here, {difference.there} there"
+                    words = f"{difference.place}: {sides}{by_what}"
+                    calls.setdefault(words, []).append(difference.call)
+            if calls:
+                yield f"{tier}:"
             for words, names in calls.items():
                 more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
                 yield f"  {', '.join(names[:_SHOWN])}{more}: {words}"
@@ -104,10 +121,10 @@ class _Gap:
     alone: set[str]
 
     @property
-    def places(self) -> set[tuple[str, str]]:
-        return {(one.call, one.place) for one in self.differences} | {
-            (call, "") for call in self.alone
-        }
+    def places(self) -> set[_Place]:
+        """Where they are apart: a gap is smaller when it has fewer of these."""
+        differing = {(difference.call, difference.place) for difference in self.differences}
+        return differing | {(call, "") for call in self.alone}
 
 
 class _Trials:
@@ -120,14 +137,24 @@ class _Trials:
         self._gaps: dict[frozenset[tuple[str, str]], _Gap] = {}
 
     async def gap(self, overrides: Overrides) -> _Gap:
-        known = frozenset((key, str(value)) for key, value in overrides.items())
-        if known not in self._gaps:
+        """How far the recording and this product are apart under some assumptions."""
+        key = frozenset((name, str(value)) for name, value in overrides.items())
+        if key not in self._gaps:
             there, run = self._recording.played, self._recording.run
             here = await play(self._walk, self._open_sandbox(overrides), run.name, undoes=False)
-            ours, theirs = {*here.answers}, {*there.answers}
-            alone = set() if there.broken else theirs - ours if there.is_partial else ours ^ theirs
-            self._gaps[known] = _Gap(compare(here, there, run), alone)
-        return self._gaps[known]
+            differences = compare(here, there, run)
+            self._gaps[key] = _Gap(differences, _calls_of_one_side(here, there))
+        return self._gaps[key]
+
+
+def _calls_of_one_side(here: Played, there: Played) -> set[str]:
+    """The calls that only one of two walks could make. Those that a recording lacks say nothing
+    where it was broken off, or shows only a part."""
+    if there.broken:
+        return set()
+    if there.is_partial:
+        return there.answers.keys() - here.answers.keys()
+    return there.answers.keys() ^ here.answers.keys()
 
 
 async def judge(recording: Recording, profile: str) -> DriftReport:
@@ -135,60 +162,76 @@ async def judge(recording: Recording, profile: str) -> DriftReport:
     again and again the value that settles most, until none settles any more."""
     trials, chosen = _Trials(recording, profile), dict[str, object]()
     first = gap = await trials.gap(chosen)
-    found: list[tuple[tuple[str, str], str]] = []
+    settled_by: list[tuple[_Place, str]] = []
     while gap.places:
-        ranked = list[tuple[int, str, object]]()
-        for key, value in _values(gap, chosen, Profile(profile)):
-            places = (await trials.gap({**chosen, key: value})).places
-            if len(places) < len(gap.places):
-                ranked.append((len(places), key, value))
-            if not places:
-                break
-        for _, key, value in sorted(ranked, key=itemgetter(0)):
-            tried = await trials.gap({**chosen, key: value})
-            if len(tried.places) < len(gap.places):
-                found += [(place, key) for place in gap.places - tried.places]
-                chosen[key], gap = value, tried
+        ranked = await _rank(trials, gap, chosen, Profile(profile))
         if not ranked:
             break
+        for key, value in ranked:
+            tried = await trials.gap({**chosen, key: value})
+            # One before it may have settled the same.
+            if len(tried.places) < len(gap.places):
+                settled_by += [(place, key) for place in gap.places - tried.places]
+                chosen[key], gap = value, tried
     for key in [*chosen]:
         # A later value may have done what an earlier one did.
         fewer = {other: value for other, value in chosen.items() if other != key}
         if len((await trials.gap(fewer)).places) <= len(gap.places):
             chosen = fewer
-    known = {place: key for place, key in found if key in chosen}
+    key_of = {place: key for place, key in settled_by if key in chosen}
     by_key = [
-        (one, known[one.call, one.place])
-        for one in first.differences
-        if (one.call, one.place) in known
+        (difference, key_of[difference.call, difference.place])
+        for difference in first.differences
+        if (difference.call, difference.place) in key_of
     ]
     return DriftReport(recording, profile, chosen, by_key, gap.differences, gap.alone)
 
 
-def _values(gap: _Gap, chosen: Overrides, profile: Profile) -> Iterator[tuple[str, object]]:
+async def _rank(
+    trials: _Trials, gap: _Gap, chosen: Overrides, profile: Profile
+) -> list[tuple[str, object]]:
+    """The assumptions with a value each, beside those that are ``chosen``, under which less differs
+    than in a gap: what leaves least comes first."""
+    ranked: list[tuple[int, str, object]] = []
+    for key, value in _other_values(gap, chosen, profile):
+        places = (await trials.gap({**chosen, key: value})).places
+        if len(places) < len(gap.places):
+            ranked.append((len(places), key, value))
+        if not places:
+            # Nothing can be better.
+            break
+    return [(key, value) for _, key, value in sorted(ranked, key=itemgetter(0))]
+
+
+def _other_values(gap: _Gap, chosen: Overrides, profile: Profile) -> Iterator[tuple[str, object]]:
     """Every other value of every assumption that may be the one."""
-    texts = [one.there.strip('"') for one in gap.differences]
-    shown = list(dict.fromkeys(word for text in texts for word in (text, *_NUMBER.findall(text))))[
-        :_MOST_TRIED
-    ]
+    hints: list[str] = []
+    for difference in gap.differences:
+        text = difference.there.strip('"')
+        hints += [text, *_NUMBER.findall(text)]
+    hints = list(dict.fromkeys(hints))[:_MOST_TRIED]
     for key, row in ROWS.items():
         current = chosen.get(key, row.kind.show(row.value(profile)))
-        for value in dict.fromkeys(map(str, _candidates(row, shown))):
+        for candidate in dict.fromkeys(map(str, _candidates(row, hints))):
+            # Most hints are no values of most assumptions.
             with suppress(ValueError):
-                made = row.kind.show(row.kind.read(value))
-                if str(made) != str(current):
-                    yield key, made
+                value = row.kind.show(row.kind.read(candidate))
+                if str(value) != str(current):
+                    yield key, value
 
 
-def _candidates(row: Assumption, shown: Iterable[str]) -> Iterable[object]:
-    """The values of a row that are tried; of a text or a number those that the other server has
-    shown."""
+def _candidates(row: Assumption, hints: Sequence[str]) -> Sequence[object]:
+    """The values of a row that are tried; of a text or a number the ``hints``, which the other
+    server has shown."""
     allowed = row.kind.allowed
     bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
     if bounds is not None:
-        return [bounds[1], bounds[2], *shown, *(len(text) for text in shown)]
+        # A number may be how long a text is.
+        return [bounds[1], bounds[2], *hints, *map(len, hints)]
     if " | " in allowed:
         return allowed.split(" | ")
     if allowed == _DURATION:
         return _TIMES
-    return [word for word in allowed.split(",")[:1] if word.isidentifier()] + list(shown)
+    # A text that may also be a word, which its description begins with.
+    word = allowed.partition(",")[0]
+    return [word, *hints] if word.isidentifier() else hints

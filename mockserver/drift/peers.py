@@ -10,7 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from functools import lru_cache
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import httpx
 
@@ -108,17 +108,20 @@ class Peer:
             return Answer(0, f"no whole answer ({type(problem).__name__})")
         if len(raw) > LARGEST:
             return Answer(status, f"an answer of over {LARGEST} bytes")
-        return Answer(status, *_read(raw, self._key)) if raw else Answer(status, None)
+        if not raw:
+            return Answer(status, None)
+        masked, known = _masked_and_known(raw, self._key)
+        return Answer(status, masked, known)
 
 
+# Sandboxes that play one walk give most answers alike.
 @lru_cache(maxsize=4_000)
-def _read(raw: bytes, key: str) -> tuple[object, object]:
-    """The JSON of an answer, masked and as it is. Sandboxes that play one walk give most answers
-    alike."""
+def _masked_and_known(raw: bytes, key: str) -> tuple[object, object]:
+    """The JSON of an answer, masked and as it is. The key of the call is masked wherever it is."""
     try:
         known = loads(raw)
-        shown = json_text(mask_json(known)).replace(json_text(key)[1:-1], "***")
-        return loads(shown.encode()), known
+        text = json_text(mask_json(known)).replace(json_text(key)[1:-1], "***")
+        return loads(text.encode()), known
     except MalformedJson:
         return "text that is not JSON", None
 
@@ -130,31 +133,15 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
     No redirect is followed: the key would go with it.
     """
     parts = urlsplit(url)
-    host = (parts.hostname or "").lower()
-    is_near, words = Settings(host=host).is_loopback, set(re.split("[^a-z]+", host))
-    is_test = not words & _LIVE_WORDS and (is_near or words & _TEST_WORDS)
-    is_key = (
-        key.isascii() and key.isprintable() and key.strip() == key and len(key) >= _SHORTEST_KEY
-    )
-    for is_right, sentence in (
-        (
-            not (parts.username or parts.query or parts.fragment),
-            "wanted an address without a user and a query",
-        ),
-        (
-            is_test,
-            "the host does not look like one for tests, wanted a word of "
-            f"{', '.join(sorted(_TEST_WORDS))}",
-        ),
-        (parts.scheme == "https" or is_near, "wanted https: the key would travel in the clear"),
-        (is_key, f"wanted a key of at least {_SHORTEST_KEY} printable ASCII characters"),
-        (not looks_live(key), "the key looks like a live one, and only keys for tests are used"),
-    ):
-        if not is_right:
-            raise NotCompared(sentence)
-    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    is_near = Settings(host=(parts.hostname or "").lower()).is_loopback
+    _check_address(parts, is_near=is_near)
+    _check_key(key)
     client = httpx.AsyncClient(
-        base_url=url, headers=headers, timeout=CALL_SECONDS, trust_env=not is_near
+        base_url=url,
+        headers={"accept": "application/json", "accept-encoding": "identity"},
+        timeout=CALL_SECONDS,
+        # A proxy would send what is meant for this machine elsewhere.
+        trust_env=not is_near,
     )
 
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
@@ -169,16 +156,40 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
     return Peer(send, key, now, lambda length: asyncio.sleep(length / SECOND))
 
 
+def _check_address(parts: SplitResult, *, is_near: bool) -> None:
+    """Refuse an address that does not look like one for tests; ``is_near`` is on this machine.
+    Raises ``NotCompared``."""
+    if parts.username or parts.query or parts.fragment:
+        raise NotCompared("wanted an address without a user and a query")
+    words = set(re.split("[^a-z]+", (parts.hostname or "").lower()))
+    is_for_tests = is_near or bool(words & _TEST_WORDS)
+    if words & _LIVE_WORDS or not is_for_tests:
+        allowed = ", ".join(sorted(_TEST_WORDS))
+        raise NotCompared(f"the host does not look like one for tests, wanted a word of {allowed}")
+    if parts.scheme != "https" and not is_near:
+        raise NotCompared("wanted https: the key would travel in the clear")
+
+
+def _check_key(key: str) -> None:
+    """Refuse a key that does not look like one for tests. Raises ``NotCompared``."""
+    is_text = key.isascii() and key.isprintable() and key.strip() == key
+    if not is_text or len(key) < _SHORTEST_KEY:
+        raise NotCompared(f"wanted a key of at least {_SHORTEST_KEY} printable ASCII characters")
+    if looks_live(key):
+        raise NotCompared("the key looks like a live one, and only keys for tests are used")
+
+
 def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], Peer]:
     """What opens a sandbox of this product in this process under some assumptions, its clock at an
     instant until ``rest`` moves it: one application, begun anew, so the sandbox that was opened
     before answers no more."""
-    time, behind = [instant], load((), test_values=True)
+    now, test_values = instant, load((), test_values=True)
     settings = Settings(profile=profile, log_level="error", findings="off")
-    app = Application(settings, lambda: time[0], Files(list))
+    app = Application(settings, lambda: now, Files(list))
 
     async def rest(length: Micros) -> None:
-        time[0] += length
+        nonlocal now
+        now += length
 
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
         path, _, query = call.path.partition("?")
@@ -187,11 +198,12 @@ def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], P
         return answer.status, answer.raw
 
     def open_sandbox(assumptions: Mapping[str, object]) -> Peer:
-        time[0] = instant
-        given = Scenario(
+        nonlocal now
+        now = instant
+        scenario = Scenario(
             "drift", "drift.yaml", ScenarioFile(version=1, assumptions=dict(assumptions))
         )
-        app.world.begin(Files(lambda: [given, *behind]))
-        return Peer(send, _KEY, lambda: time[0], rest)
+        app.world.begin(Files(lambda: [scenario, *test_values]))
+        return Peer(send, _KEY, lambda: now, rest)
 
     return open_sandbox

@@ -83,12 +83,12 @@ class _Part:
 
     def take(self, name: str, kind: type[T], otherwise: T | None = None) -> T:
         """A member; ``otherwise`` stands for one that is absent or null."""
-        found = self.value.get(name)
-        if found is None and otherwise is not None:
+        member = self.value.get(name)
+        if member is None and otherwise is not None:
             return otherwise
-        if not isinstance(found, kind):
+        if not isinstance(member, kind):
             raise NotCompared(f"{self.place}{name}: wanted {_KINDS[kind]}")
-        return found
+        return member
 
     def part(self, name: str, otherwise: Mapping[str, object] | None = None) -> _Part:
         """A member that is an object."""
@@ -103,41 +103,47 @@ class _Part:
 
 
 def _document(path: Path) -> _Part:
+    """The JSON object of a file. Raises ``NotCompared``, ``OSError``."""
     try:
-        found = loads(bounded(path, MOST_BYTES), 100)
+        document = loads(bounded(path, MOST_BYTES), 100)
     except MalformedJson as fault:
         raise NotCompared(f"{path}:{fault.line}:{fault.column}: {fault.message}") from None
     except ValueError as fault:
         raise NotCompared(f"{path}: {fault}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise NotCompared(f"{path}:1:1: wanted a JSON object")
-    return _Part(found, f"{path}: ")
+    return _Part(document, f"{path}: ")
 
 
 def written(recording: Recording) -> str:
-    """The text of a recording."""
+    """The text of a recording: a HAR file, which has what HAR does not know as ``_drift``."""
     played, run = recording.played, recording.run
     state = {
         "url": recording.url,
         "run": run.name,
         "instant": iso(run.instant),
         "isPartial": played.is_partial,
+        "skipped": played.skipped,
+        "left": played.left,
+        "broken": played.broken,
     }
-    state |= {"skipped": played.skipped, "left": played.left, "broken": played.broken}
-    rows = [_entry(recording, call, answer) for call, answer in played.answers.items()]
-    creator = {"name": "mockserver", "version": __version__}
-    return (
-        json_text({"log": {"version": "1.2", "creator": creator, "_drift": state, "entries": rows}})
-        + "\n"
-    )
+    log = {
+        "version": "1.2",
+        "creator": {"name": "mockserver", "version": __version__},
+        "_drift": state,
+        "entries": [_entry(recording, call, answer) for call, answer in played.answers.items()],
+    }
+    return f"{json_text({'log': log})}\n"
 
 
 def _entry(recording: Recording, call: str, answer: Answer) -> Mapping[str, object]:
-    asked = recording.played.asked[call]
-    url = recording.url.rstrip("/") + mask_text(asked.path)
-    request: dict[str, object] = {"method": asked.method, "url": url, "queryString": [], **_MESSAGE}
-    if asked.body is not None:
-        request["postData"] = {"mimeType": _JSON, "text": json_text(mask_json(asked.body))}
+    """An entry of a HAR file: a call of the walk and its answer, both masked."""
+    sent = recording.played.asked[call]
+    url = recording.url.rstrip("/") + mask_text(sent.path)
+    request: dict[str, object] = {"method": sent.method, "url": url, "queryString": [], **_MESSAGE}
+    if sent.body is not None:
+        request["postData"] = {"mimeType": _JSON, "text": json_text(mask_json(sent.body))}
+    # Of what was no JSON, or never came, the body says so in words.
     is_text = answer.known is None and isinstance(answer.body, str)
     text = str(answer.body) if is_text else json_text(answer.body)
     content = {"mimeType": _TEXT if is_text else _JSON, "size": len(text), "text": text}
@@ -169,12 +175,14 @@ def read_all(folder: Path) -> list[Recording]:
 
 
 def _read(path: Path) -> Recording:
+    """The recording that ``written`` has made."""
     log = _document(path).part("log")
     own = log.part("_drift")
-    skipped = {str(call): str(lacks) for call, lacks in own.take("skipped", dict).items()}
-    left, broken = [*map(str, own.take("left", list))], own.take("broken", str, "") or None
     played = Played(
-        skipped=skipped, left=left, broken=broken, is_partial=own.value.get("isPartial") is True
+        skipped={str(call): str(lacks) for call, lacks in own.take("skipped", dict).items()},
+        left=list(map(str, own.take("left", list))),
+        broken=own.take("broken", str, "") or None,
+        is_partial=own.value.get("isPartial") is True,
     )
     for row in log.parts("entries"):
         response = row.part("response")
@@ -185,23 +193,23 @@ def _read(path: Path) -> Recording:
         except MalformedJson as fault:
             raise NotCompared(f"{content.place}text: {fault}") from None
         played.answers[row.take("comment", str)] = Answer(status, body, body)
-    url, run, instant = (own.take(name, str) for name in ("url", "run", "instant"))
+    url, name, instant = own.take("url", str), own.take("run", str), own.take("instant", str)
     try:
-        return Recording(url, Run(run, parse_instant(instant)), played)
+        return Recording(url, Run(name, parse_instant(instant)), played)
     except ValueError as fault:
         raise NotCompared(f"{own.place}instant: {fault}") from None
 
 
 def read_har(path: Path) -> list[Exchange]:
     """The exchanges of a HAR file. Raises ``NotCompared``, ``OSError``."""
-    found = []
+    exchanges = []
     for row in _document(path).part("log").parts("entries"):
         request, response = row.part("request"), row.part("response")
         sent = request.part("postData", {"text": ""}).take("text", str, "")
         answer = response.part("content", {"text": ""}).take("text", str, "")
         method, url = request.take("method", str), request.take("url", str)
-        found.append(_exchange(method, url, sent, response.take("status", int), answer))
-    return found
+        exchanges.append(_exchange(method, url, sent, response.take("status", int), answer))
+    return exchanges
 
 
 _VARIABLE = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
@@ -216,42 +224,45 @@ def read_postman(path: Path) -> list[Exchange]:
     values = _values(file)
 
     def exchanges(items: Iterator[_Part]) -> Iterator[Exchange]:
-        for one in items:
-            if "item" in one.value:
-                yield from exchanges(one.parts("item"))
-                continue
-            is_address = isinstance(one.value.get("request"), str)
-            # The format has an address alone as short for a GET.
-            asked = (
-                _Part({"url": one.value["request"]}, one.place)
-                if is_address
-                else one.part("request")
-            )
-            given = asked.part("body", {"raw": ""})
-            sent, mode = given.take("raw", str, ""), given.take("mode", str, "raw")
-            example = next(one.parts("response", []), _Part({}, one.place))
-            answer, status = example.take("body", str, ""), example.take("code", int, 0)
-            method, url = asked.take("method", str, "GET"), _filled(_address(asked), values)
-            body = _filled(_without_comments(sent), values)
-            made = _exchange(method, url, body, status, answer)
-            is_other = mode != "raw" and bool(given.value.get(mode))
-            missing = (
-                f"its body is not JSON, but {mask_start(mode, _LONGEST)}"
-                if is_other
-                else _missing(made, body)
-            )
-            yield replace(made, lacks=missing) if missing else made
+        for item in items:
+            if "item" in item.value:
+                # A folder.
+                yield from exchanges(item.parts("item"))
+            else:
+                yield _exchange_of_item(item, values)
 
     return list(exchanges(file.parts("item")))
+
+
+def _exchange_of_item(item: _Part, values: Mapping[str, str]) -> Exchange:
+    """A request of a collection, with its first example as the answer, and its variables filled
+    in."""
+    if isinstance(item.value.get("request"), str):
+        # The format has an address alone as short for a GET.
+        request = _Part({"url": item.value["request"]}, item.place)
+    else:
+        request = item.part("request")
+    body_part = request.part("body", {"raw": ""})
+    raw, mode = body_part.take("raw", str, ""), body_part.take("mode", str, "raw")
+    body = _filled(_without_comments(raw), values)
+    example = next(item.parts("response", []), _Part({}, item.place))
+    answer, status = example.take("body", str, ""), example.take("code", int, 0)
+    method, url = request.take("method", str, "GET"), _filled(_address(request), values)
+    exchange = _exchange(method, url, body, status, answer)
+    if mode != "raw" and body_part.value.get(mode):
+        words = f"its body is not JSON, but {mask_start(mode, _LONGEST)}"
+        return replace(exchange, lacks=words)
+    missing = _missing_variables(exchange, body)
+    return replace(exchange, lacks=missing) if missing else exchange
 
 
 def _values(part: _Part) -> dict[str, str]:
     """The variables of a collection or an address by name. One without a value gets it as the
     collection is run."""
-    given = {
-        str(one.value.get("key")): one.value.get("value") for one in part.parts("variable", [])
-    }
-    return {name: str(value) for name, value in given.items() if value not in (None, "")}
+    values = {}
+    for variable in part.parts("variable", []):
+        values[str(variable.value.get("key"))] = variable.value.get("value")
+    return {name: str(value) for name, value in values.items() if value not in (None, "")}
 
 
 def _address(request: _Part) -> str:
@@ -261,32 +272,33 @@ def _address(request: _Part) -> str:
     url = request.part("url")
     values = _values(url)
     path, mark, query = url.take("raw", str).partition("?")
-    return _PATH_VARIABLE.sub(lambda found: values.get(found[1], found[0]), path) + mark + query
+    return _PATH_VARIABLE.sub(lambda match: values.get(match[1], match[0]), path) + mark + query
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
     """The text with the variables that have a value."""
-    return _VARIABLE.sub(lambda found: values.get(found[1], found[0]), text)
+    return _VARIABLE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def _without_comments(text: str) -> str:
     """The text of a body with blanks for the comments that Postman leaves out as it sends it, all
     else in its place."""
-    return _TEXT_OR_COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
+    return _TEXT_OR_COMMENT.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
 
 
-def _missing(made: Exchange, sent: str) -> str:
-    """What says that variables of a call have no value; empty when all that matter have one."""
-    address = made.path.partition("?")[0]
-    found = [found[0] for found in _PATH_VARIABLE.finditer(address)]
-    for text in [made.path, *(_texts(made.body) if made.body is not None else [sent])]:
-        found += [found[0] for found in _VARIABLE.finditer(text)]
-    names = [mask_start(name, _LONGEST) for name in dict.fromkeys(found)][:_MOST_NAMED]
-    return (
-        f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} no value in the file"
-        if names
-        else ""
-    )
+def _missing_variables(exchange: Exchange, sent: str) -> str:
+    """What says that variables of a call have no value; empty when all that matter have one.
+    ``sent`` is the text of its body, which may be JSON only once they have."""
+    path = exchange.path.partition("?")[0]
+    variables = [match[0] for match in _PATH_VARIABLE.finditer(path)]
+    texts = [sent] if exchange.body is None else _texts(exchange.body)
+    for text in (exchange.path, *texts):
+        variables += [match[0] for match in _VARIABLE.finditer(text)]
+    names = [mask_start(name, _LONGEST) for name in dict.fromkeys(variables)][:_MOST_NAMED]
+    if not names:
+        return ""
+    verb = "has" if len(names) == 1 else "have"
+    return f"{' and '.join(names)} {verb} no value in the file"
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -295,11 +307,12 @@ def _texts(value: object) -> Iterator[str]:
         case str():
             yield value
         case Mapping():
-            for name, one in value.items():
-                yield from _texts(one) if name.lower() != PROVIDER_FIELD else ()
+            for name, member in value.items():
+                if name.lower() != PROVIDER_FIELD:
+                    yield from _texts(member)
         case list():
-            for one in value:
-                yield from _texts(one)
+            for item in value:
+                yield from _texts(item)
         case _:
             pass
 
@@ -307,17 +320,19 @@ def _texts(value: object) -> Iterator[str]:
 def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exchange:
     """A call by the path that the service knows, whatever stands before it in the address."""
     address, _, query = url.partition("#")[0].partition("?")
-    names = address.rpartition("://")[2].strip("/").split("/")
-    paths = ["/" + "/".join(names[start:]) for start in range(len(names))]
-    path = next((one for one in paths if operation_of(method, one)), "")
+    segments = address.rpartition("://")[2].strip("/").split("/")
+    path = ""
+    for start in range(len(segments)):
+        candidate = "/" + "/".join(segments[start:])
+        if operation_of(method, candidate):
+            path = f"{candidate}?{query}" if query else candidate
+            break
     body, lacks = None, ""
     try:
         body = loads(sent.encode("utf-8", "replace")) if sent.strip() else None
     except MalformedJson as fault:
         lacks = f"its body is not JSON: {str(fault).removeprefix('not JSON: ')}"
-    return Exchange(
-        method, f"{path}?{query}" if path and query else path, body, status, _json(answer), lacks
-    )
+    return Exchange(method, path, body, status, _json(answer), lacks)
 
 
 def _json(text: str) -> object:

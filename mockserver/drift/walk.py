@@ -1,6 +1,12 @@
 """The walk: calls of ``walk.yaml``, played against a server, and all that they made taken back at
 the end.
 
+The other server may be the sandbox that a whole company uses, so nothing may stay in it. What an
+operation makes, and how that is removed, is a row of ``undone.csv``. It is noted before anything
+can go wrong: a charge by its reference as it is asked for, since it may be there when its answer is
+lost, all else by the id in its answer. It is taken back in reverse order, also after a time-out, an
+interruption or three silences; what could not be is named in the report (``Played.left``).
+
 Source: docs/drift.md, What it sends.
 """
 
@@ -10,13 +16,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.clock import DAY, SECOND, iso, parse_duration
-from mockserver.domain.record import mutable, read_table
+from mockserver.domain.record import mutable, read_table, record
 from mockserver.drift.peers import Answer, NotCompared, Peer
 from mockserver.scenario.answers import placeholders, ready
 from mockserver.scenario.scenario import AdvanceMap, CallMap
@@ -37,12 +43,20 @@ _MOST_SILENCES = 3
 """Calls in a row without an answer after which the walk is broken off."""
 
 _DEEP = 70
-_UNDONE = {
-    op: row
-    for op, *row in read_table("undone", lambda **row: tuple(row.values()), Path(__file__).parent)
-}
-"""By operation: the id of what it makes, the call that removes that, and the parameter that finds
-its charges."""
+
+
+@record
+class _Undoing:
+    """How what an operation makes is taken back: the field of its answer that has its id, the call
+    that removes it, and the parameter of a search that finds its charges. Empty texts are none."""
+
+    op: str
+    id_field: str
+    remove: str
+    parameter: str
+
+
+_UNDOING = {row.op: row for row in read_table("undone", _Undoing, Path(__file__).parent)}
 
 _RETURNED = {"REFUND", "AUTHORISE_CANCELLED", "FAILED"}
 
@@ -69,20 +83,21 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
     need, or all."""
     stages: Any = yaml.safe_load((Path(__file__).parent / "walk.yaml").read_text("utf-8"))
     rows = [row for stage in stages.values() for row in stage]
-    made = [
+    walk = [
         AdvanceMap(parse_duration(row["advance"])) if "advance" in row else CallMap(**row)
         for row in rows
     ]
     if operations is None and not calls:
-        return made
-    kept, asked = {FIRST, OFFERED, *calls}, operations or ()
-    for step in reversed(made):
-        if isinstance(step, CallMap) and (
-            step.id in kept or operation_of(step.method, step.path) in asked
-        ):
-            needed = placeholders([step.call, step.headers, step.body])
-            kept |= {str(step.id), *(name for name, _ in needed)}
-    return [step for step in made if isinstance(step, AdvanceMap) or step.id in kept]
+        return walk
+    chosen = {FIRST, OFFERED, *calls}
+    # What a call needs comes before it.
+    for step in reversed(walk):
+        if isinstance(step, AdvanceMap):
+            continue
+        if step.id in chosen or operation_of(step.method, step.path) in (operations or ()):
+            chosen.add(str(step.id))
+            chosen |= {name for name, _ in placeholders([step.call, step.headers, step.body])}
+    return [step for step in walk if isinstance(step, AdvanceMap) or step.id in chosen]
 
 
 def calls_of(walk: Sequence[Step]) -> list[CallMap]:
@@ -92,23 +107,20 @@ def calls_of(walk: Sequence[Step]) -> list[CallMap]:
 
 def printed(walk: Sequence[Step]) -> Iterator[str]:
     """The walk in words, a line each."""
-    calls = calls_of(walk)
+    total = Decimal(0)
     for step in walk:
-        yield (
-            f"wait {step.advance // SECOND} s"
-            if isinstance(step, AdvanceMap)
-            else f"{step.id}: {step.call}"
-        )
-    charged = [
-        step.body for step in calls if operation_of(step.method, step.path) == "charge.create"
-    ]
-    amounts = [
-        Decimal(str(body["amount"])) for body in charged if type(body.get("amount")) in (int, float)
-    ]
+        if isinstance(step, AdvanceMap):
+            yield f"wait {step.advance // SECOND} s"
+            continue
+        yield f"{step.id}: {step.call}"
+        if operation_of(step.method, step.path) == "charge.create":
+            amount = step.body.get("amount")
+            # Some calls of the walk are to be refused for theirs.
+            if type(amount) in (int, float):
+                total += Decimal(str(amount))
     yield (
-        f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; "
-        "then what was made is "
-        "voided, refunded or deleted"
+        f"{len(calls_of(walk))} calls in at most {WALK_SECONDS:.0f} s, charges of {total} in all; "
+        "then what was made is voided, refunded or deleted"
     )
 
 
@@ -123,7 +135,7 @@ async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = 
 
     Raises ``NotCompared`` when the first call is not answered, or the key is not taken.
     """
-    played, made = Played(), dict[tuple[str, str], None]()
+    played, made = Played(), dict[_Made, None]()
     try:
         async with asyncio.timeout(WALK_SECONDS):
             await _play(walk, server, name, played, made)
@@ -133,24 +145,31 @@ async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = 
         if undoes:
             try:
                 async with asyncio.timeout(WALK_SECONDS):
-                    for op, made_id in reversed(made):
-                        await _undo(server, op, made_id, name, played.left)
+                    for thing in reversed(made):
+                        await _undo(server, thing, name, played.left)
             except TimeoutError:
                 played.left.append(f"what was not taken back within {WALK_SECONDS:.0f} s")
     return played
 
 
+class _Made(NamedTuple):
+    """What an operation has made, by its id; a charge by its reference."""
+
+    op: str
+    id: str
+
+
 async def _play(
-    walk: Sequence[Step], server: Peer, name: str, played: Played, made: dict[tuple[str, str], None]
+    walk: Sequence[Step], server: Peer, run_name: str, played: Played, made: dict[_Made, None]
 ) -> None:
-    """``made`` gets what is to be taken back: of a charge its reference, as it may be there when
-    its answer is lost."""
+    """Play the steps one after the other. ``made`` gets what is to be taken back, in order and
+    once each."""
     known: dict[str, object] = {}
     run: dict[str, object] = {
-        "id": name,
-        "capitals": name.upper(),
-        "begin": name[:-1],
-        "end": name[1:],
+        "id": run_name,
+        "capitals": run_name.upper(),
+        "begin": run_name[:-1],
+        "end": run_name[1:],
         "provider": DUMMY,
         "deep": loads(b"[" * _DEEP + b"]" * _DEEP, _DEEP),
     }
@@ -172,67 +191,68 @@ async def _play(
             continue
         op = operation_of(call.method, call.path)
         if op == "charge.create" and "reference" in call.body:
-            made[op, call.body["reference"]] = None
+            made[_Made(op, call.body["reference"])] = None
         answer = await server.ask(call)
-        if name == FIRST and answer.status in (401, 403):
-            raise NotCompared(f"the key was refused with status {answer.status}")
-        if name == FIRST and not answer.status:
-            raise NotCompared(str(answer.body), Exit.NOT_READY)
+        if name == FIRST:
+            _check_key_is_taken(answer)
         played.asked[name], played.answers[name], known[name] = call, answer, answer.known
         if name == OFFERED:
-            run["provider"] = next(
-                iter(re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))), DUMMY
-            )
-        if (
-            answer.is_success
-            and op
-            and op in _UNDONE
-            and (made_id := _text_in(answer.known, _UNDONE[op][0]))
-        ):
-            made[op, made_id] = None
+            offered = re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))
+            run["provider"] = offered[0] if offered else DUMMY
+        if answer.is_success and op in _UNDOING:
+            made_id = _path_text(answer.known, _UNDOING[op].id_field)
+            if made_id:
+                made[_Made(op, made_id)] = None
         silences = 0 if answer.status else silences + 1
         if silences == _MOST_SILENCES:
             played.broken = f"{silences} calls in a row had no answer, the last one was {name}"
             return
 
 
-def _text_in(value: object, name: str) -> str:
-    """A member that can stand in a path; empty when it is not there."""
-    found = value.get(name) if isinstance(value, Mapping) else None
-    return found if isinstance(found, str) and re.fullmatch(r"[\w.~-]{1,100}", found) else ""
+def _check_key_is_taken(answer: Answer) -> None:
+    """Go no further where the first call got no answer, or the key opens nothing. Raises
+    ``NotCompared``."""
+    if answer.status in (401, 403):
+        raise NotCompared(f"the key was refused with status {answer.status}")
+    if not answer.status:
+        raise NotCompared(str(answer.body), Exit.NOT_READY)
 
 
-async def _undo(server: Peer, op: str, made_id: str, name: str, left: list[str]) -> None:
-    """Take back what an operation made, by its id, and note what stays. A charge that is found is
-    this run's when its reference or its subscription says so: a server may know a parameter of a
-    search by another name."""
-    _, remove, parameter = _UNDONE[op]
-    if remove:
-        answer = await server.ask(CallMap(call=remove.format(made_id)))
+def _path_text(value: object, name: str) -> str:
+    """A member of an answer that can stand in a path; empty when there is none."""
+    member = value.get(name) if isinstance(value, Mapping) else None
+    if isinstance(member, str) and re.fullmatch(r"[\w.~-]{1,100}", member):
+        return member
+    return ""
+
+
+async def _undo(server: Peer, made: _Made, run_name: str, left: list[str]) -> None:
+    """Take back what an operation has made, and note what stays. A charge that is found is this
+    run's when its reference or its subscription says so: a server may know a parameter of a search
+    by another name, and answer the charges of others."""
+    undoing = _UNDOING[made.op]
+    if undoing.remove:
+        answer = await server.ask(CallMap(call=undoing.remove.format(made.id)))
+        # One that is refused was removed before, or is of no further use.
         if not (answer.is_success or 400 <= answer.status < 500):
-            left.append(f"{remove.format('...')}: {answer.status or answer.body}")
-    if parameter:
-        found = (
-            await server.ask(CallMap(call=f"GET /charge?{parameter}={made_id}&Limit=50"))
-        ).known
-        charges = found.get("charges") if isinstance(found, Mapping) else None
+            left.append(f"{undoing.remove.format('...')}: {answer.status or answer.body}")
+    if undoing.parameter:
+        search = CallMap(call=f"GET /charge?{undoing.parameter}={made.id}&Limit=50")
+        page = (await server.ask(search)).known
+        charges = page.get("charges") if isinstance(page, Mapping) else None
         for charge in charges if isinstance(charges, list) else ():
-            charge_id, reference = _text_in(charge, "chargeId"), _text_in(charge, "reference")
-            if charge_id and (
-                reference.startswith(name) or _text_in(charge, "subscriptionId") == made_id
-            ):
-                await _give_back(server, charge_id, _text_in(charge, "status"), left)
+            charge_id, reference = _path_text(charge, "chargeId"), _path_text(charge, "reference")
+            is_of_run = reference.startswith(run_name)
+            is_of_subscription = _path_text(charge, "subscriptionId") == made.id
+            if charge_id and (is_of_run or is_of_subscription):
+                await _give_back(server, charge_id, _path_text(charge, "status"), left)
 
 
 async def _give_back(server: Peer, charge_id: str, status: str, left: list[str]) -> None:
     """Refund a charge, or void it when it is only authorised."""
-    calls = (
-        ()
-        if status in _RETURNED
-        else (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void")
-    )
-    for call in calls:
+    if status in _RETURNED:
+        return
+    for call in (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void"):
         if (await server.ask(CallMap(call=call))).is_success:
             return
-    if calls:
-        left.append(f"a charge {status or 'of unknown status'}")
+    left.append(f"a charge {status or 'of unknown status'}")

@@ -1,17 +1,22 @@
 """Batch use cases: submit, prepare, start, find, and take the rows: each is a charge like any
 other, when its time comes.
 
+The text of a batch is read as a whole before anything changes (``reading``), which may take a
+thread seconds; the batch is then taken in within one step (``create``). Its pace says when each row
+is due. Rows are not entries of the schedule, as 100,000 of them would be: the batch has one entry,
+for the next row, and a run takes all rows that are due by then, but not past anything else that is
+due before them (``_is_through``). What a scenario wants of single rows is drawn once, when the
+batch is taken in, so that a row has its outcome however the batch is run.
+
 Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assumptions
 ``batch.flow``, ``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from itertools import islice
 from operator import attrgetter
 
 from mockserver.domain.batch import (
-    LINES,
     MOST_FAULTS,
     Batch,
     BatchPace,
@@ -65,7 +70,7 @@ class Reading:
     rows mean."""
 
     rows: list[BatchRow]
-    wrong: dict[str, str]
+    faults: dict[str, str]
     script: BatchScript
     salt: str
     outcomes: _Outcomes
@@ -75,23 +80,27 @@ class Reading:
 def reading(step: Step, text: str) -> Reading:
     """Read the text of a batch that is being submitted. Nothing changes, so that a long one may be
     read in a thread. What it means is asked for those who watch alone."""
-    # What the scenario says of the batch, and the salt of its draws.
-    scripts = (
-        (one.outcome.batch, one.salt)
-        for one in step.result.decisions
-        if one.outcome.batch is not None
-    )
-    script, salt = next(scripts, (BatchScript(), ""))
-    lines, rows, wrong, meaning = read_lines(text), list[BatchRow](), dict[str, str](), 0
-    while some := list(islice(lines, LINES)):
-        added = [row for _, row in some if isinstance(row, BatchRow)]
-        rows += added
-        meaning += sum(map(_meaning_of, added)) if step.sandbox.observers else 0
-        for line, words in some:
-            if isinstance(words, str) and len(wrong) < MOST_FAULTS:
-                wrong[f"Batch.Line{line}"] = f"line {line}: {words}"
-    outcomes = {} if wrong else _scripted(rows, script.rows, salt)
-    return Reading(rows, wrong, script, salt, outcomes, f"{len(rows)} rows {meaning:x}")
+    script, salt = _script_of(step)
+    rows: list[BatchRow] = []
+    faults: dict[str, str] = {}
+    meaning = 0
+    for line, row_or_fault in read_lines(text):
+        if isinstance(row_or_fault, BatchRow):
+            rows.append(row_or_fault)
+            if step.sandbox.observers:
+                meaning += _meaning_of(row_or_fault)
+        elif row_or_fault is not None and len(faults) < MOST_FAULTS:
+            faults[f"Batch.Line{line}"] = f"line {line}: {row_or_fault}"
+    outcomes = {} if faults else _scripted(rows, script.rows, salt)
+    return Reading(rows, faults, script, salt, outcomes, f"{len(rows)} rows {meaning:x}")
+
+
+def _script_of(step: Step) -> tuple[BatchScript, str]:
+    """What the scenario says of the batch, and the salt of its draws."""
+    for decision in step.result.decisions:
+        if decision.outcome.batch is not None:
+            return decision.outcome.batch, decision.salt
+    return BatchScript(), ""
 
 
 def _meaning_of(row: BatchRow) -> int:
@@ -109,8 +118,9 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     sandbox = step.sandbox
     read = read or reading(step, command.text)
     most = step.assume("batch.maximum")
-    if wrong := read.wrong or _wrong_count(command.count, len(read.rows), most):
-        raise Invalid(Code.INVALID_BATCH_DATA, wrong)
+    faults = read.faults or _faults_of_count(command.count, len(read.rows), most)
+    if faults:
+        raise Invalid(Code.INVALID_BATCH_DATA, faults)
     batch = made_of(
         Batch,
         command,
@@ -129,21 +139,26 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     return step.add(batch, "received")
 
 
-def _wrong_count(wanted: int, got: int, most: int) -> Mapping[str, str]:
+def _faults_of_count(wanted: int, got: int, most: int) -> Mapping[str, str]:
+    """What is wrong with how many transactions a batch has."""
     if got != wanted:
         return {"Count": f"got {wanted}, the batch has {got} transactions"}
     if not got:
         return {"Batch": "wanted at least one transaction after the header"}
-    return {"Batch": f"got {got} transactions, wanted at most {most}"} if got > most else {}
+    if got > most:
+        return {"Batch": f"got {got} transactions, wanted at most {most}"}
+    return {}
 
 
 def _follow_script(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
-    said = {
-        number: outcome for number, outcome in outcomes.items() if not isinstance(outcome, Stall)
-    }
-    sandbox.scripts[batch.batch_id] = said
-    for number in outcomes.keys() - said.keys():
-        batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
+    """Keep what the providers of rows will say, and mark the rows that stall."""
+    script: dict[int, ProviderOutcome] = {}
+    for number, outcome in outcomes.items():
+        if isinstance(outcome, Stall):
+            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
+        else:
+            script[number] = outcome
+    sandbox.scripts[batch.batch_id] = script
 
 
 def prepare(step: Step, batch: Batch) -> None:
@@ -157,12 +172,12 @@ def start(step: Step, batch: Batch) -> None:
     with step.sandbox.batches.changing(batch):
         move(step, batch, BatchEvent.STARTED)
     first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
-    step.sandbox.schedule.plan(
-        max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch.batch_id
-    )
+    at = max(batch.added + first, step.sandbox.now)
+    step.sandbox.schedule.plan(at, Due.BATCH_ROWS, batch.batch_id)
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
+    """Move by the state table, inside ``changing`` of the table of batches."""
     before = batch.status
     batch.move(event)
     step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
@@ -192,12 +207,10 @@ def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
             sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch.batch_id)
             return False
         sandbox.now = max(sandbox.now, at)
-        request = {name: read(batch.rows[row - 1]) for name, read in _COLUMNS.items()} | {
-            "metadata": batch.metadata
-        }
-        row_step = Step(
-            sandbox, Asked("batch.row", request=request, row=row, scripted=scripts.get(row))
-        )
+        request = {name: read(batch.rows[row - 1]) for name, read in _COLUMNS.items()}
+        request["metadata"] = batch.metadata
+        asked = Asked("batch.row", request=request, row=row, scripted=scripts.get(row))
+        row_step = Step(sandbox, asked)
         _take(row_step, batch, row - 1)
         step_effects.plan(row_step)
         result = row_step.result
@@ -209,6 +222,8 @@ def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
 
 
 def _take(step: Step, batch: Batch, place: int) -> None:
+    """Take the payment of a row, and note in it what came of that. What an API call would be
+    refused for ends the row alone."""
     sandbox = step.sandbox
     row = batch.rows[place]
     step.result.about["batch"] = batch
@@ -234,26 +249,37 @@ def _take(step: Step, batch: Batch, place: int) -> None:
 def _end(step: Step, batch: Batch) -> None:
     """After the last row that is tried: the batch has finished, breaks down, or stands still for
     good."""
-    if batch.pace.breaks or batch.done == len(batch.rows):
-        move(step, batch, BatchEvent.BROKE_DOWN if batch.pace.breaks else BatchEvent.FINISHED)
-        step.sandbox.scripts.pop(batch.batch_id, None)
+    if batch.pace.breaks:
+        move(step, batch, BatchEvent.BROKE_DOWN)
+    elif batch.done == len(batch.rows):
+        move(step, batch, BatchEvent.FINISHED)
+    else:
+        return
+    step.sandbox.scripts.pop(batch.batch_id, None)
 
 
 def _failure_of(charge: Charge) -> RowFailure | None:
+    """Why the payment of a row failed; None when it did not."""
     if charge.status is not ChargeState.FAILED:
         return None
-    said = charge.failed_attempts[-1]
+    last = charge.failed_attempts[-1]
     return RowFailure(
-        said.error_message, said.gateway_code, said.gateway_message, said.is_retryable
+        last.error_message, last.gateway_code, last.gateway_message, last.is_retryable
     )
 
 
 def _refusal(refused: Refused) -> RowFailure:
-    details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
-    return RowFailure(f"{refused.message} ({details})" if details else refused.message)
+    """Why a row was refused before any provider was asked."""
+    reason = refused.message
+    if refused.details:
+        details = "; ".join(f"{field}: {text}" for field, text in refused.details.items())
+        reason = f"{reason} ({details})"
+    return RowFailure(reason)
 
 
 def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
+    """When the rows are due, as the progress of the script wants it, after that at the usual pace;
+    and the last that is tried."""
     _, started, each = step.assume("batch.flow")
     steps = [PacePoint(0, started)]
     for point in script.progress:
@@ -270,21 +296,27 @@ def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
 
 
 def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
+    """What is wrong with the results text, as the scenario wants it; None when nothing is."""
     wrong = script.results
     shuffled = Salt(_number(salt, "shuffle")) if wrong.shuffle else None
     fault = ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
-    return fault if fault != ResultsFault() else None
+    if fault == ResultsFault():
+        return None
+    return fault
 
 
 def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> _Outcomes:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
-    found: _Outcomes = {}
+    by_row: _Outcomes = {}
+    # From the last: earlier rules take the rows back.
     for place, rule in reversed(list(enumerate(rules))):
-        found.update(dict.fromkeys(_meeting(rows, rule, _number(salt, place)), rule.outcome))
-    return found
+        numbers = _meeting(rows, rule, _number(salt, place))
+        by_row.update(dict.fromkeys(numbers, rule.outcome))
+    return by_row
 
 
 def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Iterable[int]:
+    """The numbers of the rows that a rule means, from 1."""
     count = len(rows)
     if rule.at is not None:
         return [number for number in rule.at if number <= count]

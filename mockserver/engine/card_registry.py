@@ -16,7 +16,7 @@ from mockserver.domain.sources import Instrument, PaymentType
 MOST_INSTRUMENTS = 1_000
 """Instruments that are kept to be shared."""
 
-Given: TypeAlias = tuple[str | None, str | None, str | None, str | None]
+CardAsSent: TypeAlias = tuple[str | None, str | None, str | None, str | None]
 """What is given of a card: number, expiry, cardholder, id of the 3-D Secure server transaction."""
 
 
@@ -37,7 +37,7 @@ class CardRegistry:
         self._instruments: Recent[cards.Card, tuple[cards.Card, Instrument]] = Recent(
             MOST_INSTRUMENTS
         )
-        self.accepted: Recent[Given, Accepted] = Recent(MOST_INSTRUMENTS)
+        self.accepted: Recent[CardAsSent, Accepted] = Recent(MOST_INSTRUMENTS)
         self.alike: dict[Hashable, object] = {}
 
     def known(self, number: str) -> cards.CardNumber | None:
@@ -45,6 +45,7 @@ class CardRegistry:
         return self.facts.get(cards.fingerprint_of(self.salt, number))
 
     def meet(self, number: str) -> cards.CardNumber:
+        """The facts of a number, which are kept from now on."""
         return self.remember(cards.read_number(number, self.salt))
 
     def remember(self, facts: cards.CardNumber) -> cards.CardNumber:
@@ -64,10 +65,11 @@ class CardRegistry:
             )
         return self._instruments[card]
 
-    def accept(self, given: Given, accepted: Accepted) -> None:
+    def accept(self, as_sent: CardAsSent, accepted: Accepted) -> None:
         """Keep a card that was accepted; one whose number is not published is left."""
-        if given[0] in cards.TEST_NUMBERS:
-            self.accepted.put(given, accepted)
+        number, *_ = as_sent
+        if number in cards.TEST_NUMBERS:
+            self.accepted.put(as_sent, accepted)
 
     def fingerprints(self, digits: str) -> list[str]:
         """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them,

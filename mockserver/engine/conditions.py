@@ -91,6 +91,7 @@ class WaitCondition:
         return f"{words}; the newest other: {why}" if why is not None else words
 
     def _nothing_there(self) -> str:
+        """Why there is nothing to look at, in words."""
         if self.named is None:
             return f"this sandbox has no {self.kind}"
         if self.kind == "inbox":
@@ -214,7 +215,9 @@ def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:
                 wanted = read_as.wanted(wanted)
             compiled.append(compile_test(path, wanted, patterns=patterns))
         except ValueError as fault:
-            faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
+            # Some name the path themselves.
+            words = str(fault)
+            faults.append(words if path in words else f"{path}: {words}")
     if faults:
         raise ValueError("; ".join(faults))
     return compiled

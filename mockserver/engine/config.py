@@ -98,6 +98,8 @@ class SandboxConfig(ServerConfig):
 
 
 def _provider(description: ProviderMap, now: Micros, known: Provider | None) -> Provider:
+    """A provider as a scenario describes it; one that is known keeps what the scenario cannot
+    say."""
     provider_id, currency = description.id, description.currency.upper()
     summary = ProviderSummary(provider_id, description.type, description.name or provider_id)
     cost, latency = description.cost, description.latency

@@ -18,7 +18,7 @@ from mockserver.domain.clock import DAY, ClockMode, iso
 from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults
-from mockserver.domain.money import CURRENCIES, currency, exact, number_text
+from mockserver.domain.money import CURRENCIES, Currency, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Provider
@@ -41,9 +41,8 @@ Fault = tuple[str, str]
 
 def faults(sandbox: Sandbox) -> Iterator[Fault]:
     """Every fault."""
-    view = _View(
-        sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter()
-    )
+    tables = {name: getattr(sandbox, name) for name in ROW_CLASSES}
+    view = _View(sandbox, tables, Counter(), Counter())
     for charge in sandbox.charges:
         for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
             if charge.status in states:
@@ -55,8 +54,9 @@ def faults(sandbox: Sandbox) -> Iterator[Fault]:
             for within, words in _of_row(view, name, row):
                 yield f"tables.{name}.{place}.{within}", words
         kind, count = id_name.removesuffix("_id"), len(table)
+        drawn = sandbox.ids.counters.get(kind, 0)
         # Ids of providers are often given by a person.
-        if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
+        if kind != "provider" and drawn < count:
             words = (
                 f"got {drawn}, wanted {count} or more: tables.{name} has that many rows, and "
                 "ids are never reused"
@@ -79,12 +79,10 @@ class _View:
 
 def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault]:
     """Rows stand in the order of their adding, and no two have one id."""
-    # A clock that runs may have been read on a machine whose own is ahead of ours.
-    latest = (
-        sandbox.now
-        if sandbox.clock.mode is ClockMode.MANUAL
-        else sandbox.now + DAY * sandbox.clock.rate
-    )
+    latest = sandbox.now
+    if sandbox.clock.mode is not ClockMode.MANUAL:
+        # A clock that runs may have been read on a machine whose own is ahead of ours.
+        latest += DAY * sandbox.clock.rate
     seen: set[str] = set()
     before = None
     for place, row in enumerate(table):
@@ -115,32 +113,36 @@ def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault]:
     unit = CURRENCIES.get(getattr(row, "currency", None) or "")
     for parts, constraint in _constraints(ROW_CLASSES[name]):
         for where, value in _values(row, parts):
-            match constraint:
-                case IdIn(table) if view.tables[table].get(value) is None:
-                    yield where, f"got '{value[:64]}', wanted the id of a row of tables.{table}"
-                case CodeOfCurrency() if value not in CURRENCIES:
-                    yield (
-                        where,
-                        _refusal(currency, value)
-                        or f"got '{value[:20]}', wanted the code in capital letters",
-                    )
-                case InCurrency() if value < 0:
-                    yield where, f"got {number_text(value)}, wanted 0 or more"
-                case InCurrency() if (
-                    unit is not None and (words := _refusal(exact, value, unit)) is not None
-                ):
-                    yield where, words
-                case _:
-                    pass
+            words = _fault_of(view, constraint, value, unit)
+            if words is not None:
+                yield where, words
     if name in LAWS:
         yield from LAWS[name](view, row)
 
 
-def _refusal(check: Callable[P, object], *given: P.args, **named: P.kwargs) -> str | None:
+def _fault_of(view: _View, constraint: object, value: Any, unit: Currency | None) -> str | None:
+    """Why a value does not meet a constraint, in a row whose currency is ``unit``."""
+    match constraint:
+        case IdIn(table) if view.tables[table].get(value) is None:
+            return f"got '{value[:64]}', wanted the id of a row of tables.{table}"
+        case CodeOfCurrency() if value not in CURRENCIES:
+            spelling = f"got '{value[:20]}', wanted the code in capital letters"
+            return _refusal(currency, value) or spelling
+        case InCurrency() if value < 0:
+            return f"got {number_text(value)}, wanted 0 or more"
+        case InCurrency() if unit is not None:
+            return _refusal(exact, value, unit)
+        case _:
+            return None
+
+
+def _refusal(check: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> str | None:
     """What a check says of a value that it does not let pass."""
-    found = Faults()
-    found.attempt(check, *given, **named)
-    return found[0][2] if found else None
+    faults = Faults()
+    faults.attempt(check, *args, **kwargs)
+    for _, _, words in faults:
+        return words
+    return None
 
 
 @cache
@@ -152,30 +154,37 @@ def _constraints(annotation: Any) -> tuple[tuple[tuple[str, ...], object], ...]:
         return tuple(
             ((), rule) for rule in args[1:] if isinstance(rule, IdIn | CodeOfCurrency | InCurrency)
         )
+    parts: list[tuple[tuple[str, ...], Any]]
     if is_dataclass(annotation) and isinstance(annotation, type):
         hints = get_type_hints(annotation, include_extras=True)
-        below = [(field.name, hints[field.name]) for field in stored(annotation)]
+        parts = [((field.name,), hints[field.name]) for field in stored(annotation)]
     elif origin in (Union, types.UnionType):
-        return tuple(found for member in args for found in _constraints(member))
+        parts = [((), member) for member in args]
     else:
-        below = [("*", arg) for arg in dict.fromkeys(args) if arg is not Ellipsis]
-    return tuple(((name, *path), rule) for name, part in below for path, rule in _constraints(part))
+        parts = [(("*",), item) for item in dict.fromkeys(args) if item is not Ellipsis]
+    constraints: list[tuple[tuple[str, ...], object]] = []
+    for above, part in parts:
+        constraints += [((*above, *path), rule) for path, rule in _constraints(part)]
+    return tuple(constraints)
 
 
-def _values(found: Any, parts: tuple[str, ...], where: str = "") -> Iterator[tuple[str, Any]]:
+def _values(value: Any, parts: tuple[str, ...], where: str = "") -> Iterator[tuple[str, Any]]:
     """What stands at a path of an object; what is None has nothing below it."""
-    if found is None:
+    if value is None:
         return
     if not parts:
-        yield where.removeprefix("."), found
-    elif parts[0] != "*":
-        yield from _values(getattr(found, parts[0]), parts[1:], f"{where}.{parts[0]}")
-    else:
-        for name, item in found.items() if isinstance(found, Mapping) else enumerate(found):
-            yield from _values(item, parts[1:], f"{where}.{name}")
+        yield where.removeprefix("."), value
+        return
+    part, *below = parts
+    if part != "*":
+        yield from _values(getattr(value, part), tuple(below), f"{where}.{part}")
+        return
+    for name, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from _values(item, tuple(below), f"{where}.{name}")
 
 
 def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[Fault]:
+    """A fault of a field that counts what can be counted."""
     if got != wanted:
         yield name, f"got {got}, wanted {wanted}: so many {words}"
 
@@ -192,6 +201,7 @@ def _of_payments(
 
 
 def _of_token(view: _View, token: Token) -> Iterator[Fault]:
+    """A token that can be used has uses left; only a challenge has an answer."""
     if token.state is TokenState.ACTIVE and token.uses < 1:
         yield "uses", f"got {token.uses}, wanted 1 or more of a token in {token.state.value}"
     if token.answer is not None and not token.challenged:
@@ -199,11 +209,13 @@ def _of_token(view: _View, token: Token) -> Iterator[Fault]:
 
 
 def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
-    given = sum((refund.amount for refund in charge.refunds), Decimal(0))
-    if charge.refunded != given:
+    """What was refunded is the sum of the refunds, is not more than there was, and fits the
+    status."""
+    refunds = sum((refund.amount for refund in charge.refunds), Decimal(0))
+    if charge.refunded != refunds:
         yield (
             "refunded",
-            f"got {number_text(charge.refunded)}, the refunds come to {number_text(given)}",
+            f"got {number_text(charge.refunded)}, the refunds come to {number_text(refunds)}",
         )
         return
     if charge.refundable < 0:
@@ -226,10 +238,12 @@ _OTHERS_METHOD = "got a payment method of another customer, wanted one of this o
 
 
 def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
+    """The default payment method is the customer's own, and there are not too many."""
     method = view.sandbox.payment_methods.get(customer.default_payment_method_id or "")
     if method is not None and method.customer_id != customer.customer_id:
         yield "default_payment_method_id", _OTHERS_METHOD
-    if (count := view.sandbox.payment_methods.count("in_use", customer.customer_id)) > MOST_METHODS:
+    count = view.sandbox.payment_methods.count("in_use", customer.customer_id)
+    if count > MOST_METHODS:
         yield (
             "customer_id",
             f"got {count} payment methods of it in use, wanted {MOST_METHODS} at most",
@@ -243,6 +257,7 @@ def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
 
 
 def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
+    """Its summary names it, and its latency is a range."""
     if provider.summary.provider_id != provider.provider_id:
         yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
     if provider.latency is not None and provider.latency[0] > provider.latency[1]:
@@ -256,6 +271,8 @@ _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
 def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
+    """Rows stand as the status of the batch says, its counters count them, and its pace reaches
+    them in order."""
     rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
     if not rows:
         yield "rows", "got none, wanted one or more"
@@ -309,6 +326,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
 
 
 def _of_schedule(view: _View) -> Iterator[Fault]:
+    """Each entry has a number of its own, and is about an object that there is."""
     schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", entry.what.table
@@ -325,11 +343,14 @@ def _of_schedule(view: _View) -> Iterator[Fault]:
             )
         if entry.what is Due.PAYTO and entry.detail not in PayToState._value2member_map_:
             yield f"{above}.4", f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
-        elif entry.what is Due.LATER and (words := later.fault_of(view.sandbox, entry)) is not None:
-            yield f"{above}.4", words
+        elif entry.what is Due.LATER:
+            words = later.fault_of(view.sandbox, entry)
+            if words is not None:
+                yield f"{above}.4", words
 
 
 def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:
+    """What a scenario has set for rows of a batch is of rows that there are."""
     for batch_id, rows in sandbox.scripts.items():
         batch, above = sandbox.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
         if batch is None:

@@ -53,17 +53,15 @@ class Counts:
     def strike(self, result: Result) -> None:
         """What a step has met; a webhook only where something was to be told."""
         for decision in result.decisions:
-            if (
-                decision.rule is not None
-                and decision.attempt is not None
-                and len(self.struck) < MOST_STRUCK
-            ):
-                outcome, attempt = decision.outcome, decision.attempt
-                is_told = result.webhooks or (
-                    outcome.webhook is not None and outcome.webhook.drop and result.events
-                )
-                if outcome.webhook is None or is_told:
-                    self.struck.setdefault((attempt.also or attempt.op, outcome.words), outcome)
+            attempt, outcome = decision.attempt, decision.outcome
+            if decision.rule is None or attempt is None or len(self.struck) >= MOST_STRUCK:
+                continue
+            webhook = outcome.webhook
+            # Where none was planned, a rule has struck only if it dropped them itself.
+            is_told = bool(result.webhooks) or bool(webhook and webhook.drop and result.events)
+            if webhook is not None and not is_told:
+                continue
+            self.struck.setdefault((attempt.also or attempt.op, outcome.words), outcome)
 
     def decided(self, decision: Decision) -> None:
         """A rule has fired, if any did."""

@@ -53,11 +53,8 @@ def add_method(step: Step, customer_id: str, command: NewMethod) -> PaymentMetho
     payment_methods.ask(step, "payment_method.create", wanted)
     method = payment_methods.store(step, wanted, customer)
     if command.terms.set_default or customer.default_payment_method_id is None:
-        step.change(
-            customer,
-            replace(customer, default_payment_method_id=method.payment_method_id),
-            "updated",
-        )
+        after = replace(customer, default_payment_method_id=method.payment_method_id)
+        step.change(customer, after, "updated")
     return method
 
 
@@ -85,13 +82,13 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
     removed."""
     customer = get(step, customer_id)
     after = customer.after_removal(step.sandbox.now)
-    kept = list(step.sandbox.payment_methods.find("in_use", customer_id))[::-1]
+    newest_first = list(step.sandbox.payment_methods.find("in_use", customer_id))[::-1]
     if ask_provider:
-        for method in kept:
+        for method in newest_first:
             payment_methods.ask_to_forget(step, "customer.delete", method)
     if step.assume("removed.customer_methods") == "yes":
         payer = after.payer()
-        for method in kept:
+        for method in newest_first:
             payment_methods.remove(step, method, payer)
     show_on(step, after)
     return step.change(customer, after, "removed")
@@ -116,6 +113,7 @@ def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None
 
 
 def _present(step: Step, customer_id: str) -> Customer:
+    """A customer who can still be changed. Raises ``NotFound`` 52, ``WrongState`` 72."""
     customer = get(step, customer_id)
     if customer.state is Presence.REMOVED:
         raise WrongState(
@@ -133,7 +131,7 @@ def show_on(step: Step, customer: Customer, begin: str = "0") -> None:
     for method in islice(methods.find("customer", customer.customer_id), start, start + SHOWN):
         if method.payer != payer:
             step.change(method, replace(method, payer=payer))
-    if methods.count("customer", customer.customer_id) > start + SHOWN:
-        step.sandbox.schedule.plan(
-            step.sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(start + SHOWN)
-        )
+    end = start + SHOWN
+    if methods.count("customer", customer.customer_id) > end:
+        now, schedule = step.sandbox.now, step.sandbox.schedule
+        schedule.plan(now, Due.CUSTOMER_SHOWN, customer.customer_id, str(end))

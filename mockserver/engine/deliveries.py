@@ -2,14 +2,24 @@
 answers to an end.
 
 Nothing is sent here: what is to be sent by now stands in the outbox, and the sender reports how
-that went. Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``;
+that went. A delivery (``states.md``, webhook) is planned in the step that causes it, and goes out
+when that step has been answered, unless a scenario wants it to come first. Each try is due work,
+so tests move the clock over all retries without waiting. Everything that can go wrong on the way is
+a ``WebhookPlan`` of the scenario; without one a delivery follows the plan that says nothing.
+
+Three things make deliveries wait for each other: one that is *held* waits to be overtaken by the
+next to the same receiver; one that *blocks* keeps all later ones to its receiver until it has
+ended; and one that is *unanswered* waits for the answer to its step. ``DeliveryLog`` remembers who
+waits for whom.
+
+Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``;
 docs/scenario-language.md, webhook.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.domain.addresses import is_web_address
@@ -48,13 +58,19 @@ waiting."""
 LONGEST_HOLD = MINUTE
 """How long a held delivery waits for another to overtake it."""
 
+_TAKEN, _NO_ROOM = 200, 507
+"""How an inbox answers."""
+
 _OP = "webhook.deliver"
 _ORDINARY = WebhookPlan()
 _STILL_TO_COME = frozenset({DeliveryState.HELD, DeliveryState.WAITING})
 
 
-_Target: TypeAlias = tuple[WebhookTarget, str | None]
-"""A receiver, and the webhook subscription by which it is one."""
+class _Target(NamedTuple):
+    """A receiver, and the webhook subscription by which it is one."""
+
+    receiver: WebhookTarget
+    subscription_id: str | None = None
 
 
 def plan(step: Step) -> None:
@@ -67,6 +83,7 @@ def plan(step: Step) -> None:
         kind = TYPES.get(event.subject)
         if kind is None:
             continue
+        # Most have no receiver: nothing need be put into words for them.
         is_heard = event.subject is Subject.PAYTO or sandbox.webhook_subscriptions.rows
         if is_heard or _named(KINDS[event.subject].table(sandbox).get(event.subject_id), event):
             for news in news_of(sandbox, kind, event):
@@ -87,16 +104,18 @@ def emit(
 ) -> tuple[list[Delivery], bool]:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many
     as one step may send; and whether there are more."""
-    kind = next((one for one in WebhookType if word_of(one) == message.type), None)
-    receiving = _subscribed(step.sandbox, kind) if to is None else [(to, None)]
-    targets = list(islice(receiving, MOST_OF_STEP + 1))
-    notice, receivers = Notice(step.sandbox.now, data), targets[:MOST_OF_STEP]
-    made = [
-        one
-        for receiver in receivers
-        for one in _plan_one(step, message, receiver, _ORDINARY, notice)
-    ]
-    return made, len(targets) > len(receivers)
+    targets: Iterable[_Target]
+    if to is not None:
+        targets = [_Target(to)]
+    else:
+        kind = next((kind for kind in WebhookType if word_of(kind) == message.type), None)
+        targets = _subscribed(step.sandbox, kind)
+    notice = Notice(step.sandbox.now, data)
+    rest = iter(targets)
+    planned: list[Delivery] = []
+    for target in islice(rest, MOST_OF_STEP):
+        planned += _plan_one(step, message, target, _ORDINARY, notice)
+    return planned, next(rest, None) is not None
 
 
 def come_due(step: Step, delivery_id: str) -> None:
@@ -104,84 +123,91 @@ def come_due(step: Step, delivery_id: str) -> None:
     outbox."""
     sandbox = step.sandbox
     delivery = sandbox.deliveries.get(delivery_id)
-    if (
-        delivery is None
-        or delivery.state is not DeliveryState.WAITING
-        or delivery.due > sandbox.now
-    ):
+    if delivery is None or delivery.state is not DeliveryState.WAITING:
         return
-    if sandbox.deliveries.is_blocked(delivery):
+    if delivery.due > sandbox.now or sandbox.deliveries.is_blocked(delivery):
         return
     if delivery.blocks:
         sandbox.deliveries.blocking[delivery.url] = delivery_id
     _move(sandbox, delivery, DeliveryEvent.CAME_DUE)
-    if (number := len(delivery.tries)) < len(delivery.script):
+    number = len(delivery.tries)
+    if number < len(delivery.script):
         _answer_for(step, delivery, delivery.script[number])
-    elif (inbox := inboxes.name_in(delivery.url, sandbox.config.public_url)) is not None:
+        return
+    inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
+    if inbox is not None:
         _put_in(sandbox, delivery, inbox)
-    else:
-        sandbox.deliveries.outbox.append(delivery_id)
-        for observer in sandbox.observers:
-            observer.webhook_sent(delivery_id, sandbox.journal.last)
+        return
+    sandbox.deliveries.outbox.append(delivery_id)
+    for observer in sandbox.observers:
+        observer.webhook_sent(delivery_id, sandbox.journal.last)
 
 
-def _answer_for(step: Step, delivery: Delivery, said: int | str) -> None:
+def _answer_for(step: Step, delivery: Delivery, answer: int | str) -> None:
     """The scenario's pretence answers with a status, or not in time."""
-    if isinstance(said, int):
-        made = Try(delivery.due, said, scripted=True)
-    else:
-        made = Try(
-            delivery.due, error="timeout", latency=step.assume("webhook.timeout"), scripted=True
-        )
-    report(step.sandbox, delivery, made)
+    if isinstance(answer, int):
+        report(step.sandbox, delivery, Try(delivery.due, answer, scripted=True))
+        return
+    patience = step.assume("webhook.timeout")
+    timed_out = Try(delivery.due, error="timeout", latency=patience, scripted=True)
+    report(step.sandbox, delivery, timed_out)
 
 
 def _put_in(sandbox: Sandbox, delivery: Delivery, inbox: str) -> None:
-    query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
+    """An inbox of this server is the receiver."""
     sent = InboxMessage(
-        0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body
+        0,
+        sandbox.now,
+        "POST",
+        inboxes.PREFIX + inbox,
+        urlsplit(delivery.url).query,
+        headers=delivery.headers(),
+        body=delivery.content.raw,
     )
-    kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
-    report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
+    arrival = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
+    status = _TAKEN if arrival is not None else _NO_ROOM
+    report(sandbox, delivery, Try(delivery.due, status), in_inbox=True)
 
 
 def report(
-    sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False
+    sandbox: Sandbox, delivery: Delivery, tried: Try, *, final: bool = False, in_inbox: bool = False
 ) -> None:
     """A try has been made, of the client's receiver unless ``in_inbox``: the delivery has arrived,
     is tried again later, or is given up (at once when ``final``)."""
     if delivery.state is not DeliveryState.SENDING:
         return
-    if delivery.holds and made.is_accepted:
+    if delivery.holds and tried.is_accepted:
         delivery.holds = False
         sandbox.holding.begin(HoldUntil.ALL)
-        made = replace(made, status=None, error="taken, which does not count: hold")
-    delivery.tries.append(made)
+        tried = replace(tried, status=None, error="taken, which does not count: hold")
+    delivery.tries.append(tried)
     delivery.series += 1
-    pauses, event = sandbox.assumed["webhook.retry"], DeliveryEvent.FAILED
+    pauses = sandbox.assumed["webhook.retry"]
     subscription = sandbox.webhook_subscriptions.get(delivery.subscription_id or "")
-    is_ended = subscription is not None and subscription.state is Presence.REMOVED
-    if made.is_accepted:
+    is_unsubscribed = subscription is not None and subscription.state is Presence.REMOVED
+    event = DeliveryEvent.FAILED
+    if tried.is_accepted:
         event = DeliveryEvent.ACCEPTED
-    elif final or delivery.series > len(pauses) or is_ended:
+    elif final or is_unsubscribed or delivery.series > len(pauses):
         event = DeliveryEvent.EXHAUSTED
     _move(sandbox, delivery, event)
     sandbox.config.counts.webhooks[delivery.state.value] += 1
     if sandbox.observers:
-        _tell_of_try(sandbox, delivery, is_scripted=made.scripted or in_inbox)
+        _tell_of_try(sandbox, delivery, is_scripted=tried.scripted or in_inbox)
     if event is DeliveryEvent.FAILED:
-        delivery.due = made.at + pauses[delivery.series - 1]
+        delivery.due = tried.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     else:
         _end(sandbox, delivery)
 
 
 def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> None:
-    key = sandbox.config.webhook_key
-    signatures = [
-        sign(one, delivery.content.raw) for one in (key, previous_key(key)) if not is_scripted
-    ]
-    is_genuine = is_scripted or delivery.content.signature in signatures
+    """Tell observers of a try. What nobody has judged but a script counts as genuine."""
+    is_genuine = True
+    if not is_scripted:
+        key, body = sandbox.config.webhook_key, delivery.content.raw
+        genuine = (sign(key, body), sign(previous_key(key), body))
+        is_genuine = delivery.content.signature in genuine
     tried = WebhookTry(sandbox.now, delivery, is_genuine, is_scripted, sandbox.journal.last)
     for observer in sandbox.observers:
         observer.webhook_tried(tried)
@@ -189,18 +215,17 @@ def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> 
 
 def _end(sandbox: Sandbox, delivery: Delivery) -> None:
     """A delivery has ended: those to its receiver that it has kept waiting go out, in order."""
-    if sandbox.deliveries.blocking.get(delivery.url) == delivery.delivery_id:
-        del sandbox.deliveries.blocking[delivery.url]
-        for one in sandbox.deliveries:
-            is_blocked = (
-                one.url == delivery.url
-                and one.state is DeliveryState.WAITING
-                and one.due <= sandbox.now
-            )
-            if is_blocked and one.delivery_id not in sandbox.deliveries.unanswered:
-                one.due = sandbox.now
-                sandbox.deliveries.note_changed(one)
-                sandbox.schedule.plan(one.due, Due.WEBHOOK, one.delivery_id)
+    deliveries = sandbox.deliveries
+    if deliveries.blocking.get(delivery.url) != delivery.delivery_id:
+        return
+    del deliveries.blocking[delivery.url]
+    for other in deliveries:
+        if other.url != delivery.url or other.state is not DeliveryState.WAITING:
+            continue
+        if other.due <= sandbox.now and other.delivery_id not in deliveries.unanswered:
+            other.due = sandbox.now
+            deliveries.note_changed(other)
+            sandbox.schedule.plan(other.due, Due.WEBHOOK, other.delivery_id)
 
 
 def release_held(sandbox: Sandbox, delivery_id: str) -> None:
@@ -270,11 +295,14 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
 def _named(subject: Any, event: Event) -> list[_Target]:
     """The receivers that the object of an event names itself: its webhook, and of a charge whose
     3-D Secure challenge has ended its ``threeDSNotificationUrl``."""
+    named: list[_Target] = []
     own: WebhookTarget | None = getattr(subject, "webhook", None)
-    named: list[_Target] = [] if own is None else [(own, None)]
+    if own is not None:
+        named.append(_Target(own))
     if isinstance(subject, Charge) and event.before == ChargeState.PENDING_CHECKOUT:
         url = subject.three_ds_notification_url
-        named += [(WebhookTarget(url), None)] if url is not None and is_web_address(url) else []
+        if url is not None and is_web_address(url):
+            named.append(_Target(WebhookTarget(url)))
     return named
 
 
@@ -282,32 +310,29 @@ def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]
     """The receivers of a type by their subscriptions, oldest first."""
     for row in sandbox.webhook_subscriptions.find("state", Presence.ACTIVE):
         if kind in row.types:
-            yield WebhookTarget(row.url, row.authorization), row.webhook_subscription_id
+            receiver = WebhookTarget(row.url, row.authorization)
+            yield _Target(receiver, row.webhook_subscription_id)
 
 
 def _plan_for(step: Step, news: News, room: int) -> int:
     """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are
     refused because too many are under way: in a fork at an entry none has ended, and the rules must
     count the same there."""
-    sandbox, planned = step.sandbox, 0
-    plans = (
-        decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None
-    )
-    scripted = next(filter(None, plans), None)
-    notice = cache(lambda stale: notice_of(sandbox, news, stale=stale))
-    for place, target in enumerate(
-        chain(_named(news.subject, news.event), _subscribed(sandbox, news.type))
-    ):
+    planned = 0
+    scripted = _plan_of_step(step)
+    notice = cache(lambda stale: notice_of(step.sandbox, news, stale=stale))
+    targets = chain(_named(news.subject, news.event), _subscribed(step.sandbox, news.type))
+    for place, target in enumerate(targets):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
-        wanted = scripted or _planned_by_rule(step, news, target[0].url, notice)
+        wanted = scripted or _planned_by_rule(step, news, target.receiver.url, notice)
         if wanted.drop:
             continue
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        made = [
+        deliveries = [
             *_plan_one(
                 step,
                 news.message,
@@ -319,21 +344,38 @@ def _plan_for(step: Step, news: News, room: int) -> int:
             )
         ]
         if wanted.extra and planned + copies < room:
-            made += _plan_one(
+            # The one above was the wrong one more; this is the real one.
+            deliveries += _plan_one(
                 step, news.message, target, _ORDINARY, notice(False), event=news.event
             )
-        planned += max(copies, len(made))
-        for delivery in made:
-            step.result.webhooks += (delivery.delivery_id,)
-            step.result.urgent = step.result.urgent or wanted.before_answer
-            if wanted.before_answer or step.result.answered:
-                _schedule(sandbox, delivery)
-            else:
-                sandbox.deliveries.unanswered.add(delivery.delivery_id)
+        # Those that were refused for want of room count too.
+        planned += max(copies, len(deliveries))
+        for delivery in deliveries:
+            _let_out(step, delivery, is_urgent=wanted.before_answer)
     return planned
 
 
+def _plan_of_step(step: Step) -> WebhookPlan | None:
+    """What a rule for the step itself says of its webhooks."""
+    for decision in step.result.decisions:
+        if decision.rule is not None and decision.outcome.webhook is not None:
+            return decision.outcome.webhook
+    return None
+
+
+def _let_out(step: Step, delivery: Delivery, *, is_urgent: bool) -> None:
+    """Let a delivery of a step go out: at once when it is urgent or the step has been answered,
+    else with the answer."""
+    step.result.webhooks += (delivery.delivery_id,)
+    step.result.urgent = step.result.urgent or is_urgent
+    if is_urgent or step.result.answered:
+        _schedule(step.sandbox, delivery)
+    else:
+        step.sandbox.deliveries.unanswered.add(delivery.delivery_id)
+
+
 def _warn_of_more(step: Step) -> None:
+    """Say in the journal that a step causes more than is sent."""
     # Of each such step, not once in the life of the sandbox: each has something that nobody hears
     # of.
     words = f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent"
@@ -381,25 +423,24 @@ def _plan_one(
     """The copies of one message to one receiver, as many as there is room for."""
     sandbox = step.sandbox
     message_id = sandbox.ids.hex32("webhook")
-    content, (receiver, subscription_id) = (
-        content_of(step, message_id, message, notice, wanted),
-        target,
-    )
-    waits = wanted.swap_with_next or wanted.waits_for_next
+    content = content_of(step, message_id, message, notice, wanted)
+    receiver, authorization = target.receiver, target.receiver.authorization
+    if wanted.authorization is not None:
+        authorization = wanted.authorization
+    begun = DeliveryEvent.PLANNED
+    if wanted.swap_with_next or wanted.waits_for_next:
+        begun = DeliveryEvent.HELD_BACK
     for number in range(copies):
         if not sandbox.deliveries.has_room:
             sandbox.deliveries.refused += 1
             continue
-        begun = DeliveryEvent.HELD_BACK if waits else DeliveryEvent.PLANNED
         delivery_id = message_id if number == 0 else f"{message_id}-{number + 1}"
         delivery = Delivery(
             delivery_id=delivery_id,
             message_id=message_id,
             message=message,
             url=receiver.url,
-            authorization=receiver.authorization
-            if wanted.authorization is None
-            else wanted.authorization,
+            authorization=authorization,
             content=content,
             version=sandbox.assumed["webhook.version"],
             added=sandbox.now,
@@ -411,16 +452,23 @@ def _plan_one(
             script=wanted.receiver,
             holds=wanted.hold,
             entry=sandbox.journal.last + 1,
-            reports=None
-            if event is None or wanted.is_edited
-            else (wanted.stale and event.before) or event.after,
-            subscription_id=subscription_id,
+            reports=_reported(event, wanted),
+            subscription_id=target.subscription_id,
             held_for=wanted.held_for,
         )
         sandbox.deliveries.add(delivery)
         if event is None:
             _schedule(sandbox, delivery)
         yield delivery
+
+
+def _reported(event: Event | None, wanted: WebhookPlan) -> str | None:
+    """The state that a webhook tells of its object; None where it tells none that is true."""
+    if event is None or wanted.is_edited:
+        return None
+    if wanted.stale and event.before:
+        return event.before
+    return event.after
 
 
 def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
@@ -450,10 +498,11 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
 def _release(sandbox: Sandbox, copies: Sequence[str], ordering_key: str, earliest: Micros) -> None:
     """Let held copies of one message go out, the first not before ``earliest`` and the others by
     their gap later."""
+    deliveries = [sandbox.deliveries.get(delivery_id) for delivery_id in copies]
     held = [
-        one
-        for each in copies
-        if (one := sandbox.deliveries.get(each)) and one.state is DeliveryState.HELD
+        delivery
+        for delivery in deliveries
+        if delivery is not None and delivery.state is DeliveryState.HELD
     ]
     late = max(0, earliest - held[0].due) if held else 0
     for delivery in held:

@@ -50,6 +50,7 @@ class DeliveryLog:
 
     @property
     def has_room(self) -> bool:
+        """Whether another delivery may be under way."""
         return len(self._by_id) - len(self._ended) < MOST_UNDER_WAY
 
     def is_blocked(self, delivery: Delivery) -> bool:
@@ -57,6 +58,7 @@ class DeliveryLog:
         return self.blocking.get(delivery.url, delivery.delivery_id) != delivery.delivery_id
 
     def add(self, delivery: Delivery) -> None:
+        """Keep a delivery that has been planned."""
         self._by_id[delivery.delivery_id] = delivery
         self.note_changed(delivery)
 
@@ -75,14 +77,16 @@ class DeliveryLog:
             self._ended[delivery_id] = None
         changed = [delivery_id]
         while len(self._ended) > self.limit:
-            changed.append(oldest := next(iter(self._ended)))
+            oldest = next(iter(self._ended))
             del self._ended[oldest], self._by_id[oldest]
             self.dropped += 1
+            changed.append(oldest)
         if self.on_change is not None:
-            for one in changed:
-                self.on_change(one)
+            for changed_id in changed:
+                self.on_change(changed_id)
 
     def get(self, delivery_id: str) -> Delivery | None:
+        """The delivery of an id, as long as it is kept."""
         return self._by_id.get(delivery_id)
 
     def take_over(self, deliveries: Iterable[Delivery]) -> None:
@@ -90,17 +94,21 @@ class DeliveryLog:
         again."""
         self._by_id = {delivery.delivery_id: delivery for delivery in deliveries}
         by_change = sorted(self._by_id.values(), key=attrgetter("changed"))
-        self._ended = {one.delivery_id: None for one in by_change if one.state in ENDED}
-        self.sending = {
-            one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING
-        }
+        self._ended, self.sending, self.blocking = {}, {}, {}
+        for delivery in by_change:
+            if delivery.state in ENDED:
+                self._ended[delivery.delivery_id] = None
+                continue
+            if delivery.state is DeliveryState.SENDING:
+                self.sending[delivery.delivery_id] = None
+            has_begun = delivery.tries or delivery.state is DeliveryState.SENDING
+            if delivery.blocks and has_begun:
+                self.blocking[delivery.url] = delivery.delivery_id
         self.outbox = deque(self.sending)
-        begun = (one for one in by_change if one.tries or one.delivery_id in self.sending)
-        self.blocking = {
-            one.url: one.delivery_id for one in begun if one.blocks and one.state not in ENDED
-        }
 
     def resume(self, under_way: Collection[str]) -> None:
         """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox
         that has lost its key nothing is sent."""
-        self.outbox = deque(one for one in self.sending if one not in under_way)
+        self.outbox = deque(
+            delivery_id for delivery_id in self.sending if delivery_id not in under_way
+        )

@@ -3,9 +3,10 @@
 Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from heapq import nsmallest
+from typing import NamedTuple
 
 from mockserver.domain.errors import invalid
 from mockserver.domain.record import mutable
@@ -31,6 +32,16 @@ _MOST_TRIALS = 25_000
 """Trials of a rule on an entry: of more rules fewer entries are looked at."""
 
 
+class _Miss(NamedTuple):
+    """An entry on which a rule would not have fired, with the attempt that came nearest. Misses
+    sort by the number of their mismatches, the newest entry first."""
+
+    mismatches: int
+    age: int
+    entry: JournalEntry
+    attempt: Attempt
+
+
 @mutable
 class DryRule:
     """One rule: ``concerned`` entries were of its operations, it would have fired on ``fired`` of
@@ -40,21 +51,24 @@ class DryRule:
     concerned: int = 0
     fired: int = 0
     entries: list[int] = field(default_factory=list)
-    _misses: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
+    _misses: list[_Miss] = field(default_factory=list)
 
-    def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
-        failed, place = min(
-            (len(list(self.rule.when.differences(attempt))), place)
-            for place, attempt in enumerate(meant)
-        )
-        self._misses.append((failed, -entry.number, entry, meant[place]))
+    def ask(self, entry: JournalEntry, attempts: Sequence[Attempt], *, has_fired: bool) -> None:
+        """Note whether it would have fired on an entry, by the attempts of its operations."""
+        self.concerned += 1
+        if has_fired:
+            self.fired += 1
+            self.entries = [*self.entries, entry.number][-MOST_NAMED:]
+            return
+        mismatches = [len(list(self.rule.when.differences(attempt))) for attempt in attempts]
+        fewest = min(mismatches)
+        attempt = attempts[mismatches.index(fewest)]
+        self._misses.append(_Miss(fewest, -entry.number, entry, attempt))
 
     def near(self) -> list[tuple[JournalEntry, list[Difference]]]:
         """The nearest misses, and what differed."""
         nearest = nsmallest(MOST_NEAR, self._misses)
-        return [
-            (entry, list(self.rule.when.differences(attempt))) for _, _, entry, attempt in nearest
-        ]
+        return [(miss.entry, list(self.rule.when.differences(miss.attempt))) for miss in nearest]
 
 
 class DryRun:
@@ -75,48 +89,48 @@ class DryRun:
     ) -> None:
         self._sandbox = sandbox
         self._fields_of = fields_of
-        tried = {rule.text for one in (scenarios if only is None else [only]) for rule in one.rules}
-        count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
-        if count > MOST_RULES:
-            raise invalid(
-                {"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"}
-            )
+        tried = scenarios if only is None else [only]
+        texts = [rule.text for scenario in tried for rule in scenario.rules]
+        if len(texts) > MOST_RULES:
+            words = f"got {len(texts)} rules, wanted at most {MOST_RULES}: try a part of them"
+            raise invalid({"Rules": words})
+        tried_texts = set(texts)
         ruleset = Ruleset(scenarios)
         self._director = Director(ruleset, sandbox.config.seed, sandbox.key)
-        self.rules = [DryRule(rule) for rule in ruleset.rules if rule.text in tried]
+        self.rules = [DryRule(rule) for rule in ruleset.rules if rule.text in tried_texts]
         # Rules of scenarios hear no set-up call.
-        kept = tuple(entry for entry in sandbox.journal.entries if not entry.is_setup)
-        self.entries = kept[-max(_MOST_TRIALS // max(len(self.rules), 1), 1) :]
+        entries = tuple(entry for entry in sandbox.journal.entries if not entry.is_setup)
+        most = max(_MOST_TRIALS // max(len(self.rules), 1), 1)
+        self.entries = entries[-most:]
 
     def ask(self, entry: JournalEntry) -> None:
         """Ask all rules about the next of the entries."""
         fired: set[str] = set()
-        meant: dict[str, tuple[DryRule, list[Attempt]]] = {}
+        attempts_by_rule: dict[str, list[Attempt]] = {}
         for stage, attempt in self._attempts(entry):
             decision = self._director.decide(stage, attempt)
             if decision.rule is not None:
                 fired.add(decision.rule)
-            for asked in self.rules:
-                if asked.rule.stage is stage and not asked.rule.operations.isdisjoint(
-                    (attempt.op, attempt.also)
-                ):
-                    meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
-        for rule_id, (asked, attempts) in meant.items():
-            asked.concerned += 1
-            if rule_id in fired:
-                asked.fired += 1
-                asked.entries = [*asked.entries, entry.number][-MOST_NAMED:]
-            else:
-                asked.miss(entry, attempts)
+            names = {attempt.op, attempt.also}
+            for dry_rule in self.rules:
+                rule = dry_rule.rule
+                if rule.stage is stage and not rule.operations.isdisjoint(names):
+                    attempts_by_rule.setdefault(rule.id, []).append(attempt)
+        for dry_rule in self.rules:
+            rule_id = dry_rule.rule.id
+            if rule_id in attempts_by_rule:
+                attempts = attempts_by_rule[rule_id]
+                dry_rule.ask(entry, attempts, has_fired=rule_id in fired)
 
     def _attempts(self, entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
         """What rules are asked with: the arrival of a request, and each try of a provider."""
         # A kept body is read at every look: once is enough for all rules.
         request = dict(self._fields_of(entry).items())
         attempts = attempts_of(self._sandbox, entry, request)
-        asked = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
+        tries = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
         if not entry.method:
-            return asked
+            # Time caused it: nothing has arrived.
+            return tries
         arrived = next((attempt for attempt in attempts if attempt.provider is None), None)
         if arrived is None:
             arrived = Attempt(
@@ -126,6 +140,7 @@ class DryRun:
                 headers=entry.headers,
                 subject=key_text(next(iter(entry.placeholders.values()), None)),
             )
-            if asked:
-                arrived.state = asked[0][1].state
-        return [(Stage.ARRIVAL, arrived), *asked]
+            if tries:
+                _, first_try = tries[0]
+                arrived.state = first_try.state
+        return [(Stage.ARRIVAL, arrived), *tries]

@@ -42,7 +42,8 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
         del firsts[name]
         return None
     step.result.is_repeat = True
-    if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
+    is_same = first.asked in (None, _digest_of(step, request))
+    if first.op != step.asked.op or not is_same:
         words = (
             f"this key was sent with another request ({first.op}): wanted the same one, or a "
             "new key"
@@ -64,12 +65,15 @@ def keep(step: Step, key: str, request: tuple[object, ...], status: int, answer:
     if not _has_acted(step, status):
         return
     first = First(
-        step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request), named(step)
+        step.asked.op, sandbox.now, status, answer.decode(), _digest_of(step, request), named(step)
     )
     first.is_answered = step.result.answered
     step.result.first = first
-    while firsts and sandbox.now - next(iter(firsts.values())).at > _WINDOW:
-        del firsts[next(iter(firsts))]
+    while firsts:
+        oldest = next(iter(firsts))
+        if sandbox.now - firsts[oldest].at <= _WINDOW:
+            break
+        del firsts[oldest]
     if len(firsts) == MOST_FIRSTS:
         step.warn(f"only the newest {MOST_FIRSTS} idempotency keys of 24 h are kept")
     firsts.put(_name(key), first)
@@ -95,7 +99,7 @@ def _name(key: str) -> str:
     return digest("idempotency", key).hex()
 
 
-def _asked(step: Step, request: tuple[object, ...]) -> str:
+def _digest_of(step: Step, request: tuple[object, ...]) -> str:
     # The body may hold a card number, which a digest without a secret would give away.
     return digest("asked", step.sandbox.cards.salt, *request).hex()
 
@@ -103,10 +107,12 @@ def _asked(step: Step, request: tuple[object, ...]) -> str:
 def replayed(step: Step) -> FirstAnswer | None:
     """What the step is answered with, when it is not the first of its key."""
     key = _key_of(step)
-    found = step.sandbox.replays.get(key) if key is not None else None
-    if found is not None:
-        _repeat(step, found.about, "a replay: a rule gave it the first answer of its key")
-    return found
+    if key is None:
+        return None
+    first_answer = step.sandbox.replays.get(key)
+    if first_answer is not None:
+        _repeat(step, first_answer.about, "a replay: a rule gave it the first answer of its key")
+    return first_answer
 
 
 def keep_for_replay(step: Step, status: int, text: bytes) -> None:
@@ -123,6 +129,9 @@ def _key_of(step: Step) -> str | None:
     that it is made of."""
     for decision in step.result.decisions:
         if decision.outcome.replay:
+            # The salt of a call is "rule|key|number" (``CountedCall.salt``).
             rule, _, key = decision.salt.rpartition("|")[0].partition("|")
-            return digest("replay", step.asked.op, rule, key).hex() if key.strip("|") else None
+            if not key.strip("|"):
+                return None
+            return digest("replay", step.asked.op, rule, key).hex()
     return None

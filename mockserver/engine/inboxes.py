@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 from hmac import compare_digest
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.delivery import sign
@@ -99,6 +99,7 @@ class Inboxes(QuotaMember):
         return True
 
     def _drop_oldest(self, name: str) -> None:
+        """Forget the oldest arrival of an inbox."""
         gone = self._by_name[name].popleft()
         if not self._by_name[name]:
             del self._by_name[name]
@@ -114,9 +115,9 @@ class Inboxes(QuotaMember):
             return None
         self.number += 1
         lower = {header.lower(): value for header, value in came.headers.items()}
-        given, checked = lower.get(SIGNATURE), SignatureCheck.MISSING
-        if given is not None:
-            is_valid = compare_digest(sign(key, came.body).encode(), given.encode())
+        signature, checked = lower.get(SIGNATURE), SignatureCheck.MISSING
+        if signature is not None:
+            is_valid = compare_digest(sign(key, came.body).encode(), signature.encode())
             checked = SignatureCheck.VALID if is_valid else SignatureCheck.INVALID
         arrival = replace(
             came,
@@ -129,12 +130,13 @@ class Inboxes(QuotaMember):
         return arrival
 
     def keep(self, name: str, arrival: InboxMessage) -> None:
+        """Keep an arrival; the oldest beyond the limit goes."""
         if not self.limit:
             self.dropped += 1
             return
-        kept = self._by_name.setdefault(name, deque())
-        kept.append(arrival)
-        if len(kept) > self.limit:
+        arrivals = self._by_name.setdefault(name, deque())
+        arrivals.append(arrival)
+        if len(arrivals) > self.limit:
             self.dropped += 1
             self._drop_oldest(name)
         if self.on_change is not None:
@@ -147,20 +149,18 @@ def name_in(url: str, public_url: str) -> str | None:
     one."""
     try:
         there, here = urlsplit(url), urlsplit(public_url)
-        same_port = (
-            len({_PORTS.get(one.scheme) if one.port is None else one.port for one in (there, here)})
-            == 1
-        )
+        is_same_port = _port(there) == _port(here)
     except ValueError:
         return None
-    same_host = there.hostname == here.hostname or {there.hostname, here.hostname} <= _LOCAL
+    is_same_host = there.hostname == here.hostname or {there.hostname, here.hostname} <= _LOCAL
+    if not is_same_host or not is_same_port or not there.path.startswith(PREFIX):
+        return None
     name = unquote(there.path.removeprefix(PREFIX))
-    if (
-        not there.path.startswith(PREFIX)
-        or not same_host
-        or not same_port
-        or not name
-        or "/" in name
-    ):
+    if not name or "/" in name:
         return None
     return name
+
+
+def _port(address: SplitResult) -> int | None:
+    """The port that an address names, or that its scheme means. Raises ``ValueError``."""
+    return _PORTS.get(address.scheme) if address.port is None else address.port

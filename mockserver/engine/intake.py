@@ -49,30 +49,26 @@ PARTED = "got blanks or hyphens between the digits, wanted digits alone"
 
 
 def check_amount(
-    step: Step, amount: Decimal, given: str | Currency | None, faults: Faults
+    step: Step, amount: Decimal, asked_in: str | Currency | None, faults: Faults
 ) -> Money | None:
     """The money that is asked for in a currency, or in that of a code, or None: with a fault, or
     while only a provider knows the currency.
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
-    known = (
-        given
-        if isinstance(given, Currency)
-        else CURRENCIES.get(given or step.assume("currency.default"))
-    )
-    if known is None and isinstance(given, str) and given:
-        known = faults.attempt(currency, given)
-    if known is None and amount <= 0:
-        faults.wrong("Amount", "wanted more than 0")
-        return None
+    known = _currency_of(step, asked_in, faults)
     if known is None:
-        faults.attempt(check_length, amount)
+        # As much as can be said of an amount in any currency.
+        if amount <= 0:
+            faults.wrong("Amount", "wanted more than 0")
+        else:
+            faults.attempt(check_length, amount)
         return None
     least, most = step.assume("amount.minimum"), step.assume("amount.maximum")
-    least = known.unit if least is None else least
+    if least is None:
+        least = known.unit
     if amount < least or (most and amount > most):
-        bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
+        bounds = f"at least {least:f} and at most {most:f}" if most else f"at least {least:f}"
         faults.wrong("Amount", f"wanted {bounds}")
         return None
     try:
@@ -80,6 +76,17 @@ def check_amount(
     except Invalid as refused:
         faults.absorb(refused)
         return None
+
+
+def _currency_of(step: Step, asked_in: str | Currency | None, faults: Faults) -> Currency | None:
+    """A currency, that of a code, or without one the usual; None while only a provider knows it,
+    or with a fault."""
+    if isinstance(asked_in, Currency):
+        return asked_in
+    known = CURRENCIES.get(asked_in or step.assume("currency.default"))
+    if known is None and asked_in:
+        return faults.attempt(currency, asked_in)
+    return known
 
 
 def check_transfer(
@@ -90,18 +97,19 @@ def check_transfer(
 
     ``money`` is None while the currency of the charge is itself in doubt.
     """
-    given = transfer.amount
-    if not transfer.account or given is None:
+    passed_on = transfer.amount
+    if not transfer.account or passed_on is None:
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfer", "wanted account and amount")
-    elif given <= 0 or (
-        money is not None and not Faults().attempt(exact, given, money) is not None
-    ):
+        return
+    got = f"got {number_text(passed_on)}"
+    fits_currency = money is None or Faults().attempt(exact, passed_on, money) is not None
+    if passed_on <= 0 or not fits_currency:
         digits = "" if money is None else f" with at most {money.digits} digits after the point"
-        text = f"got {number_text(given)}, wanted more than 0{digits}"
-        faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", text)
-    elif given > amount and not faults.blames("Amount"):
-        text = f"got {number_text(given)}, charged are {number_text(amount)}"
-        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Transfer.Amount", text)
+        words = f"{got}, wanted more than 0{digits}"
+        faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", words)
+    elif passed_on > amount and not faults.blames("Amount"):
+        words = f"{got}, charged are {number_text(amount)}"
+        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Transfer.Amount", words)
 
 
 def check_card(
@@ -121,12 +129,13 @@ def check_card(
             "required: cardNumber and expiryDate",
         )
         return None
-    given = details.number, details.expiry, details.cardholder, details.three_ds_server_trans_id
-    end, found = sandbox.cards.accepted.get(given) or (0, None)
-    if found is not None and details.ccv and sandbox.now < end:
+    as_sent = details.number, details.expiry, details.cardholder, details.three_ds_server_trans_id
+    expires, accepted = sandbox.cards.accepted.get(as_sent) or (0, None)
+    if accepted is not None and details.ccv and sandbox.now < expires:
         # Cards come back: what stays to be asked are the ccv, which nobody keeps, and the clock.
-        check_ccv(details.ccv, found[0].number, faults)
-        return found
+        card, _ = accepted
+        check_ccv(details.ccv, card.number, faults)
+        return accepted
     facts = faults.attempt(check_number, step, details.number)
     if details.ccv is None and step.assume("card.ccv") == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
@@ -140,14 +149,13 @@ def check_card(
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None
-    found = sandbox.cards.entered(
-        Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
-    )
+    card = Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
+    accepted = sandbox.cards.entered(card)
     # One in another form is checked anew each time: it is a finding, and assumptions may refuse it.
     is_documented = details.number == clean(details.number or "") and details.expiry == expiry
     if details.ccv and expiry is not None and is_documented and not faults:
-        sandbox.cards.accept(given, (_end_of(expiry), found))
-    return found
+        sandbox.cards.accept(as_sent, (_end_of(expiry), accepted))
+    return accepted
 
 
 def check_number(step: Step, number: str | None) -> CardNumber:
@@ -186,7 +194,7 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
         return
     shortest, longest = CCV_LENGTHS[facts.brand if facts else None]
     if not (shortest <= len(ccv) <= longest and ccv.isdigit() and ccv.isascii()):
-        wanted = f"{shortest}" if shortest == longest else f"{shortest} or {longest}"
+        wanted = " or ".join(str(length) for length in dict.fromkeys((shortest, longest)))
         faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")
 
 
@@ -195,15 +203,15 @@ def check_expiry_date(step: Step, expiry: str | None, skip: bool = False) -> str
     (81, 9, 14)."""
     if not expiry:
         raise Invalid(Code.INVALID_PAYMENT_INFORMATION, {"ExpiryDate": "required"})
-    read, words = read_expiry(expiry), f"got '{expiry[:7]}', wanted MM/YY"
-    is_documented = _DOCUMENTED_EXPIRY.fullmatch(expiry) is not None
-    if read is not None and not is_documented:
+    words = f"got '{expiry[:7]}', wanted MM/YY"
+    date = read_expiry(expiry)
+    if date is None:
+        raise Invalid(Code.INVALID_EXPIRY_DATE, {"ExpiryDate": words})
+    if not _DOCUMENTED_EXPIRY.fullmatch(expiry):
         is_other_form_taken = step.assume("card.expiry_form") == "any"
         if not step.takes("ExpiryDate", words, by_assumption=is_other_form_taken):
-            read = None
-    if read is None:
-        raise Invalid(Code.INVALID_EXPIRY_DATE, {"ExpiryDate": words})
-    written, month = read
+            raise Invalid(Code.INVALID_EXPIRY_DATE, {"ExpiryDate": words})
+    written, month = date
     if not skip and month < _month_of(step.sandbox.now):
         today = datetime_of(step.sandbox.now)
         raise Invalid(
@@ -214,25 +222,24 @@ def check_expiry_date(step: Step, expiry: str | None, skip: bool = False) -> str
 
 def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> None:
     """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
-    read = read_expiry(card.expiry) if card is not None and card.expiry else None
-    if (
-        read is not None
-        and read[1] < _month_of(step.sandbox.now)
-        and step.assume("card.expired") == "refuse"
-    ):
-        faults.add(
-            Code.EXPIRED_CARD,
-            field,
-            f"its card expired {read[0]}, today is {datetime_of(step.sandbox.now):%Y-%m-%d}",
-        )
+    if card is None or not card.expiry:
+        return
+    date = read_expiry(card.expiry)
+    if date is None:
+        return
+    written, month = date
+    if month < _month_of(step.sandbox.now) and step.assume("card.expired") == "refuse":
+        today = datetime_of(step.sandbox.now)
+        words = f"its card expired {written}, today is {today:%Y-%m-%d}"
+        faults.add(Code.EXPIRED_CARD, field, words)
 
 
 def read_expiry(expiry: str) -> tuple[str, int] | None:
     """``MM/YY`` and the months from the year 0 to its month; None when it is not an expiry date."""
-    found = _EXPIRY.fullmatch(expiry.strip())
-    if found is None:
+    match = _EXPIRY.fullmatch(expiry.strip())
+    if match is None:
         return None
-    month, year = int(found[1]), int(found[2][-2:])
+    month, year = int(match[1]), int(match[2][-2:])
     return f"{month:02d}/{year:02d}", (2000 + year) * 12 + month
 
 

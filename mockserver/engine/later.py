@@ -1,7 +1,11 @@
 """What a scenario makes happen to an object later, without a call.
 
 Everything moves by the state tables; what a table forbids by then does not happen, and the journal
-says why. Source: docs/scenario-language.md, later.
+says why. A move that is to come is an entry of the schedule, whose detail is a text: the kind of
+object, the move and what the move needs, as ``charge|refund|5.00|comment``. State documents and
+stores hold it, so ``fault_of`` checks one that comes back from outside.
+
+Source: docs/scenario-language.md, later.
 """
 
 import json
@@ -15,6 +19,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
 from mockserver.domain.errors import Refused, invalid
 from mockserver.domain.money import number_text
+from mockserver.domain.record import record
 from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import Event, Subject
 from mockserver.engine import (
@@ -42,19 +47,20 @@ def plan(step: Step, *, is_declined: bool = False) -> None:
         if decision.rule is None or (is_declined and decision.outcome.provider is None):
             continue
         for wanted in decision.outcome.later:
-            for kind, detail in _moves(wanted, step):
-                subject = _subject(step, kind)
-                if subject is None:
-                    why = (
-                        f"later: {wanted.move.value} will not happen, {step.asked.op} is about "
-                        f"no {kind}"
-                    )
-                    step.result.warnings += (why,)
-                else:
-                    parts = (kind, wanted.move.value, *detail)
-                    step.sandbox.schedule.plan(
-                        step.sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts)
-                    )
+            for kind, details in _moves(wanted, step):
+                _plan_move(step, wanted, kind, details)
+
+
+def _plan_move(step: Step, wanted: Later, kind: str, details: tuple[str, ...]) -> None:
+    """Plan a move of the object of a kind that the step is about; warn where it is about none."""
+    subject = _subject(step, kind)
+    if subject is None:
+        why = f"{wanted.move.value} will not happen, {step.asked.op} is about no {kind}"
+        step.result.warnings += (f"later: {why}",)
+        return
+    at = step.sandbox.now + wanted.after
+    detail = _PART.join((kind, wanted.move.value, *details))
+    step.sandbox.schedule.plan(at, Due.LATER, subject, detail)
 
 
 def happen(step: Step, entry: ScheduledWork) -> None:
@@ -70,25 +76,23 @@ def happen(step: Step, entry: ScheduledWork) -> None:
 def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
     """Let something happen to an object at once, its provider not being asked. Raises ``Invalid``
     (90) for a kind of object to which it cannot happen, and what the move raises."""
-    moves = [(kind, ())] if wanted.move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
-    for of, detail in moves:
-        entry = ScheduledWork(
-            step.sandbox.now, 0, Due.LATER, subject, _PART.join((of, wanted.move.value, *detail))
-        )
-        fault = (
-            fault_of(step.sandbox, entry)
-            if of == kind
-            else f"got {wanted.move} of a {of}, and this is a {kind}"
-        )
+    move = wanted.move
+    moves = [(kind, ())] if move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
+    for moved_kind, details in moves:
+        if moved_kind != kind:
+            raise invalid({move.value: f"got {move} of a {moved_kind}, and this is a {kind}"})
+        detail = _PART.join((kind, move.value, *details))
+        entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, detail)
+        fault = fault_of(step.sandbox, entry)
         if fault is not None:
-            raise invalid({wanted.move.value: fault})
-        _ACTS[wanted.move, kind](step, subject, *detail)
+            raise invalid({move.value: fault})
+        _ACTS[move, kind](step, subject, *details)
 
 
 def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
     """Why an entry that was read from a document could not happen, None when it can."""
-    kind, move, *detail = [*entry.detail.split(_PART, 3), ""]
-    details = detail[:-1]
+    kind, _, rest = entry.detail.partition(_PART)
+    move, *details = rest.split(_PART, 2)
     if kind not in KINDS:
         return f"got '{kind[:40]}', wanted one of {', '.join(KINDS)} before the first {_PART}"
     if KINDS[kind].table(sandbox).get(entry.subject) is None:
@@ -96,17 +100,16 @@ def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
     if move not in _DETAILS:
         return f"got '{move[:40]}', wanted one of {', '.join(_DETAILS)} after the first {_PART}"
     if (move, kind) not in _ACTS:
-        kinds = ", ".join(of for known, of in _ACTS if known == move)
+        kinds = ", ".join(of_kind for known_move, of_kind in _ACTS if known_move == move)
         return f"got '{move}' of a {kind}, wanted it of one of {kinds}"
-    fits, words = _DETAILS[move]
-    return (
-        None
-        if fits(kind, details)
-        else f"got '{_PART.join(details)[:40]}' for {move}, wanted {words}"
-    )
+    rule = _DETAILS[move]
+    if not rule.fits(kind, details):
+        return f"got '{_PART.join(details)[:40]}' for {move}, wanted {rule.words}"
+    return None
 
 
 def _is_amount(text: str) -> bool:
+    """Whether a text is an amount; an empty one means all."""
     try:
         return not text or Decimal(text).is_finite()
     except InvalidOperation:
@@ -118,37 +121,27 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
     texts."""
     match wanted.move:
         case Move.SET:
-            made = any(
-                event.subject.value == "payto" and event.before is None
-                for event in step.result.events
-            )
-            # An agreement that is being made already knows what its payer will do.
-            return [
-                (_KINDS.get(path, path.partition(".")[0]), (str(value),))
-                for path, value in (wanted.set or {}).items()
-                if not (made and path.startswith("payto."))
-            ]
+            moves: list[tuple[str, tuple[str, ...]]] = []
+            for path, value in (wanted.set or {}).items():
+                kind = _KINDS.get(path, path.partition(".")[0])
+                # An agreement that is being made already knows what its payer will do.
+                if kind != "payto" or not _makes_agreement(step):
+                    moves.append((kind, (str(value),)))
+            return moves
         case Move.DELETE:
             return [(DELETABLE.get(step.asked.op, ""), ())]
         case Move.EXPIRE:
-            charge = step.result.about.get("charge")
-            is_held = isinstance(charge, Charge) and (
-                charge.status is states.ChargeState.AUTHORISED or charge.waits_for_hold()
-            )
-            is_paid_with = (
-                step.asked.op == "charge.create"
-                and bool(step.asked.request.get("token"))
-                and not is_held
-            )
-            return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
+            kind = EXPIRABLE.get(step.asked.op, "")
+            return [("token" if _pays_by_token(step) else kind, ())]
         case Move.SETTLE:
             return [("charge", (str(wanted.settle),))]
-        case Move.EMIT if (emit := wanted.emit) is not None:
+        case Move.EMIT if wanted.emit is not None:
             # The forms of state documents come with the first event: a server is smaller without
             # them.
             from mockserver.engine.lines import write_any
 
-            return [("charge", (emit.event, json.dumps(write_any(emit.data))))]
+            data = json.dumps(write_any(wanted.emit.data))
+            return [("charge", (wanted.emit.event, data))]
         case _:
             part = wanted.capture or wanted.refund
             if part is None:
@@ -157,15 +150,33 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             return [("charge", (amount, part.comment or ""))]
 
 
+def _makes_agreement(step: Step) -> bool:
+    return any(
+        event.subject is Subject.PAYTO and event.before is None for event in step.result.events
+    )
+
+
+def _pays_by_token(step: Step) -> bool:
+    """Whether what expires after a charge is the token that paid. Where the charge is held, it is
+    the authorisation."""
+    if step.asked.op != "charge.create" or not step.asked.request.get("token"):
+        return False
+    charge = step.result.about.get("charge")
+    if not isinstance(charge, Charge):
+        return True
+    return charge.status is not states.ChargeState.AUTHORISED and not charge.waits_for_hold()
+
+
 def _subject(step: Step, kind: str) -> str | None:
     """The id of the object of a kind that the present step is about."""
     for event in step.result.events:
         if event.subject.value == kind:
             return event.subject_id
-    for known in (step.result.about.get(kind), step.result.about.get("payment_method")):
-        found = getattr(known, f"{kind}_id", None)
-        if isinstance(found, str):
-            return found
+    # A payment method names the agreement and the network token that belong to it.
+    for row in (step.result.about.get(kind), step.result.about.get("payment_method")):
+        row_id = getattr(row, f"{kind}_id", None)
+        if isinstance(row_id, str):
+            return row_id
     return None
 
 
@@ -175,18 +186,18 @@ def _amount(text: str) -> Decimal | None:
 
 def _capture(step: Step, charge_id: str, amount: str, _: str) -> None:
     charge = charges.get(step, charge_id)
-    charges.move(
-        step, charge, charges.captured(step, charge, _amount(amount)), charges.capturing(charge)
-    )
+    after = charges.captured(step, charge, _amount(amount))
+    charges.move(step, charge, after, charges.capturing(charge))
 
 
 def _refund(step: Step, charge_id: str, amount: str, comment: str) -> None:
     charge = charges.get(step, charge_id)
-    wanted = charge.refund_of(_amount(amount), comment or None, step.sandbox.now)
-    charges.give_back(step, charge, charge.after_refund(wanted))
+    refund = charge.refund_of(_amount(amount), comment or None, step.sandbox.now)
+    charges.give_back(step, charge, charge.after_refund(refund))
 
 
 def _settle(step: Step, charge_id: str, end: str) -> None:
+    """End a pending payment; where it waits for its payer, the payer answers."""
     charge = charges.get(step, charge_id)
     if charge.status is states.ChargeState.PENDING_CHECKOUT:
         three_ds.answer(step, charge_id, _PAYER[end])
@@ -200,18 +211,19 @@ def _let_go(event: states.ChargeEvent, step: Step, charge_id: str, *_: str) -> N
 
 
 def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
+    """Report data of the scenario's own, by an event that does not move the charge."""
     from mockserver.engine.lines import read_any
 
-    status, data = (
-        charges.get(step, charge_id).status,
-        read_any(json.loads(text), step.sandbox.cards),
+    status = charges.get(step, charge_id).status
+    data = read_any(json.loads(text), step.sandbox.cards)
+    emitted = Event(
+        Subject.CHARGE, charge_id, event, status, status, at=step.sandbox.now, data=data
     )
-    step.result.events += (
-        Event(Subject.CHARGE, charge_id, event, status, status, at=step.sandbox.now, data=data),
-    )
+    step.result.events += (emitted,)
 
 
 def _is_event(event: str, data: str) -> bool:
+    """Whether a text names an event, and another is its data."""
     try:
         return bool(read_event(event)) and isinstance(json.loads(data), dict)
     except ValueError:
@@ -237,31 +249,41 @@ def _turn(
     subject: str,
     word: str,
 ) -> None:
+    """Move an object to a state. Raises ``Invalid`` (90) where its table has no way there."""
     row: Any = KINDS[kind].table(step.sandbox).get(subject)
     if not turn_to(step, row, table, state(word)):
-        raise invalid(
-            {"set": f"it is {getattr(row, 'status', 'gone')} by then, and becomes {word} no more"}
-        )
+        by_then = getattr(row, "status", "gone")
+        raise invalid({"set": f"it is {by_then} by then, and becomes {word} no more"})
+
+
+def _change_expiry(step: Step, payment_method_id: str, expiry: str) -> None:
+    payment_methods.update_card(step, payment_method_id, CardChanges(expiry=expiry))
+
+
+def _turn_subscription(step: Step, subscription_id: str, word: str) -> None:
+    subscriptions.set_status(step, subscription_id, states.SubscriptionState(word))
+
+
+def _expire_vault_item(step: Step, vault_id: str) -> None:
+    vault.end(step, vault.get(step, vault_id), states.VaultEvent.EXPIRED)
+
+
+def _expire_token(step: Step, token_id: str) -> None:
+    tokens.expire(step, tokens.get(step, token_id))
 
 
 _ACTS: Mapping[tuple[str, str], Callable[..., object]] = {
-    (Move.SET, "payment_method"): lambda step, subject, word: payment_methods.update_card(
-        step, subject, CardChanges(expiry=word)
-    ),
+    (Move.SET, "payment_method"): _change_expiry,
     (Move.SET, "payto"): partial(_turn, "payto", states.PAYTO, states.PayToState),
     (Move.SET, "network_token"): partial(
         _turn, "network_token", states.NETWORK_TOKEN, states.NetworkTokenState
     ),
-    (Move.SET, "subscription"): lambda step, subject, word: subscriptions.set_status(
-        step, subject, states.SubscriptionState(word)
-    ),
+    (Move.SET, "subscription"): _turn_subscription,
     (Move.DELETE, "vault"): vault.delete,
     (Move.DELETE, "customer"): partial(customers.delete, ask_provider=False),
     (Move.DELETE, "payment_method"): partial(payment_methods.delete, ask_provider=False),
-    (Move.EXPIRE, "vault"): lambda step, subject: vault.end(
-        step, vault.get(step, subject), states.VaultEvent.EXPIRED
-    ),
-    (Move.EXPIRE, "token"): lambda step, subject: tokens.expire(step, tokens.get(step, subject)),
+    (Move.EXPIRE, "vault"): _expire_vault_item,
+    (Move.EXPIRE, "token"): _expire_token,
     (Move.EXPIRE, "charge"): partial(_let_go, states.ChargeEvent.EXPIRED),
     (Move.EMIT, "charge"): _emit,
     (Move.CAPTURE, "charge"): _capture,
@@ -273,22 +295,47 @@ _ACTS: Mapping[tuple[str, str], Callable[..., object]] = {
 who does it."""
 
 
-_DETAILS: Mapping[str, tuple[Callable[[str, list[str]], bool], str]] = {
-    Move.SET: (
-        lambda kind, given: (
-            len(given) == 1 and (kind not in STATES or given[0] in list(STATES[kind]))
-        ),
-        "a state of it",
-    ),
-    Move.EMIT: (lambda kind, given: len(given) == 2 and _is_event(*given), "event|data"),
-    **dict.fromkeys(
-        (Move.CAPTURE, Move.REFUND, Move.VOID),
-        (lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
-    ),
-    Move.SETTLE: (
-        lambda kind, given: given in [[word] for word in _PAYER],
-        f"one of {', '.join(_PAYER)}",
-    ),
-    **dict.fromkeys((Move.DELETE, Move.EXPIRE), (lambda kind, given: not given, "nothing more")),
+@record
+class _DetailRule:
+    """Whether a move of an object of a kind can do something with its details, and in words what
+    they must be."""
+
+    fits: Callable[[str, list[str]], bool]
+    words: str
+
+
+def _is_state(kind: str, details: list[str]) -> bool:
+    if len(details) != 1:
+        return False
+    return kind not in STATES or details[0] in list(STATES[kind])
+
+
+def _is_emitted(kind: str, details: list[str]) -> bool:
+    return len(details) == 2 and _is_event(*details)
+
+
+def _is_money(kind: str, details: list[str]) -> bool:
+    return len(details) == 2 and _is_amount(details[0])
+
+
+def _is_end(kind: str, details: list[str]) -> bool:
+    return len(details) == 1 and details[0] in _PAYER
+
+
+def _is_nothing(kind: str, details: list[str]) -> bool:
+    return not details
+
+
+_MONEY = _DetailRule(_is_money, "amount|comment")
+_NOTHING_MORE = _DetailRule(_is_nothing, "nothing more")
+_DETAILS: Mapping[str, _DetailRule] = {
+    Move.SET: _DetailRule(_is_state, "a state of it"),
+    Move.EMIT: _DetailRule(_is_emitted, "event|data"),
+    Move.CAPTURE: _MONEY,
+    Move.REFUND: _MONEY,
+    Move.VOID: _MONEY,
+    Move.SETTLE: _DetailRule(_is_end, f"one of {', '.join(_PAYER)}"),
+    Move.DELETE: _NOTHING_MORE,
+    Move.EXPIRE: _NOTHING_MORE,
 }
 """The details that each move can do something with."""

@@ -42,6 +42,7 @@ import re
 import types
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -132,9 +133,9 @@ def _unfolded(value: Any, written: Write) -> Any:
     if value is None or type(value) in (str, int, float, bool):
         return value
     if type(value) is dict:
-        return {key: _unfolded(held, written) for key, held in value.items()}
+        return {key: _unfolded(member, written) for key, member in value.items()}
     if type(value) in (list, tuple):
-        return [_unfolded(held, written) for held in value]
+        return [_unfolded(item, written) for item in value]
     if isinstance(value, Enum):
         return value.value
     if type(value) is orjson.Fragment:
@@ -148,11 +149,13 @@ def _written(value: Any) -> Any:
 
 
 def _written_in_store(value: Any) -> Any:
+    """The same in a line of a store."""
     return _write_in_store_of(type(value))(value)
 
 
 @by_type
 def _write_in_store_of(cls: type) -> Write:
+    """How values of a class are written to a store."""
     if cls is CardNumber:
         return attrgetter("fingerprint")
     if cls in _SHARED:
@@ -169,6 +172,7 @@ _shared_texts: Recent[int, tuple[object, orjson.Fragment]] = Recent(_MOST_TEXTS)
 def _text_of_shared(value: Any) -> orjson.Fragment:
     """What many rows hold alike is one value in memory, and is put into words once."""
     known, text = _shared_texts.get(id(value), (None, None))
+    # The identity alone may be that of an earlier value, which is gone.
     if text is None or known is not value:
         text = orjson.Fragment(line_of(RecordForm.of(type(value)).sparse(value)))
         _shared_texts.put(id(value), (value, text))
@@ -177,6 +181,7 @@ def _text_of_shared(value: Any) -> orjson.Fragment:
 
 @by_type
 def _write_of(cls: type) -> Write:
+    """How values of a class are written where JSON does not know it. Raises ``TypeError``."""
     if is_dataclass(cls):
         return RecordForm.of(cls).named
     for kind, write in _WRITES.items():
@@ -187,7 +192,9 @@ def _write_of(cls: type) -> Write:
 
 def write_instant(value: Instant) -> int | str:
     """Whole microseconds, as a text with the tenths of one."""
-    return f"{value:d}.{value.tenths}" if value.tenths else int(value)
+    if value.tenths:
+        return f"{value:d}.{value.tenths}"
+    return int(value)
 
 
 def _write_tuple(value: tuple[Any, ...]) -> list[Any]:
@@ -200,6 +207,7 @@ def _write_tuple(value: tuple[Any, ...]) -> list[Any]:
 
 
 def _write_bytes(value: bytes) -> object:
+    """As a text where they are one, else as base64, in a list that says so."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -227,14 +235,18 @@ def _masked(value: Any) -> Any:
     if is_dataclass(value):
         return RecordForm.of(type(value)).masked(value)
     if isinstance(value, Mapping):
-        return {_masked(key): _masked_member(key, held) for key, held in value.items()}
+        return {_masked(key): _masked_member(key, member) for key, member in value.items()}
     plain = value if type(value) in (list, tuple) else _written(value)
-    return [_masked(held) for held in plain] if isinstance(plain, list | tuple) else plain
+    if isinstance(plain, list | tuple):
+        return [_masked(item) for item in plain]
+    return plain
 
 
-def _masked_member(key: object, held: Any) -> Any:
+def _masked_member(key: object, member: Any) -> Any:
     """A text is masked also by what the name of its key says of it."""
-    return mask_field(str(key), held) if type(held) is str else _masked(held)
+    if type(member) is str:
+        return mask_field(str(key), member)
+    return _masked(member)
 
 
 def write_any(value: Any, *, secrets: bool = True) -> Any:
@@ -251,12 +263,15 @@ def write_any(value: Any, *, secrets: bool = True) -> Any:
             return {KIND: "Decimal", "value": str(value)}
         case Mapping():
             members = {
-                write_any(key, secrets=secrets): write_any(held, secrets=secrets)
-                for key, held in value.items()
+                write_any(key, secrets=secrets): write_any(member, secrets=secrets)
+                for key, member in value.items()
             }
-            return {KIND: "Mapping", "value": members} if KIND in members else members
+            if KIND in members:
+                # A key of the caller's own is not to be taken for ours.
+                return {KIND: "Mapping", "value": members}
+            return members
         case list() | tuple():
-            return [write_any(held, secrets=secrets) for held in value]
+            return [write_any(item, secrets=secrets) for item in value]
         case _:
             raise TypeError(f"{type(value).__name__} has no form in a line")
 
@@ -267,21 +282,22 @@ def read_any(raw: Any, cards: CardRegistry | None = None) -> Any:
         case {"$kind": "Decimal"}:
             return Decimal(raw["value"])
         case {"$kind": "Mapping", "value": dict(members)} | dict(members):
-            return {key: read_any(held, cards) for key, held in members.items()}
+            return {key: read_any(member, cards) for key, member in members.items()}
         case list():
-            return [read_any(held, cards) for held in raw]
+            return [read_any(item, cards) for item in raw]
         case _:
             return raw
 
 
 def _faults_of_any(raw: Any) -> Sequence[Fault]:
+    """What is wrong with plain data that says itself what it is."""
     match raw:
         case {"$kind": "Decimal"}:
             return _faults_of_decimal(raw.get("value"))
         case {"$kind": "Mapping", "value": dict(members)} | dict(members):
-            return _gathered((key, _faults_of_any(held)) for key, held in members.items())
+            return _gathered((key, _faults_of_any(member)) for key, member in members.items())
         case list():
-            return _gathered((place, _faults_of_any(held)) for place, held in enumerate(raw))
+            return _gathered((place, _faults_of_any(item)) for place, item in enumerate(raw))
         case Decimal():
             # One that could be read here and not as it is written would be lost with the next
             # export.
@@ -310,7 +326,9 @@ def value_of(annotation: Any, line: bytes, cards: CardRegistry) -> Any:
 def read_plain(annotation: Any, raw: Any, cards: CardRegistry) -> Any:
     """The value of the plain data of such a line, which is used up."""
     read = form_of(annotation).read
-    return raw if read is None or raw is None else read(raw, cards)
+    if read is None or raw is None:
+        return raw
+    return read(raw, cards)
 
 
 def checked_value_of(annotation: Any, raw: Any, cards: CardRegistry) -> Any:
@@ -342,13 +360,12 @@ def form_of(annotation: Any) -> Form:
     if origin is Annotated:
         return _constrained(form_of(args[0]), args[1:])
     if origin in (Union, types.UnionType):
-        members = [arg for arg in args if arg is not types.NoneType]
-        only = form_of(members[0]) if len(members) == 1 else _union(members)
-        return _optional(only) if len(members) < len(args) else only
+        return _form_of_union(args)
     if origin is tuple and args[-1] is not Ellipsis:
-        return _fixed([form_of(arg) for arg in args], lambda *values: values, 0)
+        return _fixed([form_of(arg) for arg in args], _tuple_of, 0)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping(_NUMBER_KEY if args[0] is int else form_of(args[0]), form_of(args[1]))
+        key = _NUMBER_KEY if args[0] is int else form_of(args[0])
+        return _mapping(key, form_of(args[1]))
     if isinstance(origin, type) and issubclass(origin, Sequence | Set):
         return _listed(form_of(args[0]), origin)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -363,7 +380,21 @@ def form_of(annotation: Any) -> Form:
     raise TypeError(f"{annotation} has no form in a line")
 
 
+def _form_of_union(args: Sequence[Any]) -> Form:
+    """The form of one of several types, of which None may be one."""
+    members = [arg for arg in args if arg is not types.NoneType]
+    form = form_of(members[0]) if len(members) == 1 else _union(members)
+    if len(members) < len(args):
+        return _optional(form)
+    return form
+
+
+def _tuple_of(*values: Any) -> tuple[Any, ...]:
+    return values
+
+
 def _wanted(words: str) -> Sequence[Fault]:
+    """The fault of a value itself, by what it may be."""
     return (("", f"wanted {words}"),)
 
 
@@ -382,26 +413,44 @@ def _gathered(parts: Iterable[tuple[object, Sequence[Fault]]]) -> Sequence[Fault
 def _optional(only: Form) -> Form:
     """None stands for itself. A secret that was not exported is None wherever its class knows
     that."""
-    return Form(only.read, lambda raw: () if raw is None else only.faults(raw))
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        return () if raw is None else only.faults(raw)
+
+    return Form(only.read, faults)
 
 
 def _constrained(base: Form, constraints: Iterable[Any]) -> Form:
-    rules = [rule.fault for rule in constraints if hasattr(rule, "fault")]
-    nobody = CardRegistry("")
+    """The form of a type with constraints beside it: the first that a value does not meet is its
+    fault."""
+    faults_of = [rule.fault for rule in constraints if hasattr(rule, "fault")]
+    if not faults_of:
+        return base
+    no_cards = CardRegistry("")
 
     def faults(raw: Any) -> Sequence[Fault]:
-        wrong = base.faults(raw)
-        if wrong:
-            return wrong
-        value = raw if base.read is None else base.read(raw, nobody)
-        return [("", words) for rule in rules if (words := rule(value)) is not None][:1]
+        of_base = base.faults(raw)
+        if of_base:
+            return of_base
+        value = raw if base.read is None else base.read(raw, no_cards)
+        for fault_of in faults_of:
+            words = fault_of(value)
+            if words is not None:
+                return (("", words),)
+        return ()
 
-    return Form(base.read, faults) if rules else base
+    return Form(base.read, faults)
 
 
 def _union(members: Sequence[type]) -> Form:
+    """The form of one of several types: plain ones are told apart as they stand, records by their
+    ``$kind``."""
     if all(member in (str, int, bool) for member in members):
-        return Form(None, lambda raw: () if type(raw) in members else _wanted("a text or a number"))
+
+        def faults_of_plain(raw: Any) -> Sequence[Fault]:
+            return () if type(raw) in members else _wanted("a text or a number")
+
+        return Form(None, faults_of_plain)
     forms = {member.__name__: form_of(member) for member in members}
     words = f"an object whose {KIND} is one of {', '.join(forms)}"
 
@@ -413,7 +462,7 @@ def _union(members: Sequence[type]) -> Form:
         form = forms.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
         if form is None:
             return _wanted(words)
-        return form.faults({key: held for key, held in raw.items() if key != KIND})
+        return form.faults({key: member for key, member in raw.items() if key != KIND})
 
     return Form(read, faults)
 
@@ -423,23 +472,29 @@ def _mapping(key: Form, item: Form) -> Form:
     read_key, read_item = key.read, item.read
 
     def read(raw: Any, cards: CardRegistry) -> Any:
-        return {
-            name if read_key is None else read_key(name, cards): (
-                held if read_item is None or held is None else read_item(held, cards)
-            )
-            for name, held in raw.items()
-        }
+        members: dict[Any, Any] = {}
+        for name, member in raw.items():
+            key = name if read_key is None else read_key(name, cards)
+            if read_item is not None and member is not None:
+                member = read_item(member, cards)
+            members[key] = member
+        return members
 
     def faults(raw: Any) -> Sequence[Fault]:
         if not isinstance(raw, dict):
             return _wanted("an object")
         of_keys = _gathered((name, key.faults(name)) for name in raw)
-        return of_keys or _gathered((name, item.faults(held)) for name, held in raw.items())
+        if of_keys:
+            return of_keys
+        return _gathered((name, item.faults(member)) for name, member in raw.items())
 
-    return Form(None if read_key is None and read_item is None else read, faults)
+    if read_key is None and read_item is None:
+        return Form(None, faults)
+    return Form(read, faults)
 
 
 def _listed(item: Form, origin: type) -> Form:
+    """A list, a tuple of any length, or a set."""
     shape: Any = origin
     if origin is Sequence:
         shape = tuple
@@ -450,48 +505,52 @@ def _listed(item: Form, origin: type) -> Form:
     def read(raw: Any, cards: CardRegistry) -> Any:
         if read_item is None:
             return shape(raw)
-        return shape([None if held is None else read_item(held, cards) for held in raw])
+        return shape([None if part is None else read_item(part, cards) for part in raw])
 
     def faults(raw: Any) -> Sequence[Fault]:
         if not isinstance(raw, list):
             return _wanted("a list")
-        return _gathered((place, item.faults(held)) for place, held in enumerate(raw))
+        return _gathered((place, item.faults(part)) for place, part in enumerate(raw))
 
     return Form(read, faults)
 
 
 def _fixed(parts: Sequence[Form], shape: Callable[..., Any], later: int) -> Form:
     """A tuple of so many parts, or a named one, of which the ``later`` last ones may be missing."""
+    reads = [(place, part.read) for place, part in enumerate(parts) if part.read is not None]
 
     def read(raw: Any, cards: CardRegistry) -> Any:
-        pairs = zip(raw, parts, strict=False)
-        return shape(
-            *[
-                held if part.read is None or held is None else part.read(held, cards)
-                for held, part in pairs
-            ]
-        )
+        values = list(raw)
+        for place, read_part in reads:
+            if place < len(values) and values[place] is not None:
+                values[place] = read_part(values[place], cards)
+        return shape(*values)
 
     def faults(raw: Any) -> Sequence[Fault]:
         if not isinstance(raw, list) or not len(parts) - later <= len(raw) <= len(parts):
             return _wanted(f"a list of {len(parts)}")
         pairs = enumerate(zip(parts, raw, strict=False))
-        return _gathered((place, part.faults(held)) for place, (part, held) in pairs)
+        return _gathered((place, part.faults(item)) for place, (part, item) in pairs)
 
     return Form(read, faults)
 
 
 def _enum(cls: type[Enum]) -> Form:
+    """A member of an enumeration, by its value."""
     by_value = {member.value: member for member in cls}
     words = f"one of {', '.join(map(str, by_value))}"
 
     def faults(raw: Any) -> Sequence[Fault]:
         return () if isinstance(raw, str | int) and raw in by_value else _wanted(words)
 
-    return Form(lambda raw, cards: by_value[raw], faults)
+    def read(raw: Any, cards: CardRegistry) -> Enum:
+        return by_value[raw]
+
+    return Form(read, faults)
 
 
 def _faults_of_int(raw: Any) -> Sequence[Fault]:
+    """What is wrong with a whole number, or an instant."""
     # Nothing that is counted or timed lies beyond the calendar.
     if type(raw) is int and EARLIEST <= raw <= LATEST:
         return ()
@@ -502,7 +561,7 @@ def _faults_of_int(raw: Any) -> Sequence[Fault]:
 
 
 def read_instant(raw: Any, cards: CardRegistry) -> Instant:
-    """The instant of both."""
+    """The instant of whole microseconds, or of a text with tenths of one."""
     if type(raw) is not str:
         return Instant(raw)
     whole, _, tenths = raw.partition(".")
@@ -514,13 +573,14 @@ def _read_int(raw: Any, cards: CardRegistry) -> int:
 
 
 def _faults_of_decimal(raw: Any) -> Sequence[Fault]:
-    try:
-        number = Decimal(raw) if isinstance(raw, str) else Decimal("NaN")
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if not number.is_finite() or number.adjusted() > _MOST_DIGITS:
-        return _wanted("a number written as a text")
-    return ()
+    """What is wrong with an exact number, which is a text: many readers of JSON round its
+    numbers."""
+    if isinstance(raw, str):
+        with suppress(InvalidOperation):
+            number = Decimal(raw)
+            if number.is_finite() and number.adjusted() <= _MOST_DIGITS:
+                return ()
+    return _wanted("a number written as a text")
 
 
 def _faults_of_number(raw: Any) -> Sequence[Fault]:
@@ -540,24 +600,46 @@ def _faults_of_seed(raw: Any) -> Sequence[Fault]:
 
 
 def _exactly(kind: type, words: str) -> Form:
-    return Form(None, lambda raw: () if type(raw) is kind else _wanted(words))
+    """The form of a type whose values JSON has itself."""
+
+    def faults(raw: Any) -> Sequence[Fault]:
+        return () if type(raw) is kind else _wanted(words)
+
+    return Form(None, faults)
 
 
-_NUMBER_KEY = Form(lambda raw, cards: int(raw), _faults_of_number)
+def _read_number(raw: Any, cards: CardRegistry) -> int:
+    return int(raw)
+
+
+def _read_decimal(raw: Any, cards: CardRegistry) -> Decimal:
+    return Decimal(raw)
+
+
+def _read_seed(raw: Any, cards: CardRegistry) -> Seed:
+    return Seed(int(raw))
+
+
+def _read_bytes(raw: Any, cards: CardRegistry) -> bytes:
+    return raw.encode() if isinstance(raw, str) else b64decode(raw[0])
+
+
+def _refuse_bytes(raw: Any) -> Sequence[Fault]:
+    return _wanted("nothing: bytes are in a store only")
+
+
+_NUMBER_KEY = Form(_read_number, _faults_of_number)
 _LEAVES: Mapping[Any, Form] = {
     str: _exactly(str, "a text"),
     bool: _exactly(bool, "true or false"),
     int: Form(_read_int, _faults_of_int),
-    Decimal: Form(lambda raw, cards: Decimal(raw), _faults_of_decimal),
+    Decimal: Form(_read_decimal, _faults_of_decimal),
     Instant: Form(read_instant, _faults_of_int),
     Salt: _constrained(_NUMBER_KEY, [Within(0, 2**64 - 1)]),
-    Seed: Form(lambda raw, cards: Seed(int(raw)), _faults_of_seed),
+    Seed: Form(_read_seed, _faults_of_seed),
     types.NoneType: _exactly(types.NoneType, "null"),
     None: _exactly(types.NoneType, "null"),
-    bytes: Form(
-        lambda raw, cards: raw.encode() if isinstance(raw, str) else b64decode(raw[0]),
-        lambda raw: _wanted("nothing: bytes are in a store only"),
-    ),
+    bytes: Form(_read_bytes, _refuse_bytes),
     object: Form(read_any, _faults_of_any),
     Any: Form(read_any, _faults_of_any),
 }
@@ -566,7 +648,18 @@ _LEAVES: Mapping[Any, Form] = {
 
 def stored(cls: type) -> list[Field[Any]]:
     """The fields of a record that are written: a row's place follows from that of its line."""
-    return [one for one in fields(cls) if one.init and one.name != "seq"]
+    return [part for part in fields(cls) if part.init and part.name != "seq"]
+
+
+def _reader_of(names: Sequence[str]) -> Callable[[Any], Iterable[Any]]:
+    """What reads the values of some fields, in one go where there are several."""
+    if len(names) > 1:
+        return attrgetter(*names)
+
+    def read(value: Any) -> Iterable[Any]:
+        return [getattr(value, name) for name in names]
+
+    return read
 
 
 class RecordForm:
@@ -574,21 +667,20 @@ class RecordForm:
 
     def __init__(self, cls: type) -> None:
         parts = stored(cls)
-        self.names = [one.name for one in parts]
+        self.names = [part.name for part in parts]
         self._cls = cls
         self._kind = {KIND: cls.__name__} if cls in _UNITED else {}
-        self._secrets = [one.name for one in parts if not one.repr]
+        self._secrets = [part.name for part in parts if not part.repr]
         self._required = [
-            one.name for one in parts if one.default is MISSING and one.default_factory is MISSING
+            part.name
+            for part in parts
+            if part.default is MISSING and part.default_factory is MISSING
         ]
         # What a field has where it is left out. No value is MISSING.
-        self._defaults = [one.default for one in parts]
-        self._absent = [None if one.default is None else MISSING for one in parts]
+        self._defaults = [part.default for part in parts]
+        self._absent = [None if part.default is None else MISSING for part in parts]
         self._mask_names = {name: name if is_for_phones(name) else "" for name in self.names}
-        get = attrgetter(*self.names) if self.names else lambda value: ()
-        self._values: Callable[[Any], Iterable[Any]] = (
-            (lambda value: (get(value),)) if len(self.names) == 1 else get
-        )
+        self._values = _reader_of(self.names)
 
     @staticmethod
     @by_type
@@ -621,24 +713,29 @@ class RecordForm:
         return self._without(self._defaults, value)
 
     def _without(self, absent: Iterable[object], value: Any) -> dict[str, Any]:
-        held_by_name = zip(self.names, self._values(value), absent, strict=True)
-        out = {name: held for name, held, left_out in held_by_name if held is not left_out}
+        """The fields by their names, but for those that have what they are absent for."""
+        parts = zip(self.names, self._values(value), absent, strict=True)
+        out = {name: held for name, held, left_out in parts if held is not left_out}
         for name, write in self._undeclared.items():
             if out.get(name) is not None:
                 out[name] = write(out[name])
-        return {**self._kind, **out} if self._kind else out
+        if self._kind:
+            return {**self._kind, **out}
+        return out
 
     def masked(self, value: Any) -> dict[str, Any]:
         """The same as plain data, without secrets and with masked texts."""
         out: dict[str, Any] = {**self._kind}
-        held_by_name = zip(self.names, self._values(value), self._absent, strict=True)
-        for name, whole, absent in held_by_name:
+        parts = zip(self.names, self._values(value), self._absent, strict=True)
+        for name, whole, absent in parts:
             held = None if name in self._secrets else whole
             if held is absent:
                 continue
-            if name in self._undeclared and held is not None:
-                write = self._undeclared[name]
-                out[name] = write_any(held, secrets=False) if write is write_any else write(held)
+            write = self._undeclared.get(name)
+            if write is write_any:
+                out[name] = write_any(held, secrets=False)
+            elif write is not None and held is not None:
+                out[name] = write(held)
             elif type(held) is str:
                 out[name] = mask_field(self._mask_names[name], held)
             else:
@@ -659,8 +756,12 @@ class RecordForm:
         """The value of such an object, which is used up."""
         if self._cls is CardNumber:
             # Every object with the same card shares the facts of its number.
-            return cards.facts[raw] if type(raw) is str else cards.remember(self._read(raw, cards))
-        return self._alike(raw, cards) if self._cls in _SHARED else self._read(raw, cards)
+            if type(raw) is str:
+                return cards.facts[raw]
+            return cards.remember(self._read(raw, cards))
+        if self._cls in _SHARED:
+            return self._alike(raw, cards)
+        return self._read(raw, cards)
 
     def _read(self, raw: Any, cards: CardRegistry) -> Any:
         reads = self._reads
@@ -670,13 +771,14 @@ class RecordForm:
         return self._cls(**raw)
 
     def _alike(self, raw: Any, cards: CardRegistry) -> Any:
+        """The value that an equal object gave before, else a new one."""
         key = self._cls, line_of(raw)
-        known = cards.alike.get(key)
-        if known is None:
+        value = cards.alike.get(key)
+        if value is None:
             if len(cards.alike) >= _MOST_ALIKE:
                 cards.alike.clear()
-            known = cards.alike[key] = self._read(raw, cards)
-        return known
+            value = cards.alike[key] = self._read(raw, cards)
+        return value
 
     def faults(self, raw: Any) -> Sequence[Fault]:
         """What is wrong with such an object: the names of its fields first."""
@@ -688,10 +790,13 @@ class RecordForm:
         of_names: Sequence[Fault] = ()
         if not raw.keys() <= forms.keys() or not raw.keys() >= set(self._required):
             of_names = [*self._faults_of_names(raw)]
-        known = ((name, forms[name].faults(held)) for name, held in raw.items() if name in forms)
-        return [*of_names, *_gathered(known)]
+        of_fields = _gathered(
+            (name, forms[name].faults(held)) for name, held in raw.items() if name in forms
+        )
+        return [*of_names, *of_fields]
 
     def _faults_of_names(self, raw: dict[str, Any]) -> Iterator[Fault]:
+        """Fields that the class does not have, and those that are missing."""
         unknown = (name for name in raw if name not in self._forms)
         for name in islice(unknown, MOST_FAULTS):
             yield mask_start(name, 40), f"unknown field{nearest(name, self._forms)}"

@@ -48,16 +48,23 @@ class Past:
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
         self.is_cut = False
-        noting = WeakMethod(self._note)
+        # Tables must not keep the past of a sandbox alive, nor it them.
+        note_of = WeakMethod(self._note)
+
+        def note(table: Table[Any], after: Any, before: Any) -> None:
+            note_here = note_of()
+            if note_here is not None:
+                note_here(table, after, before)
+
         for table in tables:
-            table.listeners += (
-                lambda *change: note(*change) if (note := noting()) is not None else None,
-            )
+            table.listeners += (note,)
 
     def forget(self) -> None:
+        """Reads that lag see all that there is now."""
         self._changes.clear()
 
     def _note(self, table: Table[Any], after: Any, before: Any) -> None:
+        """Remember a change, and forget those that no lag reaches any more."""
         if self._is_rewound:
             return
         changes, (now, entry) = self._changes, self._present()

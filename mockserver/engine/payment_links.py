@@ -57,9 +57,9 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     the key is free.
     """
     link = get(step, payment_link_id)
-    made = link.attempts.get(payment.attempt_key)
-    if made is not None:
-        return charges.get(step, made)
+    charge_id = link.attempts.get(payment.attempt_key)
+    if charge_id is not None:
+        return charges.get(step, charge_id)
     if not link.has_room:
         words = (
             f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from mockserver.domain import commands
-from mockserver.domain.cards import Card
+from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
@@ -73,14 +73,11 @@ def checked(step: Step, command: commands.NewMethod, owner: Customer | None = No
     wanted = faults.attempt(_prepared, step, command, faults)
     if isinstance(command, commands.SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
-    if (
-        owner is not None
-        and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS
-    ):
-        faults.wrong(
-            "CustomerId",
-            f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be",
-        )
+    if owner is not None:
+        in_use = sandbox.payment_methods.count("in_use", owner.customer_id)
+        if in_use >= MOST_METHODS:
+            words = f"the customer has {MOST_METHODS:,} payment methods in use"
+            faults.wrong("CustomerId", f"{words}, as many as there may be")
     if command.terms.fallback_payment_method_id is not None:
         faults.attempt(_check_fallback, step, command.terms.fallback_payment_method_id, owner)
     return faults.sure(wanted)
@@ -103,24 +100,30 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
         vault_id = wanted.to_vault().vault_id
     if wanted.agreement is not None:
         payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
+    method_id = ids.hex32("payment_method")
+    at_provider = draft.provider_payment_method_id
+    if not at_provider:
+        at_provider = "pm_" + ids.hex24("provider_payment_method")
     method = replace(
         draft,
-        payment_method_id=ids.hex32("payment_method"),
-        provider_payment_method_id=draft.provider_payment_method_id
-        or "pm_" + ids.hex24("provider_payment_method"),
-        customer_id=owner.customer_id if owner else None,
-        payer=owner.payer() if owner else draft.payer,
-        email=draft.email or (owner.email if owner else None),
+        payment_method_id=method_id,
+        provider_payment_method_id=at_provider,
         vault_id=vault_id,
         payto_id=payto_id,
     )
+    if owner is not None:
+        method = replace(
+            method,
+            customer_id=owner.customer_id,
+            payer=owner.payer(),
+            email=draft.email or owner.email,
+        )
     if wanted.token is not None:
         tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        method = replace(
-            method, network_token_id=_network_token(step, method, card).network_token_id
-        )
+        token = _network_token(step, method, card)
+        method = replace(method, network_token_id=token.network_token_id)
     return step.add(method)
 
 
@@ -154,18 +157,13 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
     faults = Faults()
-    given = (
-        wanted.number
-        or wanted.expiry
-        or wanted.cardholder is not None
-        or wanted.metadata is not None
-    )
-    if not given:
+    has_card_data = wanted.number or wanted.expiry or wanted.cardholder is not None
+    if not has_card_data and wanted.metadata is None:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
-    number = (
-        faults.attempt(intake.check_number, step, wanted.number) if wanted.number else card.number
-    )
+    number: CardNumber | None = card.number
+    if wanted.number:
+        number = faults.attempt(intake.check_number, step, wanted.number)
     expiry = card.expiry
     if wanted.expiry:
         expiry = faults.attempt(intake.check_expiry_date, step, wanted.expiry)
@@ -208,17 +206,20 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
     method = remove(step, method)
     owner = owner_of(step.sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        step.change(
-            owner, replace(owner, default_payment_method_id=_next_default(step, owner)), "updated"
-        )
+        after = replace(owner, default_payment_method_id=_next_default(step, owner))
+        step.change(owner, after, "updated")
     return method
 
 
 def _next_default(step: Step, owner: Customer) -> str | None:
+    """The method that becomes the default of a customer who has lost it: the newest, or none, as
+    assumed."""
     if step.assume("removed.default_method") == "none":
         return None
     in_use = list(step.sandbox.payment_methods.find("in_use", owner.customer_id))
-    return in_use[-1].payment_method_id if in_use else None
+    if not in_use:
+        return None
+    return in_use[-1].payment_method_id
 
 
 def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
@@ -253,6 +254,8 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
 
 
 def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepared | None:
+    """The payment method of a command. Raises ``Invalid`` for what ends the checks at once, and
+    gives None with faults added for what does not."""
     sandbox = step.sandbox
     match command:
         case commands.NewCardMethod():
@@ -261,21 +264,20 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
             return _token(step, command)
         case commands.NewProviderTokenMethod():
             provider = providers.named(sandbox, command.provider_id, Capability.CARD)
-            lasting = command.token if command.lasts else None
-            known = {
-                "provider_payment_method_id": lasting,
-                "provider_data": command.data,
-                "token": command.token,
-            }
-            card = Instrument(PaymentType.CARD)
-            return Prepared(
-                "token", provider, _draft(sandbox, provider, card, command.terms, **known)
+            draft = _draft(
+                sandbox,
+                provider,
+                Instrument(PaymentType.CARD),
+                command.terms,
+                provider_payment_method_id=command.token if command.lasts else None,
+                provider_data=command.data,
+                token=command.token,
             )
+            return Prepared("token", provider, draft)
         case commands.NewBankMethod(account=account, terms=terms):
             provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT)
-            return Prepared(
-                "bank_account", provider, _draft(sandbox, provider, bank_instrument(account), terms)
-            )
+            draft = _draft(sandbox, provider, bank_instrument(account), terms)
+            return Prepared("bank_account", provider, draft)
         case commands.NewPayToMethod(terms=terms):
             provider = payto.check(sandbox, command)
             draft = _draft(sandbox, provider, payto.INSTRUMENT, terms)
@@ -296,78 +298,86 @@ def _draft(
 
 
 def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
+    """A card with the provider that is named, in the vault too when asked for."""
     provider = faults.attempt(providers.named, step.sandbox, command.provider_id, Capability.CARD)
-    if (
-        provider is not None
-        and command.create_network_token
-        and Capability.NETWORK_TOKEN not in provider.capabilities
-    ):
-        faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
+    if command.create_network_token and provider is not None:
+        _check_makes_network_tokens(provider, faults)
     details, number = command.details, command.details.number
-    found = intake.check_card(step, details, faults, skip_expiry_check=command.skip_expiry_check)
+    accepted = intake.check_card(step, details, faults, skip_expiry_check=command.skip_expiry_check)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
-    if provider is None or found is None or number is None:
+    if provider is None or accepted is None or number is None:
         return None
-    card, instrument = found
-    draft = _draft(step.sandbox, provider, instrument, command.terms)
-    to_vault = (
-        partial(vault.store, step, card.number, number, details.ccv, expires)
-        if command.vault_card
-        else None
+    card, instrument = accepted
+    prepared = Prepared(
+        "card",
+        provider,
+        _draft(step.sandbox, provider, instrument, command.terms),
+        create_network_token=command.create_network_token,
     )
-    return Prepared(
-        "card", provider, draft, to_vault, create_network_token=command.create_network_token
-    )
+    if command.vault_card:
+        to_vault = partial(vault.store, step, card.number, number, details.ccv, expires)
+        return replace(prepared, to_vault=to_vault)
+    return prepared
+
+
+def _check_makes_network_tokens(provider: Provider, faults: Faults) -> None:
+    if Capability.NETWORK_TOKEN not in provider.capabilities:
+        faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
 
 
 def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
+    """What a payment token stands for, with the provider that it was made for."""
     token = tokens.usable(step, command.token)
-    provider = providers.named(
-        step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type]
-    )
-    terms = replace(command.terms, ip=command.terms.ip or token.ip)
-    known = {name: getattr(token, name) for name in ("vault_id", "payto_id", "metadata")} | {
-        "token": token.token_id
-    }
-    return Prepared(
-        "token",
+    needed = providers.NEEDS[token.instrument.type]
+    provider = providers.named(step.sandbox, token.provider.provider_id, needed)
+    draft = _draft(
+        step.sandbox,
         provider,
-        _draft(step.sandbox, provider, token.instrument, terms, **known),
-        token=token,
+        token.instrument,
+        replace(command.terms, ip=command.terms.ip or token.ip),
+        vault_id=token.vault_id,
+        payto_id=token.payto_id,
+        metadata=token.metadata,
+        token=token.token_id,
     )
+    return Prepared("token", provider, draft, token=token)
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
+    """The vaulted card of a payment method, with another provider."""
     sandbox = step.sandbox
     provider = faults.attempt(providers.named, sandbox, command.provider_id, Capability.CARD)
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
-    card = method.instrument.card if method else None
-    item = vaulted(sandbox, method) if method else None
+    card = method.instrument.card if method is not None else None
+    item = vaulted(sandbox, method) if method is not None else None
     if method is not None and (item is None or card is None):
-        code, words = (
-            Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
-            "its card is not in the vault, or no longer",
-        )
+        words = "its card is not in the vault, or no longer"
+        code = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD
         faults.add(code, "PaymentMethodId", words)
-    intake.check_ccv(command.ccv, card.number if card else None, faults)
+    intake.check_ccv(command.ccv, card.number if card is not None else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
     _, instrument = sandbox.cards.entered(replace(card, ccv_given=bool(command.ccv or item.ccv)))
-    known = {
-        name: getattr(method, name) for name in ("email", "ip", "metadata", "payer", "vault_id")
-    }
-    return Prepared(
-        "card",
+    draft = _draft(
+        sandbox,
         provider,
-        _draft(sandbox, provider, instrument, command.terms, **known),
-        inherited=method,
+        instrument,
+        command.terms,
+        email=method.email,
+        ip=method.ip,
+        metadata=method.metadata,
+        payer=method.payer,
+        vault_id=method.vault_id,
     )
+    return Prepared("card", provider, draft, inherited=method)
 
 
 def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:
     """The vault item of a payment method while it lasts."""
-    item = sandbox.vault.get(method.vault_id) if method.vault_id else None
-    return item if item is not None and item.state is VaultState.STORED else None
+    item = sandbox.vault.get(method.vault_id or "")
+    if item is None or item.state is not VaultState.STORED:
+        return None
+    return item
 
 
 def bank_instrument(account: BankAccount) -> Instrument:
@@ -379,7 +389,9 @@ def bank_instrument(account: BankAccount) -> Instrument:
 
 def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
     """The customer that a payment method belongs to."""
-    return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
+    if method is None:
+        return None
+    return sandbox.customers.get(method.customer_id or "")
 
 
 def _check_fallback(step: Step, payment_method_id: str, owner: Customer | None) -> None:

@@ -60,19 +60,20 @@ def come_due(step: Step, payto_id: str, status: PayToState) -> None:
     journal says so."""
     agreement = step.sandbox.payto.get(payto_id)
     if not turn_to(step, agreement, PAYTO, status):
-        words = (
-            f"it is {agreement.status.value} by then"
-            if agreement is not None
-            else "it is gone by then"
-        )
-        step.result.warnings += (f"payto {payto_id} does not become {status.value}: {words}",)
+        by_then = agreement.status.value if agreement is not None else "gone"
+        words = f"payto {payto_id} does not become {status.value}: it is {by_then} by then"
+        step.result.warnings += (words,)
 
 
 def _moves(step: Step) -> list[tuple[Micros, PayToState]]:
-    scripted = [
-        (later.after, PayToState(later.set[_STATUS]))
-        for decision in step.result.decisions
-        for later in decision.outcome.later
-        if later.set and _STATUS in later.set
-    ]
-    return scripted or [(step.assume("payto.active_after"), PayToState.ACTIVE)]
+    """What the payer of a new agreement does, and how long after: what the rules say that decided
+    the step, else that it becomes active."""
+    scripted: list[tuple[Micros, PayToState]] = []
+    for decision in step.result.decisions:
+        for later in decision.outcome.later:
+            changes = later.set or {}
+            if _STATUS in changes:
+                scripted.append((later.after, PayToState(changes[_STATUS])))
+    if scripted:
+        return scripted
+    return [(step.assume("payto.active_after"), PayToState.ACTIVE)]

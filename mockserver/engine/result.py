@@ -124,7 +124,10 @@ class Result:
     @property
     def lag(self) -> Micros:
         """How far behind the step sees; 0 when it sees the present."""
-        return next((lag for decision in self.decisions if (lag := decision.outcome.lag)), 0)
+        for decision in self.decisions:
+            if decision.outcome.lag:
+                return decision.outcome.lag
+        return 0
 
     def note(self, decision: Decision) -> None:
         """Remember a decision."""

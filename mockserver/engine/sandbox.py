@@ -179,6 +179,8 @@ class Sandbox(Tables):
             observer.limited(self.config.limits)
 
     def _take_providers(self) -> None:
+        """Add the providers that the scenarios describe, and bring those that are there up to
+        date."""
         for provider in self.config.providers(self.now, self.providers.get):
             known = self.providers.get(provider.provider_id)
             if known is None:

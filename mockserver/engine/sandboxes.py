@@ -103,7 +103,11 @@ class Sandboxes:
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of an id, else of a public key, if it
         is open."""
-        return next(filter(None, map(self.get, self.keys_of(headers))), None)
+        for key in self.keys_of(headers):
+            sandbox = self.get(key)
+            if sandbox is not None:
+                return sandbox
+        return None
 
     def keys_of(self, headers: Mapping[str, str]) -> list[str]:
         """The keys of the sandboxes that headers name: by a secret key, by an id, by a public
@@ -121,14 +125,15 @@ class Sandboxes:
         await self.storage.fetch(self.keys_of(headers))
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
+        """The sandbox that lists name so, if it is open."""
         return self.get(self._by_id.get(sandbox_id))
 
     def get(self, key: str | None) -> Sandbox | None:
         """The sandbox of a secret key, if it is open."""
         if key is None:
             return None
-        found = self.in_memory.get(key)
-        return found if found is not None else self.storage.take(key)
+        sandbox = self.in_memory.get(key)
+        return sandbox if sandbox is not None else self.storage.take(key)
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
         """The sandbox of a secret key, opened on first use, for those who only look without being
@@ -137,11 +142,9 @@ class Sandboxes:
         if sandbox is not None:
             return sandbox
         accepted, beginning = self._accepted(key), Beginning(self._config())
-        return (
-            self.reopen(accepted, beginning, real)
-            if keep
-            else self._prepared(accepted, beginning, real)
-        )
+        if not keep:
+            return self._prepared(accepted, beginning, real)
+        return self.reopen(accepted, beginning, real)
 
     def open_by_public_key(
         self, public_key: str | None, real: Micros, *, keep: bool = True
@@ -196,15 +199,17 @@ class Sandboxes:
     def take_back(self, key: str) -> Sandbox | None:
         """The sandbox that was kept aside for a key, again in its place, journal and all; None when
         there is none."""
-        kept = self._aside.pop(key, None)
-        if kept is not None:
-            self.install(kept)
-        return kept
+        put_aside = self._aside.pop(key, None)
+        if put_aside is not None:
+            self.install(put_aside)
+        return put_aside
 
     def admit(self, key: str | None) -> str:
         """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40),
         ``Full`` (37)."""
-        return key if key is not None and sandbox_id_of(key) in self._by_id else self._accepted(key)
+        if key is not None and sandbox_id_of(key) in self._by_id:
+            return key
+        return self._accepted(key)
 
     def install(self, sandbox: Sandbox, *, aside: bool = False) -> None:
         """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept
@@ -212,7 +217,10 @@ class Sandboxes:
         before = self.in_memory.get(sandbox.key)
         if before is not None:
             self._leave(before)
-            (self._keep_aside if aside else self.on_leave)(before)
+            if aside:
+                self._keep_aside(before)
+            else:
+                self.on_leave(before)
         self.put_back(sandbox)
         # It is the last of all from now on: so a store keeps it too.
         self._by_id.pop(sandbox_id_of(sandbox.key), None)
@@ -258,9 +266,9 @@ class Sandboxes:
             self._forget_aside(next(iter(self._aside)))
 
     def _forget_aside(self, key: str) -> None:
-        kept = self._aside.pop(key, None)
-        if kept is not None:
-            self.on_leave(kept)
+        put_aside = self._aside.pop(key, None)
+        if put_aside is not None:
+            self.on_leave(put_aside)
 
     def _leave(self, sandbox: Sandbox) -> None:
         sandbox.holding.release()
@@ -268,25 +276,32 @@ class Sandboxes:
         self.quota.leave(sandbox.inboxes)
 
     def _accepted(self, key: str | None) -> str:
+        """A key that may open a sandbox. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         if not key:
             raise Unauthorised(
                 Code.INVALID_AUTHENTICATION, {"XSecretkey": "the header x-secretkey is required"}
             )
-        fault, begin = None, key[:LONGEST_KEY]
-        if self._keys:
-            fault = None if key in self._keys else "this server knows only the keys of --keys"
-        elif begin.lower().startswith("invalid"):
-            fault = "keys that begin with 'invalid' are always refused"
-        elif begin.startswith("pk_"):
-            fault = "this is a public key; wanted the secret key, which begins with sk_"
-        elif looks_live(begin):
-            fault = "this looks like a live key; a sandbox must never see one"
-        elif len(key) > LONGEST_KEY:
-            fault = f"got a key of {len(key)} characters, wanted at most {LONGEST_KEY}"
-        if fault:
+        fault = self._fault_of(key)
+        if fault is not None:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
         if len(self) >= self.most:
             limit = f"this server has {self.most} sandboxes, its limit (--most-sandboxes)"
             words = f"{limit}; open ones keep working, and --sandbox-idle drops unused ones"
             raise Full(Code.RETRY_LATER, {"XSecretkey": words}, WAIT)
         return key
+
+    def _fault_of(self, key: str) -> str | None:
+        """Why a key opens no sandbox; None when it may. Where the server has a list of keys, that
+        alone counts."""
+        if self._keys:
+            return None if key in self._keys else "this server knows only the keys of --keys"
+        begin = key[:LONGEST_KEY]
+        if begin.lower().startswith("invalid"):
+            return "keys that begin with 'invalid' are always refused"
+        if begin.startswith("pk_"):
+            return "this is a public key; wanted the secret key, which begins with sk_"
+        if looks_live(begin):
+            return "this looks like a live key; a sandbox must never see one"
+        if len(key) > LONGEST_KEY:
+            return f"got a key of {len(key)} characters, wanted at most {LONGEST_KEY}"
+        return None

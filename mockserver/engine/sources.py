@@ -89,22 +89,29 @@ def _card(
     money: Currency | None,
     faults: Faults,
 ) -> ChargePlan | None:
-    found = intake.check_card(step, source if source.is_given else None, faults)
+    """By the provider that is named, else by the cheapest that takes the card; the dearer ones
+    follow where assumed."""
+    accepted = intake.check_card(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
     verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
     if source.provider_id is not None:
         provider = providers.named(step.sandbox, source.provider_id, Capability.CARD)
-        return ChargePlan(provider, found[1], verified=verified) if found else None
-    if found is None or faults:
+        if accepted is None:
+            return None
+        _, instrument = accepted
+        return ChargePlan(provider, instrument, verified=verified)
+    if accepted is None or faults:
         return None
-    card, instrument = found
-    able = providers.by_cost(step, command.amount, money, card.number)
-    goes_on = step.assume("least_cost.next") == "next_cheapest"
-    others = tuple(ProviderRoute(provider, instrument) for provider in able[1:]) if goes_on else ()
-    return ChargePlan(able[0], instrument, others=others, verified=verified)
+    card, instrument = accepted
+    cheapest, *dearer = providers.by_cost(step, command.amount, money, card.number)
+    others: tuple[ProviderRoute, ...] = ()
+    if step.assume("least_cost.next") == "next_cheapest":
+        others = tuple(ProviderRoute(provider, instrument) for provider in dearer)
+    return ChargePlan(cheapest, instrument, others=others, verified=verified)
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    """By the provider of a stored payment method. A customer who was removed pays no more."""
     method = method_in_use(step, method_id, "PaymentMethodId")
     step.result.about["payment_method"] = method
     owner = payment_methods.owner_of(step.sandbox, method)
@@ -114,12 +121,13 @@ def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> Char
             raise Invalid(Code.INVALID_CUSTOMER_ID_REMOVED, {"PaymentMethodId": words})
         step.result.about["customer"] = owner
     route = _stored_route(step, method, amount, faults)
-    return (
-        ChargePlan(route.provider, route.instrument, method, payer=method.payer) if route else None
-    )
+    if route is None:
+        return None
+    return ChargePlan(route.provider, route.instrument, method, payer=method.payer)
 
 
 def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    """By the customer's default payment method."""
     customer = step.sandbox.customers.get(customer_id)
     if customer is None:
         raise Invalid(Code.INVALID_CUSTOMER_ID, {"CustomerId": unknown("customer", customer_id)})
@@ -135,6 +143,7 @@ def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> 
 def _token(
     step: Step, source: sources.TokenSource, amount: Decimal, faults: Faults
 ) -> ChargePlan | None:
+    """By the provider that the token was made for."""
     token = tokens.usable(step, source.token)
     provider = _provider_of(step, token, "Token", amount, faults)
     if provider is None:
@@ -147,13 +156,14 @@ def _token(
 def _network_token(
     step: Step, source: sources.NetworkTokenSource, faults: Faults
 ) -> ChargePlan | None:
+    """By the provider that is named, which must take network tokens."""
     provider = faults.attempt(
         providers.named, step.sandbox, source.provider_id, Capability.NETWORK_TOKEN
     )
     token = faults.attempt(_usable_network_token, step, source.network_token_id)
     if provider is None or token is None:
         return None
-    customer = step.sandbox.customers.get(token.customer_id) if token.customer_id else None
+    customer = step.sandbox.customers.get(token.customer_id or "")
     instrument = sources.Instrument(
         sources.PaymentType.NETWORK_TOKEN,
         card=token.card,
@@ -161,7 +171,8 @@ def _network_token(
         customer_id=token.customer_id,
         display_type=token.card.number.brand,
     )
-    return ChargePlan(provider, instrument, payer=customer.payer() if customer else None)
+    payer = customer.payer() if customer is not None else None
+    return ChargePlan(provider, instrument, payer=payer)
 
 
 def _usable_network_token(step: Step, network_token_id: str | None) -> NetworkToken:
@@ -183,40 +194,38 @@ def _usable_network_token(step: Step, network_token_id: str | None) -> NetworkTo
 
 
 def _wallet(step: Step, source: sources.WalletSource, money: Currency | None) -> ChargePlan:
-    provider = (
-        providers.named(step.sandbox, source.provider_id, Capability.WALLET)
-        if source.provider_id
-        else providers.first_with(step, Capability.WALLET, money.code if money else None)
-    )
-    shown = source.display_name or source.network
-    return ChargePlan(provider, sources.Instrument(_kind(step, source.kind), display_type=shown))
+    """By the provider that is named, else by the first that takes wallets."""
+    if source.provider_id:
+        provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET)
+    else:
+        code = money.code if money is not None else None
+        provider = providers.first_with(step, Capability.WALLET, code)
+    brand = source.display_name or source.network
+    return ChargePlan(provider, sources.Instrument(_kind(step, source.kind), display_type=brand))
 
 
 def _checkout(step: Step, source: sources.CheckoutSource, money: Currency | None) -> ChargePlan:
+    """By the provider that is named, else by one of the checkout that is asked for."""
     named = sources.checkout_named(source.kind or "")
-    provider = (
-        providers.named(step.sandbox, source.provider_id, Capability.CHECKOUT)
-        if source.provider_id
-        else providers.of_checkout(step, named, money.code if money else None)
-    )
+    if source.provider_id:
+        provider = providers.named(step.sandbox, source.provider_id, Capability.CHECKOUT)
+    else:
+        code = money.code if money is not None else None
+        provider = providers.of_checkout(step, named, code)
+    # A provider of one checkout says itself which it is.
     checkout = sources.CHECKOUTS.get(provider.summary.type, named)
     if checkout is None:
         known = nearest(source.kind or "", sources.CHECKOUTS)
         raise invalid({"ProviderType": f"wanted a checkout such as paypal or zip{known}"})
-    shown = sources.Instrument(
-        _kind(step, sources.PaymentType(checkout.payment_type)), display_type=checkout.name
-    )
-    return ChargePlan(provider, shown)
+    kind = _kind(step, sources.PaymentType(checkout.payment_type))
+    return ChargePlan(provider, sources.Instrument(kind, display_type=checkout.name))
 
 
 def _kind(step: Step, own: sources.PaymentType | None) -> sources.PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
-    by_kind = own is not None and step.assume("payment_method.checkout_type") == "by_kind"
-    return (
-        own
-        if own is not None and by_kind
-        else sources.PaymentType(step.assume("payment_method.wallet_type"))
-    )
+    if own is not None and step.assume("payment_method.checkout_type") == "by_kind":
+        return own
+    return sources.PaymentType(step.assume("payment_method.wallet_type"))
 
 
 def routes_left(
@@ -225,22 +234,27 @@ def routes_left(
     """The routes that a charge may still take when those that were ``tried`` have failed: the
     fallback of the last provider, those that are ``waiting``, the fallback of the last method."""
     failed = tried[-1]
-    left = [*_fallback_provider(step.sandbox, failed), *waiting] or _fallback_method(
-        step, failed, amount
-    )
-    known = {(one.provider.provider_id, one.instrument.payment_method_id) for one in tried}
-    return [
-        one
-        for one in left
-        if (one.provider.provider_id, one.instrument.payment_method_id) not in known
-    ]
+    routes = [*_fallback_provider(step.sandbox, failed), *waiting]
+    if not routes:
+        routes = _fallback_method(step, failed, amount)
+    # Providers may be each other's fallback: none is asked twice with one instrument.
+    ways_tried = {_way(route) for route in tried}
+    return [route for route in routes if _way(route) not in ways_tried]
+
+
+def _way(route: ProviderRoute) -> tuple[str, str | None]:
+    """What makes two routes the same: provider and payment method."""
+    return route.provider.provider_id, route.instrument.payment_method_id
 
 
 def _stored_route(
     step: Step, method: PaymentMethod, amount: Decimal, faults: Faults
 ) -> ProviderRoute | None:
+    """The route of a stored payment method; None with a fault."""
     provider = _provider_of(step, method, "PaymentMethodId", amount, faults)
-    return ProviderRoute(provider, method.charged(), method) if provider else None
+    if provider is None:
+        return None
+    return ProviderRoute(provider, method.charged(), method)
 
 
 def _provider_of(
@@ -255,7 +269,7 @@ def _provider_of(
     provider = faults.attempt(
         providers.named, sandbox, stored.provider.provider_id, providers.NEEDS[kind]
     )
-    agreement = sandbox.payto.get(stored.payto_id) if stored.payto_id else None
+    agreement = sandbox.payto.get(stored.payto_id or "")
     if agreement is not None:
         step.result.about["payto"] = agreement
         check_charge(agreement, amount, faults)
@@ -264,6 +278,7 @@ def _provider_of(
 
 
 def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderRoute]:
+    """The same instrument through the provider that takes over, if that can charge it."""
     fallback = providers.known(sandbox, route.provider.fallback_provider_id)
     if fallback is None or providers.NEEDS[route.instrument.type] not in fallback.capabilities:
         return []
@@ -271,10 +286,15 @@ def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderR
 
 
 def _fallback_method(step: Step, route: ProviderRoute, amount: Decimal) -> list[ProviderRoute]:
-    fallback_id = route.method.fallback_payment_method_id if route.method else None
-    fallback = step.sandbox.payment_methods.get(fallback_id) if fallback_id else None
+    """The route of the payment method that takes over. Where that cannot be charged there is none:
+    the request did not ask for it."""
+    if route.method is None:
+        return []
+    fallback = step.sandbox.payment_methods.get(route.method.fallback_payment_method_id or "")
     if fallback is None or fallback.state is Presence.REMOVED:
         return []
     faults = Faults()
-    found = _stored_route(step, fallback, amount, faults)
-    return [found] if found and not faults else []
+    fallback_route = _stored_route(step, fallback, amount, faults)
+    if fallback_route is None or faults:
+        return []
+    return [fallback_route]

@@ -220,11 +220,10 @@ class Document:
         """The document as lines, with their ends."""
         state, view = self.state, self._view
         self._settle()
-        rules = Tallies(state.rules.first, {}, state.rules.calls)
         header = replace(
             state,
             schedule=Schedule(state.schedule.order, []),
-            rules=rules,
+            rules=Tallies(state.rules.first, {}, state.rules.calls),
             tables=_no_rows(),
             records=Records({}),
         )
@@ -279,8 +278,8 @@ class Document:
                     continue
                 yield name, replace(row, rows=[])
                 for start in range(0, len(row.rows), MOST_OF_A_LINE):
-                    some = row.rows[start : start + MOST_OF_A_LINE]
-                    yield "batch_rows", BatchRowsLine(row.batch_id, some)
+                    rows_of_line = row.rows[start : start + MOST_OF_A_LINE]
+                    yield "batch_rows", BatchRowsLine(row.batch_id, rows_of_line)
         for entry in state.schedule.entries:
             yield "schedule", ScheduleLine(entry)
         for rule, tally in state.rules.rules.items():
@@ -297,11 +296,13 @@ class Document:
             yield "replays", ReplayLine(key, answer)
 
 
-def _in_lots(held: Mapping[K, V]) -> Iterator[dict[K, V]]:
+def _in_lots(mapping: Mapping[K, V]) -> Iterator[dict[K, V]]:
     """The items of a mapping, so many at a time as a line has."""
-    items = iter(held.items())
-    while lot := dict(islice(items, MOST_OF_A_LINE)):
+    items = iter(mapping.items())
+    lot = dict(islice(items, MOST_OF_A_LINE))
+    while lot:
         yield lot
+        lot = dict(islice(items, MOST_OF_A_LINE))
 
 
 def _no_rows() -> Any:
@@ -334,6 +335,10 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
     """All of a document but scenarios and the rows of its tables, of this instant whatever happens
     afterwards."""
     overrides, tallies = sandbox.assumed.overrides, sandbox.director.tallies
+    tally_copies = {
+        name: replace(tally, keys=tally.keys.copy())
+        for name, tally in sorted(tallies.rules.items())
+    }
     return State(
         format=FORMAT,
         version=VERSION,
@@ -345,14 +350,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         clock=_clock_of(sandbox),
         counters=dict(sorted(sandbox.ids.counters.items())),
         schedule=Schedule(sandbox.schedule.order, sandbox.schedule.entries.copy()),
-        rules=Tallies(
-            tallies.first,
-            {
-                name: replace(tally, keys=tally.keys.copy())
-                for name, tally in sorted(tallies.rules.items())
-            },
-            dict(sorted(tallies.calls.items())),
-        ),
+        rules=Tallies(tallies.first, tally_copies, dict(sorted(tallies.calls.items()))),
         tables=_no_rows(),
         records=Records(
             {batch_id: rows.copy() for batch_id, rows in sandbox.scripts.items()},
@@ -387,9 +385,9 @@ class ReadState:
         """The sandbox that they make. Their schedule holds a heap."""
         state = self.state
         assumed = config.assumed.or_else(state.profile, state.assumptions)
-        sandbox = Sandbox(
-            key, config if config.seed == state.seed else replace(config, seed=state.seed), real
-        )
+        if config.seed != state.seed:
+            config = replace(config, seed=state.seed)
+        sandbox = Sandbox(key, config, real)
         sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
         self.cards.salt = sandbox.cards.salt if state.salt is None else state.salt
         sandbox.cards, sandbox.clock = self.cards, state.clock
@@ -404,10 +402,8 @@ class ReadState:
             setattr(sandbox, name, table)
         # A clock that runs may have been read on a machine whose own is ahead: rows stay in the
         # order of their adding.
-        newest = (
-            table.rows[-1].added for name in ROW_CLASSES if (table := getattr(sandbox, name)).rows
-        )
-        sandbox.now = max(sandbox.clock.read(real), *newest)
+        newest = [table.rows[-1].added for table in self.tables.values() if table.rows]
+        sandbox.now = max([sandbox.clock.read(real), *newest])
         sandbox.past = None
         sandbox.look_back()
         return sandbox
@@ -416,29 +412,27 @@ class ReadState:
         """The config under the scenarios that it carries: the one in force without any, or when it
         has the same. Of others, a scenario that is in force is taken as it is, with its place.
         Raises ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
-        given, secrets = self.state.scenarios, self.state.secrets
+        carried, secrets = self.state.scenarios, self.state.secrets
+        if carried is None:
+            return in_force
         view = View.WITH_SECRETS if secrets else View.MASKED
-        wanted = plain_of(line_of(given or [], view))
+        # Both as a document says them: it may lack secrets that the ones in force have.
+        wanted = plain_of(line_of(carried, view))
         ours = plain_of(line_of(carried_scenarios(in_force.scenarios, secrets=secrets), view))
-        if given is None or wanted == ours:
+        if wanted == ours:
             return in_force
         scenarios: list[Scenario] = []
-        faults: list[tuple[str, str]] = []
-        for place, (one, written) in enumerate(zip(given, wanted, strict=True)):
-            if written in ours:
-                scenarios.append(in_force.scenarios[ours.index(written)])
+        faults: list[Fault] = []
+        for place, scenario in enumerate(carried):
+            if wanted[place] in ours:
+                scenarios.append(in_force.scenarios[ours.index(wanted[place])])
                 continue
-            data = one.data if one.setup is None else {**one.data, "setup": one.setup}
             try:
-                kept = parse(
-                    data, {}, file=one.file, name=one.name, builtin=one.built_in, was_taken=True
-                )
-                scenarios.append(kept)
+                scenarios.append(_parsed(scenario))
             except ScenarioRefused as refused:
-                faults += [
-                    (f"scenarios.{place}.data", f"{fault.path}: {fault.message}")
-                    for fault in refused.problems
-                ]
+                for problem in refused.problems:
+                    words = f"{problem.path}: {problem.message}"
+                    faults.append((f"scenarios.{place}.data", words))
         with _naming_every_place():
             if faults:
                 raise ImportFault(*faults[:MOST_FAULTS])
@@ -448,6 +442,16 @@ class ReadState:
         """Rules whose counters it holds and which are not in force here, or not in the same
         words."""
         return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
+
+
+def _parsed(carried: Carried) -> Scenario:
+    """A scenario that a document carries. Raises ``ScenarioRefused``."""
+    data = carried.data
+    if carried.setup is not None:
+        data = {**data, "setup": carried.setup}
+    return parse(
+        data, {}, file=carried.file, name=carried.name, builtin=carried.built_in, was_taken=True
+    )
 
 
 def copied(sandbox: Sandbox, key: str, real: Micros) -> Callable[[], Sandbox]:
@@ -463,8 +467,8 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Callable[[], Sandbox]:
 
     def make() -> Sandbox:
         cards = CardRegistry(salt)
-        for known in facts.values():
-            cards.remember(known)
+        for card_facts in facts.values():
+            cards.remember(card_facts)
         for table in tables.values():
             table.learn_asked()
         return ReadState(state, cards, tables).opened(key, config, real)
@@ -497,14 +501,14 @@ def read_lines(parts: deque[bytes], loads: Callable[[bytes, int], Any]) -> ReadS
 
 def _lines_in(parts: deque[bytes]) -> Iterator[bytes]:
     """The lines of a text that comes in parts."""
-    begun: list[bytes] = []
+    pieces: list[bytes] = []
     while parts:
-        rest, *lines = parts.popleft().split(b"\n")
-        begun.append(rest)
-        for line in lines:
-            yield b"".join(begun)
-            begun = [line]
-    yield b"".join(begun)
+        end_of_line, *more_lines = parts.popleft().split(b"\n")
+        pieces.append(end_of_line)
+        for line in more_lines:
+            yield b"".join(pieces)
+            pieces = [line]
+    yield b"".join(pieces)
 
 
 class _LineReader:
@@ -533,7 +537,7 @@ class _LineReader:
                 self._state, self._cards = _header(raw)
                 for table, rows in _rows_by_table(self._state):
                     self.numbers[f"tables.{table}"].extend([number] * len(rows))
-                self._batches = {one.batch_id: one for one in self._state.tables.batches}
+                self._batches = {batch.batch_id: batch for batch in self._state.tables.batches}
             else:
                 self._put(self._state, number, raw)
         except ImportFault as fault:
@@ -542,6 +546,7 @@ class _LineReader:
             raise ForeignDocument(Code.VALIDATION_ERROR, self._faults)
 
     def _put(self, state: State, number: int, raw: object) -> None:
+        """Take in a line behind the header. Raises ``ImportFault``."""
         part = raw.pop("part", None) if isinstance(raw, dict) else None
         if not isinstance(part, str) or part not in PARTS:
             raise ImportFault(("part", f"wanted one of {', '.join(PARTS)}"))
@@ -561,7 +566,7 @@ class _LineReader:
             _put_record(state, value)
 
     def end(self) -> ReadState:
-        """What all lines say."""
+        """What all lines say. Raises ``ForeignDocument`` with what was wrong in them."""
         if self._state is None:
             self._faults.setdefault("Line 1", "wanted the header of a state document")
         if self._faults or self._state is None:
@@ -589,17 +594,18 @@ def _put_record(state: State, value: object) -> None:
             raise TypeError(f"{type(value).__name__} is no line of a document")
 
 
-def _put_once(held: dict[str, V], name: str, key: str, value: V) -> None:
-    if key in held:
+def _put_once(by_key: dict[str, V], name: str, key: str, value: V) -> None:
+    """Keep what no line before has brought. Raises ``ImportFault`` at the field of a name."""
+    if key in by_key:
         raise ImportFault((name, "got one that a line before it has"))
-    held[key] = value
+    by_key[key] = value
 
 
-def _before(held: Mapping[str, V], name: str, key: str) -> V:
-    """What a line before has brought. Raises ``ImportFault``."""
-    if key not in held:
+def _before(by_key: Mapping[str, V], name: str, key: str) -> V:
+    """What a line before has brought. Raises ``ImportFault`` at the field of a name."""
+    if key not in by_key:
         raise ImportFault((name, "wanted one that a line before it has"))
-    return held[key]
+    return by_key[key]
 
 
 def _rows_by_table(state: State) -> Iterator[tuple[str, list[Any]]]:
@@ -620,9 +626,10 @@ def _header(raw: dict[str, Any]) -> tuple[State, CardRegistry]:
             ("version", f"got version {got} of the state document, wanted {VERSION} or earlier")
         )
     counters = raw.get("counters")
-    if isinstance(counters, dict) and (count := len(counters.keys() - KINDS)) > MOST_COUNTERS:
+    unknown = len(counters.keys() - KINDS) if isinstance(counters, dict) else 0
+    if unknown > MOST_COUNTERS:
         raise ImportFault(
-            ("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most")
+            ("counters", f"got {unknown} of unknown kinds, wanted {MOST_COUNTERS} at most")
         )
     salt = raw.get("salt")
     cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
@@ -648,9 +655,9 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     what makes no sense, all faults at once."""
     with _naming_every_place(reading.numbers):
         sandbox = reading.opened(key, config, real)
-        found = list(islice(consistency.faults(sandbox), MOST_FAULTS))
-        if found:
-            raise ImportFault(*found)
+        faults = list(islice(consistency.faults(sandbox), MOST_FAULTS))
+        if faults:
+            raise ImportFault(*faults)
         return sandbox
 
 
@@ -666,44 +673,53 @@ def _naming_every_place(numbers: Mapping[str, Sequence[int]] | None = None) -> I
 
 
 def _places(faults: Iterable[Fault], numbers: Mapping[str, Sequence[int]] | None) -> dict[str, str]:
+    """Faults by their places, or by line where the document was lines: ``numbers`` are those of the
+    rows of each list. What is in no row is in the header, which is line 1."""
     if numbers is None:
         return {place[:1].upper() + place[1:]: words for place, words in faults}
     by_line: dict[str, list[str]] = {}
     for place, words in faults:
-        line, told = 1, f"{place}: {words}"
-        row = _ROW.fullmatch(place)
-        if row is not None and int(row["number"]) < len(numbers.get(row["list"], ())):
-            line = numbers[row["list"]][int(row["number"])]
+        line, place_in_line = 1, place
+        match = _ROW.fullmatch(place)
+        if match is not None:
+            rows, row = numbers.get(match["list"], ()), int(match["number"])
+            line = rows[row] if row < len(rows) else 1
             # The header may have rows too, as a document that is one object.
-            told = f"{row['within']}: {words}" if line > 1 else told
-        by_line.setdefault(f"Line {line}", []).append(told)
+            if line > 1:
+                place_in_line = match["within"]
+        by_line.setdefault(f"Line {line}", []).append(f"{place_in_line}: {words}")
     return {line: "; ".join(told) for line, told in by_line.items()}
 
 
 def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[Carried]:
-    """Scenarios in the order in which they were given."""
-    found = []
+    """Scenarios in the order in which they were given. Their examples say nothing of a sandbox, and
+    stay behind."""
+    carried = []
     for scenario in scenarios:
-        data = {
-            name: part
-            for name, part in scenario.source.items()
-            if name not in ("examples", "setup")
-        }
-        setup = scenario.source.get("setup")
-        data, setup = (
-            data if secrets else _without_secrets(data),
-            setup if isinstance(setup, list) else None,
+        data = dict(scenario.source)
+        data.pop("examples", None)
+        setup = data.pop("setup", None)
+        if not secrets:
+            data = _without_secrets(data)
+        carried.append(
+            Carried(
+                scenario.name,
+                PurePath(scenario.file).name,
+                scenario.builtin,
+                data,
+                setup if isinstance(setup, list) else None,
+            )
         )
-        found.append(
-            Carried(scenario.name, PurePath(scenario.file).name, scenario.builtin, data, setup)
-        )
-    return found
+    return carried
 
 
 def _without_secrets(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            key: _HIDDEN if key == "authorization" else _without_secrets(one)
-            for key, one in value.items()
-        }
-    return [_without_secrets(one) for one in value] if isinstance(value, list) else value
+    """The plain data of a scenario without what its webhooks authorise themselves by."""
+    if isinstance(value, list):
+        return [_without_secrets(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: _HIDDEN if key == "authorization" else _without_secrets(member)
+        for key, member in value.items()
+    }

@@ -37,8 +37,10 @@ def note(step: Step, entry: JournalEntry) -> None:
             "ones are visible"
         )
     quota = journal.quota
-    if quota is not None and quota.dropped and (news := quota.news()) is not None:
-        step.result.warnings += (news,)
+    if quota is not None and quota.dropped:
+        words = quota.news()
+        if words is not None:
+            step.result.warnings += (words,)
     if step.result.warnings is not warned:
         journal.warn(step.result.warnings)
 

@@ -43,11 +43,11 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
     code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
-    if start < sandbox.now and step.assume("subscription.past_start") == "refuse":
-        faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
-    on_its_dates = (
-        start < sandbox.now and step.assume("subscription.past_start_dates") == "from_start"
-    )
+    on_its_dates = False
+    if start < sandbox.now:
+        if step.assume("subscription.past_start") == "refuse":
+            faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
+        on_its_dates = step.assume("subscription.past_start_dates") == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
     row = made_of(
@@ -79,9 +79,11 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
     _check_steps(wanted.frequency, command.end_after, command.retry, row.start, faults)
     faults.refuse()
     anchor, period = row.anchor, row.period
-    if (wanted.interval, wanted.frequency) != (row.interval, row.frequency) and row.period:
-        last = row.due(row.period - 1)
-        anchor, period = (anchor, period) if last is None else (last, 1)
+    is_other_rhythm = (wanted.interval, wanted.frequency) != (row.interval, row.frequency)
+    last_due = row.due(row.period - 1) if is_other_rhythm and row.period else None
+    if last_due is not None:
+        # The new rhythm counts from the last payment that was due in the old one.
+        anchor, period = last_due, 1
     after = replace(
         wanted,
         amount=amount,
@@ -112,7 +114,9 @@ def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> S
     if event is SubscriptionEvent.RESUMED:
         method_in_use(step, row.payment_method_id, "PaymentMethodId")
     row = move(step, row, event)
-    return catch_up(step, row) if event is SubscriptionEvent.RESUMED else row
+    if event is SubscriptionEvent.RESUMED:
+        row = catch_up(step, row)
+    return row
 
 
 def cancel(step: Step, subscription_id: str) -> Subscription:
@@ -135,7 +139,8 @@ def follow(
     if row.status is not SubscriptionState.ACTIVE:
         return
     if after is ChargeState.FAILED:
-        if before is not None:  # it had begun as the payment of its period, and is that no longer
+        if before is not None:
+            # It had begun as the payment of its period, and is that no longer.
             row = step.change(row, replace(row, period=max(row.period - 1, 0)))
         _try_again(step, row, charge)
     elif before is None:
@@ -148,15 +153,14 @@ def follow(
 def go_on(step: Step, row: Subscription) -> Subscription:
     """Plan the next payment of an active subscription, or complete it when none is to come."""
     due = row.due(row.period)
-    if (
-        row.has_enough_payments()
-        or not next_amount(step, row)
-        or row.ends_before(due)
-        or due is None
-    ):
-        row = _plan_next(step, row, None)
-        return row if row.open_payments else move(step, row, SubscriptionEvent.COMPLETED)
-    return _plan_next(step, row, max(due, step.sandbox.now))
+    is_paid_up = row.has_enough_payments() or not next_amount(step, row)
+    if due is not None and not is_paid_up and not row.ends_before(due):
+        return _plan_next(step, row, max(due, step.sandbox.now))
+    row = _plan_next(step, row, None)
+    if row.open_payments:
+        # One of them may fail: only then another is due after all.
+        return row
+    return move(step, row, SubscriptionEvent.COMPLETED)
 
 
 def next_amount(step: Step, row: Subscription) -> Decimal:
@@ -165,10 +169,16 @@ def next_amount(step: Step, row: Subscription) -> Decimal:
     left = row.left()
     if left is None or left >= row.amount:
         return row.amount
-    taken = step.assume("subscription.end_amount") if left > 0 else "before"
-    if taken == "whole":
-        return row.amount
-    return left - left % currency(row.currency).unit if taken == "rest" else ZERO
+    if left <= 0:
+        return ZERO
+    match step.assume("subscription.end_amount"):
+        case "whole":
+            return row.amount
+        case "rest":
+            # As much of it as the currency can say.
+            return left - left % currency(row.currency).unit
+        case _:
+            return ZERO
 
 
 def catch_up(step: Step, row: Subscription) -> Subscription:
@@ -177,12 +187,10 @@ def catch_up(step: Step, row: Subscription) -> Subscription:
     period = row.period
     if step.assume("subscription.missed_payments") == "skip":
         period = row.period_from(step.sandbox.now)
-        if (
-            row.retries
-            and period > row.period
-            and step.assume("subscription.owed_payment") == "collect"
-        ):
-            period -= 1  # one payment is due now, before the next of the plan
+        owes_payment = row.retries > 0 and period > row.period
+        if owes_payment and step.assume("subscription.owed_payment") == "collect":
+            # It is due now, before the next of the plan.
+            period -= 1
     return go_on(step, step.change(row, replace(row, period=period, retries=0)))
 
 
@@ -191,14 +199,14 @@ def lose_method(step: Step, payment_method_id: str) -> None:
     as assumed, when their next payment is due and cannot be tried. Of very many the rest follows in
     the next steps of this instant."""
     for row in step.sandbox.subscriptions.find("payment_method", payment_method_id):
-        if (
-            row.status is SubscriptionState.ACTIVE
-            and step.assume("subscription.method_removed") == "at_once"
-        ):
-            if len(step.result.events) >= MOST_EVENTS:
-                step.sandbox.schedule.plan(step.sandbox.now, Due.METHOD_LOST, payment_method_id)
-                return
-            move(step, row, SubscriptionEvent.SUSPENDED)
+        if row.status is not SubscriptionState.ACTIVE:
+            continue
+        if step.assume("subscription.method_removed") != "at_once":
+            return
+        if len(step.result.events) >= MOST_EVENTS:
+            step.sandbox.schedule.plan(step.sandbox.now, Due.METHOD_LOST, payment_method_id)
+            return
+        move(step, row, SubscriptionEvent.SUSPENDED)
 
 
 def move(step: Step, row: Subscription, event: SubscriptionEvent) -> Subscription:
@@ -212,6 +220,7 @@ def move(step: Step, row: Subscription, event: SubscriptionEvent) -> Subscriptio
 
 
 def _try_again(step: Step, row: Subscription, charge: Charge) -> None:
+    """A payment has failed: plan the next try of it, or do as assumed when there is none left."""
     if row.retry is None or row.retries >= row.retry.maximum or _is_final(step, charge):
         match step.assume("subscription.retries_exhausted"):
             case "cancel":
@@ -229,11 +238,14 @@ def _is_final(step: Step, charge: Charge) -> bool:
     """Whether a declined payment is not tried again, because its provider says that it is not worth
     it."""
     attempts = charge.failed_attempts
-    hard = bool(attempts) and not attempts[-1].is_retryable
-    return hard and step.assume("subscription.hard_declines") == "final"
+    if not attempts or attempts[-1].is_retryable:
+        return False
+    return bool(step.assume("subscription.hard_declines") == "final")
 
 
 def _plan_next(step: Step, row: Subscription, due: Micros | None) -> Subscription:
+    """Await the next payment at an instant (None: none). What was awaited before is not any more:
+    ``awaited`` has counted on, so its entry of the schedule finds another number."""
     after = step.change(row, replace(row, awaited=row.awaited + 1, next_due=due))
     if due is not None:
         step.sandbox.schedule.plan(
@@ -243,15 +255,19 @@ def _plan_next(step: Step, row: Subscription, due: Micros | None) -> Subscriptio
 
 
 def _money(
-    step: Step, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
+    step: Step, amount: Decimal, code: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
     """Currency and exact amount; without a currency, the assumption's or that of the method's
     provider."""
-    default: str = step.assume("currency.default")
-    provider = step.sandbox.providers.get(method.provider.provider_id) if method else None
-    own: str = provider.currency if provider else step.assume("provider.currency")
+    provider = None
+    if method is not None:
+        provider = step.sandbox.providers.get(method.provider.provider_id)
+    usual: str = step.assume("currency.default")
+    own: str = provider.currency if provider is not None else step.assume("provider.currency")
+    if usual == "provider":
+        usual = own
     faults.attempt(check_positive, amount)
-    money = faults.attempt(currency, given or (own if default == "provider" else default))
+    money = faults.attempt(currency, code or usual)
     if money is None or faults.blames("Amount"):
         return own, amount
     return money.code, faults.attempt(exact, amount, money) or amount
@@ -260,6 +276,8 @@ def _money(
 def _check_steps(
     frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults
 ) -> None:
+    """Faults (90) of frequency, end and retries."""
+
     def bound(field: str, number: int, least: int) -> None:
         if not least <= number <= MOST_STEPS:
             faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")

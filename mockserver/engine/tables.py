@@ -31,10 +31,16 @@ def _by(*, is_asked: bool = False, **paths: str) -> list[Index[Any]]:
 def _by_card(**paths: str) -> list[Index[Any]]:
     """Indexes by the values at dotted paths of the card, if there is one."""
 
-    def of_card(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        return lambda row: read(card) if (card := row.instrument.card) else None
+    def of_card(path: str) -> Callable[[Any], Any]:
+        read = attrgetter(path)
 
-    return [index_by(name, of_card(attrgetter(path))) for name, path in paths.items()]
+        def read_of_card(row: Charge | PaymentMethod) -> Any:
+            card = row.instrument.card
+            return None if card is None else read(card)
+
+        return read_of_card
+
+    return [index_by(name, of_card(path)) for name, path in paths.items()]
 
 
 def _card_types(row: Charge | PaymentMethod) -> tuple[str, ...]:
@@ -45,8 +51,23 @@ def _card_types(row: Charge | PaymentMethod) -> tuple[str, ...]:
 
 def _references(transfer: Transfer) -> tuple[str, ...]:
     """That of a transfer and that of its group."""
-    given = transfer.reference, transfer.group_reference
-    return tuple(one for one in dict.fromkeys(given) if one is not None)
+    references = dict.fromkeys((transfer.reference, transfer.group_reference))
+    return tuple(reference for reference in references if reference is not None)
+
+
+def _email(customer: Customer) -> str | None:
+    """Addresses are found in any letter case."""
+    return None if customer.email is None else customer.email.lower()
+
+
+def _owner_in_use(method: PaymentMethod) -> str | None:
+    """The customer of a payment method that can still be used."""
+    return method.customer_id if method.state is Presence.ACTIVE else None
+
+
+def _card_with_ccv(item: VaultItem) -> str | None:
+    """The card of a vault item that still holds a ccv: what a payment must look for."""
+    return item.facts.fingerprint if item.ccv_state is CcvState.HELD else None
 
 
 _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
@@ -71,17 +92,11 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
     ],
     "customers": [
         *_by(id="customer_id", reference="reference", state="state"),
-        index_by(
-            "email", lambda customer: customer.email.lower() if customer.email is not None else None
-        ),
+        index_by("email", _email),
     ],
     "payment_methods": [
         *_by(is_asked=True, customer="customer_id"),
-        index_by(
-            "in_use",
-            lambda row: row.customer_id if row.state is Presence.ACTIVE else None,
-            is_asked=True,
-        ),
+        index_by("in_use", _owner_in_use, is_asked=True),
         *_by(provider="provider.provider_id", payment_type="instrument.type", state="state"),
         *_by(vault="vault_id"),
         *_by(is_asked=True, payto="payto_id"),
@@ -98,13 +113,7 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
         *_by(provider="provider_id", status="status"),
         Index("references", _references),
     ],
-    "vault": [
-        index_by(
-            "card_with_ccv",
-            lambda item: item.facts.fingerprint if item.ccv_state is CcvState.HELD else None,
-            is_asked=True,
-        )
-    ],
+    "vault": [index_by("card_with_ccv", _card_with_ccv, is_asked=True)],
     "webhook_subscriptions": [
         *_by(id="webhook_subscription_id"),
         *_by(is_asked=True, state="state"),
@@ -135,10 +144,9 @@ class Tables:
 
     def __init__(self) -> None:
         for name, id_of in _ID_OF.items():
-            # A new value for each move of a batch would copy up to 100,000 rows.
-            table: Table[Any] = Table(
-                id_of, _INDEXES.get(name, ()), changes_in_place=name == "batches"
-            )
+            # A new value for each move of a batch would copy up to 100,000 transactions.
+            in_place = name == "batches"
+            table: Table[Any] = Table(id_of, _INDEXES.get(name, ()), changes_in_place=in_place)
             setattr(self, name, table)
 
 

@@ -18,48 +18,39 @@ from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
 
 
-def answer(step: Step, charge_id: str, given: ChallengeAnswer) -> Charge:
+def answer(step: Step, charge_id: str, payers_answer: ChallengeAnswer) -> Charge:
     """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice.
     Raises ``NotFound`` (84)."""
-    sandbox = step.sandbox
     charge = charges.get(step, charge_id)
     if charge.status is not ChargeState.PENDING_CHECKOUT:
         return charge
-    match given:
+    match payers_answer:
         case ChallengeAnswer.PASS:
             return _passed(step, charge)
         case ChallengeAnswer.FAIL:
-            return _ended(
-                step,
-                charge,
-                ChargeEvent.DECLINED,
-                _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED),
-            )
+            failed = _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED)
+            return _ended(step, charge, ChargeEvent.DECLINED, failed)
         case ChallengeAnswer.CANCEL:
-            return _ended(
-                step,
-                charge,
-                ChargeEvent.ABANDONED,
-                _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION),
-            )
+            cancelled = _attempt(step.sandbox, charge, Code.CUSTOMER_CANCELLATION)
+            return _ended(step, charge, ChargeEvent.ABANDONED, cancelled)
 
 
 def address(sandbox: Sandbox, waiting: Charge | Token) -> str | None:
     """Where the payer of a charge, or of a token before it is used, is challenged; None without a
     challenge."""
-    return sandbox.address(page(waiting)) if waiting.challenged else None
+    if not waiting.challenged:
+        return None
+    return sandbox.address(page(waiting))
 
 
 def page(waiting: Charge | Token) -> str:
     """The path of that page."""
-    return (
-        f"/3ds/token/{waiting.token_id}"
-        if isinstance(waiting, Token)
-        else f"/3ds/{waiting.charge_id}"
-    )
+    if isinstance(waiting, Token):
+        return f"/3ds/token/{waiting.token_id}"
+    return f"/3ds/{waiting.charge_id}"
 
 
-def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token:
+def answer_for_token(step: Step, token_id: str, payers_answer: ChallengeAnswer) -> Token:
     """Let the payer answer before the token is used: passed, its payments are verified and nobody
     asks again. A token that no longer waits stays as it is. Raises ``NotFound`` (87)."""
     token = tokens.get(step, token_id)
@@ -69,18 +60,15 @@ def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token
             ChallengeAnswer.FAIL: "failed",
             ChallengeAnswer.CANCEL: "cancelled",
         }
-        token = step.change(token, token.after_challenge(given), f"challenge_{ends[given]}")
+        event = f"challenge_{ends[payers_answer]}"
+        token = step.change(token, token.after_challenge(payers_answer), event)
     return token
 
 
 def abandon(step: Step, charge: Charge) -> None:
     """The challenge was not answered in time."""
-    _ended(
-        step,
-        charge,
-        ChargeEvent.ABANDONED,
-        _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED),
-    )
+    expired = _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED)
+    _ended(step, charge, ChargeEvent.ABANDONED, expired)
 
 
 def _passed(step: Step, charge: Charge) -> Charge:
@@ -94,8 +82,10 @@ def _passed(step: Step, charge: Charge) -> Charge:
             step.sandbox, charge.provider.provider_id, outcome.provider
         )
         return _ended(step, charge, ChargeEvent.DECLINED, attempt)
-    said = outcome.provider.event if outcome.provider is not None else None
-    event = said or (ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED)
+    event = ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED
+    if outcome.provider is not None and outcome.provider.event is not None:
+        # The rule has another end for it, such as one that is still pending.
+        event = outcome.provider.event
     passed = _ended(step, charge, event, None)
     charges.follow_up(step, passed, event, outcome)
     return passed

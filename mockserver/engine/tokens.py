@@ -33,22 +33,19 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     expiry), or ``ProviderRefused``."""
     faults = Faults()
     details = command.details
-    found = intake.check_card(step, details, faults)
-    provider = faults.attempt(_card_provider, step, command, found[0] if found else None, faults)
+    accepted = intake.check_card(step, details, faults)
+    checked_card = accepted[0] if accepted is not None else None
+    provider = faults.attempt(_card_provider, step, command, checked_card, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
-    (card, instrument), provider, details = (
-        faults.sure(found),
-        faults.sure(provider),
-        faults.sure(details),
-    )
+    card, instrument = faults.sure(accepted)
+    provider, details = faults.sure(provider), faults.sure(details)
     outcome = providers.ask(step, OP, provider, instrument, "card")
     providers.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     known: dict[str, Any] = {"ip": command.ip, "metadata": command.metadata, "verified": verified}
     if command.vault_card:
-        known["vault_id"] = vault.store(
-            step, card.number, details.number or "", details.ccv, expires
-        ).vault_id
+        item = vault.store(step, card.number, details.number or "", details.ccv, expires)
+        known["vault_id"] = item.vault_id
     challenged = isinstance(outcome.provider, Challenge) and not verified
     return _store(step, instrument, provider, challenged=challenged, **known)
 
@@ -97,6 +94,7 @@ def expire(step: Step, token: Token) -> None:
 def _card_provider(
     step: Step, command: NewCardToken, card: Card | None, faults: Faults
 ) -> Provider | None:
+    """The provider that is named, else the cheapest one that takes the card; None with a fault."""
     if command.provider_id == "":
         raise invalid(
             {"ProviderId": "required: as the header ProviderId, in the query or in the body"}
@@ -115,11 +113,14 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
     """The currency of the payment that a token is wanted for, if it names one."""
     if command.amount is not None:
         money = intake.check_amount(step, command.amount, command.currency, faults)
-        return money.currency if money else None
-    return faults.attempt(currency, command.currency) if command.currency else None
+        return money.currency if money is not None else None
+    if not command.currency:
+        return None
+    return faults.attempt(currency, command.currency)
 
 
 def _store(step: Step, instrument: Instrument, provider: Provider, **known: Any) -> Token:
+    """Keep a token, and plan its expiry."""
     sandbox = step.sandbox
     expires = sandbox.now + step.assume("token.lifetime")
     token = Token(

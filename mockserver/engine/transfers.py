@@ -42,27 +42,28 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
     (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference), 69, 70 (references used
     before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge)."""
     sandbox, group = step.sandbox, _checked(step.sandbox, command)
-    total = sum((one.amount for one in group.transfers), ZERO)
+    total = sum((transfer.amount for transfer in group.transfers), ZERO)
     after = step.assume("transfer.settles_after")
-    made = []
-    for one in group.transfers:
+    begun = TransferEvent.ORDERED if after else TransferEvent.SETTLED
+    rows: list[Transfer] = []
+    for transfer in group.transfers:
         row = made_of(
             Transfer,
-            one,
+            transfer,
             transfer_id=sandbox.ids.hex32("transfer"),
             group_reference=group.group_reference,
             provider_id=group.provider_id,
             charge_id=group.charge_id,
             total=total,
-            status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
+            status=TRANSFER.begin(begun),
             added=sandbox.now,
         )
         sandbox.transfers.add(row)
         if after:
             sandbox.schedule.plan(sandbox.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
         step.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
-        made.append(row)
-    return made
+        rows.append(row)
+    return rows
 
 
 def _checked(sandbox: Sandbox, command: NewTransferGroup) -> NewTransferGroup:
@@ -73,7 +74,7 @@ def _checked(sandbox: Sandbox, command: NewTransferGroup) -> NewTransferGroup:
         faults.add(
             Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(sandbox, command.provider_id)
         )
-    charge = sandbox.charges.get(command.charge_id) if command.charge_id else None
+    charge = sandbox.charges.get(command.charge_id or "")
     if command.charge_id and charge is None:
         faults.add(Code.INVALID_CHARGE_ID, "ChargeId", unknown("charge", command.charge_id))
     if not command.transfers:
@@ -81,16 +82,23 @@ def _checked(sandbox: Sandbox, command: NewTransferGroup) -> NewTransferGroup:
             Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers"
         )
     _check_references(sandbox, command, faults)
-    own = charge.currency if charge else provider.currency if provider else None
-    ones = enumerate(command.transfers)
-    found = [_exact(one, place, own, faults) for place, one in ones if not faults.are_many]
+    own = None
+    if charge is not None:
+        own = charge.currency
+    elif provider is not None:
+        own = provider.currency
+    exact_transfers = [
+        _exact(transfer, place, own, faults)
+        for place, transfer in enumerate(command.transfers)
+        if not faults.are_many
+    ]
     if charge is not None and not faults.blames("Transfers"):
-        _check_left(sandbox, charge, found, faults)
+        _check_left(sandbox, charge, exact_transfers, faults)
     faults.refuse()
     if charge is not None and charge.status not in _PAID:
         words = f"got a charge in {charge.status}, allowed in {' or '.join(_PAID)} only"
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})
-    return replace(command, transfers=found)
+    return replace(command, transfers=exact_transfers)
 
 
 def settle(step: Step, transfer: Transfer) -> None:
@@ -99,6 +107,7 @@ def settle(step: Step, transfer: Transfer) -> None:
 
 
 def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:
+    """Faults of references: too long (61), or of another group (69) or transfer (70)."""
     group = command.group_reference
     _check_reference(group, "GroupReference", faults)
     if group and next(sandbox.transfers.find("group", group), None) is not None:
@@ -131,29 +140,30 @@ def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
 def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> NewTransfer:
     """The transfer with its exact amount; in the currency of its charge, or of its provider, by
     default."""
-    code, amount, found = transfer.currency or own, transfer.amount, Faults()
-    money = found.attempt(currency, code) if code else None
+    code, amount, own_faults = transfer.currency or own, transfer.amount, Faults()
+    money = own_faults.attempt(currency, code) if code else None
     if money is not None and own is not None and money.code != own:
-        found.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
+        own_faults.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
     if amount <= 0:
-        found.add(
-            Code.INVALID_TRANSFER_AMOUNT, "Amount", f"got {number_text(amount)}, wanted more than 0"
-        )
+        words = f"got {number_text(amount)}, wanted more than 0"
+        own_faults.add(Code.INVALID_TRANSFER_AMOUNT, "Amount", words)
     elif money is not None:
-        amount = found.attempt(exact, amount, money) or ZERO
+        amount = own_faults.attempt(exact, amount, money) or ZERO
     # A transfer has a code of its own for whatever is wrong with its amount.
     codes = {"Amount": Code.INVALID_TRANSFER_AMOUNT, "Currency": Code.CURRENCY_NOT_SUPPORTED}
-    for fault in found:
+    for fault in own_faults:
         faults.add(codes[fault.field], f"Transfers.{place}.{fault.field}", fault.text)
-    return replace(transfer, amount=amount, currency=money.code if money else None)
+    return replace(transfer, amount=amount, currency=money.code if money is not None else None)
 
 
 def _check_left(
     sandbox: Sandbox, charge: Charge, transfers: Sequence[NewTransfer], faults: Faults
 ) -> None:
-    total = sum((one.amount for one in transfers), ZERO)
+    """A fault when transfers take more of a charge than refunds and earlier transfers have left."""
+    total = sum((transfer.amount for transfer in transfers), ZERO)
     gone = sum((row.amount for row in sandbox.transfers.find("charge", charge.charge_id)), ZERO)
-    if total > (left := charge.refundable - gone):
+    left = charge.refundable - gone
+    if total > left:
         words = (
             f"got {number_text(total)}, left of the charge are {number_text(left)} "
             f"{charge.currency}"
@@ -186,26 +196,41 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Se
     rows: list[SettlementRow] = []
     for day in days:
         # Sorting keeps the charges of a provider in the order of their adding.
-        for charge in sorted(
-            sandbox.charges.find("money_day", day), key=attrgetter("provider.provider_id")
-        ):
-            if amount := charge.net_on(day):
-                provider_id, name = charge.provider.provider_id, charge.provider.name
-                settlement_id = digest(
-                    "settlement", sandbox.config.seed, sandbox.key, provider_id, day
-                ).hex()
-                rows.append(
-                    SettlementRow(
-                        settlement_id, provider_id, name, charge.charge_id, day + DAY, amount
-                    )
-                )
+        charges = sorted(sandbox.charges.find("money_day", day), key=_PROVIDER_ID)
+        for charge in charges:
+            amount = charge.net_on(day)
+            if amount:
+                rows.append(_settlement_row(sandbox, charge, day, amount))
     return rows
 
 
+_PROVIDER_ID = attrgetter("provider.provider_id")
+
+
+def _settlement_row(
+    sandbox: Sandbox, charge: Charge, day: Micros, amount: Decimal
+) -> SettlementRow:
+    """What a charge has moved on a day, which settles at the midnight after it."""
+    provider = charge.provider
+    named_by = (sandbox.config.seed, sandbox.key, provider.provider_id, day)
+    return SettlementRow(
+        settlement_id=digest("settlement", *named_by).hex(),
+        provider_id=provider.provider_id,
+        provider_name=provider.name,
+        charge_id=charge.charge_id,
+        settled=day + DAY,
+        amount=amount,
+    )
+
+
 def _days(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Micros]:
+    """The days that have charges with money in them and are settled from ``first`` to ``last``, by
+    their midnights."""
     begin = first - first % DAY
-    until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
-    if last is not None and last < begin:
-        raise invalid({"EndDate": f"wanted {iso(begin)[:10]} or later"})
+    until = sandbox.now
+    if last is not None:
+        if last < begin:
+            raise invalid({"EndDate": f"wanted {iso(begin)[:10]} or later"})
+        until = min(last - last % DAY + DAY - 1, until)
     days = sandbox.charges.values("money_day")
     return sorted(day for day in days if isinstance(day, int) and begin <= day + DAY <= until)

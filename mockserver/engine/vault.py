@@ -76,10 +76,11 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
         for item in sandbox.vault.find("card_with_ccv", paid.card.number.fingerprint):
             remove_ccv(step, item, CcvEvent.PAID)
         return
-    held = sandbox.payment_methods.get(paid.payment_method_id or "") or sandbox.tokens.get(
-        paid.token_id or ""
-    )
-    linked = sandbox.vault.get(held.vault_id or "") if held is not None else None
+    method = sandbox.payment_methods.get(paid.payment_method_id or "")
+    used = method or sandbox.tokens.get(paid.token_id or "")
+    if used is None:
+        return
+    linked = sandbox.vault.get(used.vault_id or "")
     if linked is not None:
         remove_ccv(step, linked, CcvEvent.PAID)
 

@@ -65,19 +65,24 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
     """What webhooks of a type have to report of an event."""
     if event.subject in _STATUS_CHANGES and event.before == event.after:
         return
+    word = word_of(kind)
     if event.subject is Subject.PAYTO:
+        # An agreement has no webhooks of its own: its payment methods have changed.
         if event.before is not None and event.before != event.after:
             for method in sandbox.payment_methods.find("payto", event.subject_id):
-                message = WebhookMessage(
-                    word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id
-                )
+                message = WebhookMessage(word, f"{word}.updated", method.payment_method_id)
                 yield News(kind, message, event, method)
         return
     subject = KINDS[event.subject].table(sandbox).get(event.subject_id)
-    if subject is not None:
-        change = "status.changed" if kind in _BY_STATUS else str(event.what)
-        name = f"{word_of(kind)}.{change}" if event.data is None else event.what
-        yield News(kind, WebhookMessage(word_of(kind), name, event.subject_id), event, subject)
+    if subject is None:
+        return
+    name = f"{word}.{event.what}"
+    if event.data is not None:
+        # The scenario has made it up, name and all.
+        name = event.what
+    elif kind in _BY_STATUS:
+        name = f"{word}.status.changed"
+    yield News(kind, WebhookMessage(word, name, event.subject_id), event, subject)
 
 
 def content_of(
@@ -91,20 +96,24 @@ def content_of(
         notice = _foreign(step.sandbox, message, notice)
     kind = MediaType.FORM if plan.form else MediaType.JSON
     key, body = step.sandbox.config.webhook_key, _body(step, message_id, message, notice, plan)
-    signed, signed_with, forged = body, key, plan.forged
-    if forged is Signature.STALE:
-        # The same message as it was signed a day before.
-        signed = _body(step, message_id, message, _moved(notice, -DAY), plan)
-    elif forged is not None:
-        signed_with = previous_key(key) if forged is Signature.PREVIOUS else _WRONG_KEY + key
-    signature = (
-        None if forged is Signature.NONE else sign(signed_with, padded(signed, kind, plan.pad))
-    )
+    signature: str | None
+    match plan.forged:
+        case None:
+            signature = sign(key, padded(body, kind, plan.pad))
+        case Signature.NONE:
+            signature = None
+        case Signature.BAD:
+            signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
+        case Signature.PREVIOUS:
+            signature = sign(previous_key(key), padded(body, kind, plan.pad))
+        case Signature.STALE:
+            # The same message as it was signed a day before.
+            day_before = _body(step, message_id, message, _moved(notice, -DAY), plan)
+            signature = sign(key, padded(day_before, kind, plan.pad))
+    is_as_published = not (plan.form or plan.pad or plan.sent or plan.is_edited)
     # A receiver that knows the new key only may refuse the one before.
-    may_refuse = (
-        plan.form or plan.pad or plan.sent or plan.is_edited or plan.forged is Signature.PREVIOUS
-    )
-    return Content(body, signature, kind, plan.pad, is_ordinary=not may_refuse)
+    is_ordinary = is_as_published and plan.forged is not Signature.PREVIOUS
+    return Content(body, signature, kind, plan.pad, is_ordinary=is_ordinary)
 
 
 def _foreign(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notice:
@@ -134,22 +143,31 @@ def _moved(notice: Notice, by: Micros) -> Notice:
 def _body(
     step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan
 ) -> bytes:
+    """The body of a webhook, changed as the plan wants it."""
     config = step.sandbox.config
     payload: object = config.render(message_id, message, notice, step.sandbox.assumed)
     if plan.is_edited:
-        lost = (
-            f"the webhook has nothing for {path}"
-            for path in unfound(payload, plan.edit or {}, plan.omit)
-        )
-        step.result.warnings = tuple(dict.fromkeys((*step.result.warnings, *lost)))
-        payload = edited(payload, plan.edit or {}, plan.omit)
-    if not plan.form:
-        written = config.write(payload, step.sandbox.assumed)
-        return _respelt(json.loads(written, parse_float=Decimal)) if plan.respelt else written
-    pairs = _pairs("", payload)
-    return "&".join(
-        f"{quote(name, safe='[]')}={quote(_text(step.sandbox, value))}" for name, value in pairs
-    ).encode()
+        edit = plan.edit or {}
+        for path in unfound(payload, edit, plan.omit):
+            words = f"the webhook has nothing for {path}"
+            if words not in step.result.warnings:
+                step.result.warnings += (words,)
+        payload = edited(payload, edit, plan.omit)
+    if plan.form:
+        return _form(step.sandbox, payload)
+    written = config.write(payload, step.sandbox.assumed)
+    if plan.respelt:
+        return _respelt(json.loads(written, parse_float=Decimal))
+    return written
+
+
+def _form(sandbox: Sandbox, payload: object) -> bytes:
+    """A payload as a form that is sent by a browser."""
+    fields = [
+        f"{quote(name, safe='[]')}={quote(_text(sandbox, value))}"
+        for name, value in _pairs("", payload)
+    ]
+    return "&".join(fields).encode()
 
 
 def _respelt(value: object) -> bytes:
@@ -162,7 +180,9 @@ def _respelt(value: object) -> bytes:
 def _respelling(value: object) -> str:
     match value:
         case dict():
-            members = [f"{json.dumps(k)} : {_respelling(one)}" for k, one in value.items()]
+            members = [
+                f"{json.dumps(name)} : {_respelling(member)}" for name, member in value.items()
+            ]
             return f"{{ {' , '.join(reversed(members))} }}"
         case list():
             return f"[ {' , '.join(map(_respelling, value))} ]"
@@ -183,8 +203,9 @@ def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:
     if not isinstance(value, dict | list | tuple):
         yield name, value
         return
-    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _pairs(f"{name}[{key}]" if name else str(key), one)
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        yield from _pairs(f"{name}[{key}]" if name else str(key), item)
 
 
 def _text(sandbox: Sandbox, value: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import astuple, field
+from dataclasses import field
 from math import inf
 from typing import Any
 
@@ -16,7 +16,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
 from mockserver.explore.baseline import Baseline, scenario_of
-from mockserver.explore.failures import CRASH, FAULTS, Fault, InjectionPoint
+from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint
 from mockserver.explore.fault_table import Trial, compensated, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.review import (
@@ -35,8 +35,8 @@ from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
 class Plan:
     """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget``
     seconds of real time for one run and for all, None for the usual and for as long as it takes.
-    With ``seeds`` a swarm of so many runs is tried instead, until the first that is at least as bad
-    as ``least`` unless it ``has_all``. ``is_alone``: all runs use the same books, so that only one
+    With ``seeds`` a swarm of so many runs is tried, until the first that is at least as bad as
+    ``least`` unless it ``has_all``. ``is_alone``: all runs use the same books, so that only one
     goes on at a time."""
 
     operations: frozenset[str]
@@ -55,6 +55,13 @@ class Plan:
     def crashes(self) -> bool:
         """Whether the command is killed too."""
         return any(fault.at == CRASH for fault in self.faults)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether each fault is tried at each call. A swarm is tried instead, unless something is
+        asked for that it does not have: pairs, crashes or second runs."""
+        has_own_axes = any(fault.at in OWN_AXES for fault in self.faults)
+        return not self.seeds or self.pairs or has_own_axes
 
 
 @mutable
@@ -106,11 +113,17 @@ class Lab:
             fault.timed(self.plan.client_timeout, is_manual=self.base.is_manual) for fault in faults
         ]
 
-    def trials(self) -> list[Trial]:
-        """All that is to be tried, in this order."""
-        if not self.plan.seeds:
-            return trials(self.wanted(self.base.points), self.timed(self.plan.faults))
-        drawn = map(self.of_seed, range(self.runner.seed, self.runner.seed + self.plan.seeds))
+    def matrix(self) -> list[Trial]:
+        """Each fault at each call, as far as that is asked for, in the order in which it is
+        tried."""
+        if not self.plan.has_matrix:
+            return []
+        return trials(self.wanted(self.base.points), self.timed(self.plan.faults))
+
+    def swarm(self) -> list[Trial]:
+        """What the seeds try, in their order."""
+        first = self.runner.seed
+        drawn = [self.of_seed(seed) for seed in range(first, first + self.plan.seeds)]
         return [trial for trial in drawn if trial.injections]
 
     def of_seed(self, seed: int) -> Trial:
@@ -256,7 +269,7 @@ class Tried:
             seconds=round(seen.ended.seconds, 3),
             findings=_advised(seen.after.findings, self.trial),
             timeline=seen.timeline,
-            calls=tuple(astuple(point) for point in seen.points),
+            calls=tuple(point.row for point in seen.points),
             scenario="" if has_survived else self.told,
             output="" if has_survived else seen.printed(),
             money=tuple(self.judged.words),
@@ -281,12 +294,14 @@ class _Search:
     making_good: list[Trial] = field(default_factory=list)
 
     def go(self, pool: ThreadPoolExecutor) -> None:
-        """Try all of it: second faults where the command makes good come last, as what they are is
-        known when all else has been tried."""
+        """Try all of it: each fault at each call, then second faults where the command makes good,
+        as what they are is known when all before has been tried, then the seeds."""
         began = time.monotonic()
         self._try_queued(pool)
         if not self.queue and self.making_good:
             self._try_making_good(pool, time.monotonic() - began)
+        self.queue += self.lab.swarm()
+        self._try_queued(pool)
 
     def _try_making_good(self, pool: ThreadPoolExecutor, took: float) -> None:
         """Try the second faults that show most, in the time that all before has taken, or would
@@ -299,6 +314,7 @@ class _Search:
         self._try_queued(pool)
         self.made.beyond_limit = [*self.queue, *self.making_good[MOST_MAKING_GOOD:]]
         self.queue.clear()
+        self.end = budget_end
 
     def _try_queued(self, pool: ThreadPoolExecutor) -> None:
         """Try one after the other, as many at once as there may be."""
@@ -336,22 +352,21 @@ class _Search:
 
     def _next_working(self) -> Trial | None:
         """The first of the queue that keeps a processor busy, if one may begin now: as many at once
-        as there are jobs. A swarm goes by its seeds alone, so to it each run is one of these."""
-        is_swarm = self.lab.plan.seeds > 0
-        working = [trial for trial in self.running.values() if is_swarm or not trial.waits]
+        as there are jobs."""
+        working = [trial for trial in self.running.values() if _works(trial)]
         if len(working) >= self.lab.plan.jobs or self._is_closed:
             return None
-        return next((trial for trial in self.queue if is_swarm or not trial.waits), None)
+        return next(filter(_works, self.queue), None)
 
     def _next_waiting(self) -> Trial | None:
         """The first of the queue that waits for most of its time, if one may begin now: beside
         those that work, as many as together keep half of the jobs busy, and one in any case."""
-        jobs, is_swarm = self.lab.plan.jobs, self.lab.plan.seeds > 0
-        waiting = [trial for trial in self.running.values() if trial.waits]
+        jobs = self.lab.plan.jobs
+        waiting = [trial for trial in self.running.values() if not _works(trial)]
         is_full = sum(map(self._work_of, waiting)) > jobs / 2 or len(waiting) >= MOST_WAITING * jobs
-        if is_swarm or is_full or self._is_closed:
+        if is_full or self._is_closed:
             return None
-        return next((trial for trial in self.queue if trial.waits), None)
+        return next((trial for trial in self.queue if not _works(trial)), None)
 
     def _work_of(self, trial: Trial) -> float:
         """The part of its time in which a run works, as long as the one without a fault takes."""
@@ -391,9 +406,8 @@ class _Search:
         which it stays red; what runs beside it have found beyond that seed depends on the machine,
         and is dropped."""
         lab, made, least = self.lab, self.made, self.lab.plan.least
-        first = min(
-            (cell for cell in made.cells if cell.verdict.reaches(least)), key=lambda cell: cell.seed
-        )
+        red = [cell for cell in made.cells if cell.is_drawn and cell.verdict.reaches(least)]
+        first = min(red, key=lambda cell: cell.seed)
         beyond = [cell for cell in made.cells if cell.seed > first.seed]
         made.dropped = [cell for cell in beyond if cell.name not in self.earlier]
         made.left_out += [lab.of_seed(cell.seed) for cell in beyond]
@@ -419,6 +433,12 @@ class _Search:
             self.keep(made.cells[-1])
 
 
+def _works(trial: Trial) -> bool:
+    """Whether a run keeps a processor busy, rather than wait. A swarm goes by its seeds alone, so
+    each of its runs counts as one that does."""
+    return not trial.waits or trial.seed is not None
+
+
 _FIRST_RED = "first red"
 
 MOST_WAITING = 8
@@ -441,7 +461,7 @@ def explore(
     end = inf if lab.plan.budget is None else time.monotonic() + lab.plan.budget
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}
-    search = _Search(lab, end, made, keep, progress, earlier, queue=lab.trials())
+    search = _Search(lab, end, made, keep, progress, earlier, queue=lab.matrix())
     with ThreadPoolExecutor((1 + MOST_WAITING) * lab.plan.jobs) as pool:
         try:
             search.go(pool)

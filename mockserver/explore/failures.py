@@ -61,6 +61,11 @@ class InjectionPoint:
     rows: int = 0
 
     @property
+    def row(self) -> tuple[Any, ...]:
+        """What makes it again, as plain data."""
+        return (self.op, self.nth, self.notifies, self.uses, self.card, self.rows)
+
+    @property
     def is_counted(self) -> bool:
         """Whether a rule must count for itself to find it: it has no number among the calls."""
         return self.op in UNREQUESTED

@@ -173,6 +173,8 @@ def named(name: str, points: Sequence[InjectionPoint], faults: Iterable[Fault]) 
         )
         if not row.fits(point):
             raise ValueError(f"{row.name} makes no sense at {call}: {row.what}")
+        if any(not _goes_with(first, row) for _, first in found):
+            raise ValueError(f"{row.name} cannot come after {found[0][1].name} in one run")
         found.append((point, row))
     return Trial(tuple(found))
 
@@ -192,13 +194,21 @@ def followed(
     ]
     if not places:
         return []
-    later, others = points[places[0] + 1 :], list(faults)
+    later, others = points[places[0] + 1 :], [other for other in faults if _goes_with(fault, other)]
     seconds = [(point, other) for point in later for other in others if other.fits(point)]
     if fault.at == "provider":
         seconds += [
             (struck, other) for other in others if other.at == "notify" and other.fits(struck)
         ]
     return [Trial(((struck, fault), second)) for second in seconds]
+
+
+def _goes_with(first: Fault, second: Fault) -> bool:
+    """Whether one fault can be the second after another. A command is held once, so it is not
+    killed and run beside itself in one run; and that both of two runs begin at once is the first
+    thing that happens to them."""
+    is_held_twice = first.at in OWN_AXES and second.at in OWN_AXES
+    return not is_held_twice and not second.is_at_start
 
 
 def weight(op: str) -> int:

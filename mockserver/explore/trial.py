@@ -270,6 +270,12 @@ class HeldRun:
             return replace(ended, exit=None)
         return replace(ended, exit=0) if 0 in exits else ended
 
+    def let_go(self) -> None:
+        """Let go of what is still held when all has ended, such as a call that its client has given
+        up: time would not go on before it."""
+        if self.until is not None:
+            self.sandbox.call("DELETE", "/__admin/hold")
+
     def _look(self, **asked: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.sandbox.call("GET", "/__admin/hold", params=asked or None)
         return found
@@ -378,6 +384,7 @@ class TrialRunner:
                 ended = runs.enter_context(
                     self.commands.run(self.restart or self.argv, output=restart, **way)
                 )
+            held.let_go()
             ended = held.end_of(ended)
             with output.open("ab") as file:
                 file.writelines(one.read_bytes() for one in (second, restart) if one.exists())

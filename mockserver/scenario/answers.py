@@ -161,6 +161,7 @@ def _is_same(wanted: object, got: object) -> bool:
 
 
 def _kind(value: object) -> str:
+    """What an answer has, in words: of an object or a list only which it is."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list):
@@ -200,6 +201,7 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
 
 
 def _member(placeholder: re.Match[str], answers: Mapping[str, object]) -> object:
+    """The member of an answer that a placeholder stands for. Raises ``LookupError``."""
     text, call_id, path = placeholder[0], placeholder[1], placeholder[2]
     answer = answers.get(call_id)
     member = walked(answer, path.split("."))

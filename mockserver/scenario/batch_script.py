@@ -50,6 +50,7 @@ class BatchEnd(StrEnum):
 
 
 def _read_where(value: object) -> tuple[FieldTest, ...] | None:
+    """The tests of ``where``, each of one column of a row."""
     if value is None:
         return None
     if not isinstance(value, dict):

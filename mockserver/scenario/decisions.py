@@ -127,6 +127,7 @@ def kept_decisions(
 def _kept(
     decision: Decision, attempt: Attempt, request: Mapping[str, object], most_failed: int
 ) -> StageDecision:
+    """One decision, as it is kept."""
     # Fields by their places: it is done for every provider call of every step.
     is_of_step = attempt.request is request or decision.stage is Stage.UPLOAD
     failed = decision.failed
@@ -151,6 +152,7 @@ def _kept(
 
 
 def _firings(decision: Decision) -> tuple[Firing, ...]:
+    """The rule that decided, and before it those that left the outcome to it."""
     return tuple(
         Firing(fired.rule, fired.choice, fired.delay, len(fired.failed))
         for fired in (*decision.passing, decision)

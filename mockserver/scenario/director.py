@@ -371,6 +371,7 @@ class Director:
         return self._effect(rule, outcome, call.salt)
 
     def _effect(self, rule: Rule, outcome: Outcome, salt: str) -> _Effect:
+        """What a rule that has fired makes happen, with all that is drawn for it."""
         delay, scope = 0, self._draw_scopes[rule.draws]
         if outcome.latency is not None:
             delay = draw_latency(outcome.latency, _draw("latency", *scope, salt))

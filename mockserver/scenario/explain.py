@@ -150,6 +150,7 @@ def _ends(outcome: Outcome) -> bool:
 
 
 def _as_answered(op: str, fired: Sequence[Decision]) -> list[str]:
+    """What becomes of the answer: no rule is asked then, but one that has fired may spoil it."""
     if op in UNREQUESTED:
         return []
     for decision in fired:
@@ -237,6 +238,7 @@ def _place(rule: Rule) -> str:
 
 
 def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
+    """The operation of a request. Raises ``ValueError`` in words."""
     for key in request:
         if key not in _REQUEST_KEYS:
             raise ValueError(
@@ -265,6 +267,7 @@ def _called(request: Mapping[str, object], op_of: OpOf | None) -> str:
 
 
 def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
+    """What rules see of a request that is the first of a fresh sandbox."""
     path = _text(request.get("path")) or ""
     # As on the server: what an operation without a body is asked for stands in its query.
     body = _camel(request.get("body") or _query(path))
@@ -308,6 +311,7 @@ def _query(path: str) -> dict[str, str]:
 
 
 def _state(state: object) -> dict[str, object]:
+    """What stored objects hold, as the request says it."""
     if not isinstance(state, Mapping):
         raise ValueError('state: wanted an object such as {"charge.status": "Authorised"}')
     try:

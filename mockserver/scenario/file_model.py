@@ -188,6 +188,7 @@ def _inside(place: Path, data: object) -> Path:
 
 
 def _pattern_words(pattern: str) -> str:
+    """What a pattern of the models means, in words."""
     if pattern.startswith("^GET"):
         return "GET and a path, such as GET /batch/{b.batchId}/status"
     if pattern.startswith("^(GET"):

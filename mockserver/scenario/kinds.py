@@ -44,6 +44,7 @@ class Kind:
         }
 
     def _operand(self, value: object) -> object:
+        """An operand as values of the kind are read. Raises ``ValueError``."""
         if isinstance(value, list):
             return [self._operand(item) for item in value]
         reading = self.reading(value)

@@ -93,6 +93,7 @@ class Emit:
 
 
 def _check_set(changes: Mapping[str, object]) -> None:
+    """Refuse a path that ``set`` may not change, and a value that it cannot have."""
     if not changes:
         raise ValueError(f"set: wanted at least one of {', '.join(SETTABLE)}")
     for path, value in changes.items():
@@ -111,6 +112,7 @@ def _check_set(changes: Mapping[str, object]) -> None:
 
 
 def _ending(value: object) -> str:
+    """How a payment ends that is settled."""
     word = read_text(value)
     if word not in tuple(Settlement):
         raise ValueError(

@@ -39,6 +39,7 @@ def _values(wanted: object) -> frozenset[Value]:
 
 
 def _bound(wanted: object) -> Decimal:
+    """The operand of a comparison."""
     limit = _number(wanted)
     if limit is None:
         raise ValueError(f"got {excerpt(wanted)}, wanted a number")
@@ -46,6 +47,7 @@ def _bound(wanted: object) -> Decimal:
 
 
 def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
+    """The operand of ``between``."""
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError(
             f"got {excerpt(wanted)}, wanted a list of the lowest and the highest number, both "
@@ -60,6 +62,7 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
 
 
 def _step(wanted: object) -> Decimal:
+    """The operand of ``every``."""
     step = _bound(wanted)
     if step < 1 or step % 1:
         raise ValueError(f"got {excerpt(wanted)}, wanted a whole number from 1 on")
@@ -77,6 +80,7 @@ def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bo
 
 
 def _contains(got: object, wanted: tuple[str, Value]) -> bool:
+    """In a list an item that is equal, in a text a part of it."""
     text, same = wanted
     if isinstance(got, (list, tuple)):
         return any(canonical(item) == same for item in got[:_LONGEST_SEARCHED])
@@ -233,6 +237,7 @@ def compile_test(
         operands[word] = read_operand(operand)
     checks = tuple(OPERATORS[word].check(operand) for word, operand in operands.items())
     in_words = tuple((word, _operand_words(operand)) for word, operand in operators.items())
+    # A plain equality can be looked up: an index finds the rules that have one.
     equals = None
     if operators.keys() == {"eq"}:
         equals = frozenset((operands["eq"],))
@@ -245,6 +250,7 @@ _MOST_LISTED = 10
 
 
 def _operand_words(operand: object) -> str:
+    """An operand as explanations show it: of a long list the beginning."""
     if not isinstance(operand, list):
         return excerpt(operand)
     items = [excerpt(item) for item in operand[:_MOST_LISTED]]

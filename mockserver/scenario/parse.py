@@ -70,7 +70,7 @@ def parse(
     problems = Problems(file, positions)
     if not isinstance(data, dict):
         problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
-        raise ScenarioRefused(problems.found)
+        raise ScenarioRefused(problems.faults)
     model: ScenarioFile | None
     if is_shipped:
         # What the models would make of it, but for its rules and examples.
@@ -93,8 +93,8 @@ def parse(
         )
     if model is not None:
         _check(model, problems)
-    if model is None or problems.found:
-        raise ScenarioRefused(problems.found)
+    if model is None or problems.faults:
+        raise ScenarioRefused(problems.faults)
     return Scenario(
         name=model.name or name,
         file=file,
@@ -172,7 +172,7 @@ def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     later = None
     with suppress(ScenarioRefused):
         later = read_part(Later, {"after": "0s", **data}, problems)
-    return later, {problem.path or "Body": problem.message for problem in problems.found}
+    return later, {problem.path or "Body": problem.message for problem in problems.faults}
 
 
 def _shipped_rule(data: Mapping[str, Any]) -> RuleMap:
@@ -207,6 +207,7 @@ def _check(model: ScenarioFile, problems: Problems) -> None:
 
 
 def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
+    """Find what is wrong with the providers of a file."""
     ids = [model.id for model in models]
     for index, model in enumerate(models):
         here = problems.below("providers", index)
@@ -231,12 +232,12 @@ def compile_rule(
     model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool
 ) -> Rule | None:
     """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it."""
-    faults_before = len(problems.found)
+    faults_before = len(problems.faults)
     clock = file.clock or ClockMap()
     zone = clock.zone or UTC_ZONE
     operations = operations_of(model.when, problems.below("when"))
     plan, stage = _plan(model, operations, problems), Stage.ARRIVAL
-    if plan is not None and len(problems.found) == faults_before:
+    if plan is not None and len(problems.faults) == faults_before:
         stage, operations = Placing(model, plan, operations).place(problems)
     when = compile_when(
         model.when,
@@ -255,7 +256,7 @@ def compile_rule(
     has_counters = model.limit is not None or model.sequence is not None or "nth" in model.when
     if model.per is not None and not has_counters:
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
-    if len(problems.found) > faults_before or plan is None:
+    if len(problems.faults) > faults_before or plan is None:
         return None
     return Rule(
         id=model.id,
@@ -293,6 +294,7 @@ def _key(
 def _readers(
     key: list[str], operations: frozenset[str], problems: Problems, zone: Zone
 ) -> Iterator[Reader]:
+    """What reads each part of a key; a fault where a path leads nowhere."""
     for index, part in enumerate(key):
         with problems.at("key", index):
             if part == DAY_OF_CLOCK:
@@ -326,6 +328,7 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
 
 
 def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:
+    """What ``then`` makes happen: its outcome, or the one that the request names."""
     if model.outcome_from is None:
         return Always((model.outcome,))
     named = None

@@ -197,6 +197,7 @@ def testable(op: str) -> Iterator[str]:
 
 @cache
 def _table() -> Mapping[str, str]:
+    """The fields of each operation and of each field, as the two files say them."""
     text = "".join(
         (_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested")
     )
@@ -375,6 +376,7 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
 
 
 def _of_header(name: str, operations: Collection[str]) -> Known:
+    """A header of the request, in any letter case."""
     folded = name.lower()
     if folded in SECRET_HEADERS:
         raise ValueError(f"header '{name}' is a secret and cannot be tested or counted by")
@@ -395,6 +397,7 @@ def _of_calls_in_flight(operations: Collection[str]) -> Known:
 
 
 def _of_call(operations: Collection[str]) -> Known:
+    """The number of the call, where it is one of these operations."""
     if operations and UNREQUESTED.issuperset(operations):
         raise ValueError(
             f"no request comes in for {' and '.join(sorted(operations))}, so no call is counted"
@@ -409,6 +412,7 @@ def _of_call(operations: Collection[str]) -> Known:
 
 
 def _of_state(path: str, rest: str) -> Known:
+    """A field of a stored object, or whether there is one."""
     _refuse_secret(path, rest.rsplit(".", 1)[-1])
     kind, dot, below = rest.partition(".")
     entity = STORED.get(snake(kind))
@@ -424,6 +428,7 @@ def _of_state(path: str, rest: str) -> Known:
 
 
 def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
+    """A field of the request, however deep."""
     parts = rest.split(".")
     if not all(parts) or len(parts) > _MOST_PARTS:
         raise ValueError(
@@ -446,17 +451,21 @@ def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> K
     """The kind of the field that the parts of a path lead to. Raises ``ValueError`` where they lead
     nowhere."""
     known = fields_of(operations)
-    place: Field | None = None
+    field: Field | None = None
     for number, part in enumerate(parts):
-        if place is not None and place.is_map:
+        if field is not None and field.is_map:
+            # The names of a map are the caller's own, and so is what lies below them.
             return TEXT
-        if place is not None and place.is_list and part.isdecimal():
-            place = Field(place.kind)
+        if field is not None and field.is_list and part.isdecimal():
+            # An item of a list by its place: the next part is a field of that.
+            field = Field(field.kind)
             continue
         if part not in known:
             raise ValueError(_nowhere(path, parts[:number], part, known, operations))
-        place, known = known[part], parts_of(part)
-    return place.kind if place is not None and not place.is_list else TEXT
+        field, known = known[part], parts_of(part)
+    if field is None or field.is_list:
+        return TEXT
+    return field.kind
 
 
 def _nowhere(
@@ -481,6 +490,7 @@ def _nowhere(
 
 
 def _refuse_secret(path: str, name: str) -> None:
+    """Raise ``ValueError`` for the name of card data."""
     if name.lower() in _SECRET:
         raise ValueError(
             f"got '{path[:60]}': a card number or ccv cannot be tested or counted by; "

@@ -59,30 +59,30 @@ class Placing:
             problems.add((), f"{early}: they go with no test of one")
         if any(outcome.replay for outcome in outcomes):
             problems.add_all(self._misused_replay())
-        fitting = self._fitting(problems)
-        if fitting is None:
+        remaining = self._fitting(problems)
+        if remaining is None:
             return Stage.ARRIVAL, self.operations
         if self._strikes(At.UPLOAD):
             problems.add_all(self._misused_at_upload())
-            return Stage.UPLOAD, fitting
-        if self._asks or fitting <= _ASKED_WITH_PROVIDER:
-            return Stage.PROVIDER, fitting
-        return Stage.ARRIVAL, fitting
+            return Stage.UPLOAD, remaining
+        if self._asks or remaining <= _ASKED_WITH_PROVIDER:
+            return Stage.PROVIDER, remaining
+        return Stage.ARRIVAL, remaining
 
     def _fitting(self, problems: Problems) -> frozenset[str] | None:
         """The operations in which all of it has a place; None with a fault."""
-        fitting, exact = self.operations, named_in(self.model.when.get("op"))
+        remaining, exact = self.operations, named_in(self.model.when.get("op"))
         for word, everywhere in self._fits():
             unnamed = BY_NAME.get(word, frozenset()) - exact
             fit = everywhere - unnamed
             # Where some fit, those that a glob means besides are left out in silence.
-            misfits = exact - fit if fitting & fit else fitting
+            misfits = exact - fit if remaining & fit else remaining
             if misfits:
                 key = word if word in _UNDER_WAY else "op"
                 problems.add(("when", key), _misfit(word, misfits, everywhere))
                 return None
-            fitting &= fit
-        return fitting
+            remaining &= fit
+        return remaining
 
     def _fits(self) -> Iterator[tuple[str, frozenset[str]]]:
         """What it looks at and makes happen, and the operations in which each has a place."""

@@ -74,11 +74,12 @@ def more_follow(file: str, line: int, column: int) -> ScenarioProblem:
 
 @mutable
 class Problems:
-    """Faults found so far in one file; ``patterns`` compiles those of its tests."""
+    """The ``faults`` of one file so far; ``patterns`` compiles the patterns of its tests. ``base``
+    is the part that paths begin at: all parts of a file add to one list."""
 
     file: str
     positions: Positions
-    found: list[ScenarioProblem] = field(default_factory=list)
+    faults: list[ScenarioProblem] = field(default_factory=list)
     patterns: Patterns = field(default_factory=Patterns)
     base: Path = ()
 
@@ -91,13 +92,14 @@ class Problems:
         place. Raises ``ScenarioRefused`` where enough are known: the rest of the file is not looked
         at."""
         line, column = self.place(path)
-        if len(self.found) >= MOST_FAULTS:
-            raise ScenarioRefused([*self.found, more_follow(self.file, line, column)])
-        self.found.append(
+        if len(self.faults) >= MOST_FAULTS:
+            raise ScenarioRefused([*self.faults, more_follow(self.file, line, column)])
+        self.faults.append(
             ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message)
         )
 
     def add_all(self, faults: Iterable[tuple[Path, str]]) -> None:
+        """Remember several faults, each at its path."""
         for path, message in faults:
             self.add(path, message)
 

@@ -253,6 +253,7 @@ _TAKEN: Mapping[str, ProviderOutcome] = {
 def _row(
     name: str, code: str, gateway_code: str, gateway_message: str, retry: str, meaning: str
 ) -> DeclineRow:
+    """A row of the catalogue, of the texts of its columns."""
     error = Code[code] if code else None
     if name in _TAKEN:
         in_words = (int(error), error.message) if error is not None else (None, None)

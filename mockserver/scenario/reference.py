@@ -203,7 +203,7 @@ def _tests() -> Schema:
     """The parts that are no models: ``when`` is read key by key, as what it may name is the fields
     of requests and of stored objects."""
     lengths = {**dict.fromkeys(BOUNDS, _DURATION), "between": _list(_DURATION)}
-    found = {
+    parts = {
         "Test": _map({word: _operand(word) for word in OPERATORS}),
         "AnyTest": {**_test(_PLAIN), "examples": [{"exists": True}]},
         "NumberTest": {**_test(_NUMERIC), "examples": [{"gt": 100}]},
@@ -228,8 +228,8 @@ def _tests() -> Schema:
         # A word of the service may also be given by its number.
         number = {"type": ["integer", "null"], "minimum": 0}
         word = {"anyOf": [*_words(words)["anyOf"], number, {"pattern": "^[0-9]+$"}]}
-        found[name] = {**_test(word), "examples": [words[0]]}
-    return found
+        parts[name] = {**_test(word), "examples": [words[0]]}
+    return parts
 
 
 def _operand(word: str) -> Schema:
@@ -258,17 +258,17 @@ def _row_field(name: str) -> Schema:
 def _kinds() -> Mapping[str, tuple[Kind, str]]:
     """The members of requests and of stored objects by their paths: the kind of each, and what it
     is."""
-    found: dict[str, tuple[Kind, str]] = {}
+    by_path: dict[str, tuple[Kind, str]] = {}
     for op in ops.OPERATIONS:
         for path in paths.testable(op):
             name = f"request.{path}"
-            found[name] = paths.known_path(name).kind, "a field of the request"
-    for kind, rows in paths.STORED.items():
-        thing = kind.replace("_", " ")
-        found[f"state.{camel(kind)}"] = TEXT, f"the stored {thing} itself"
-        for name, held in paths.names_of(rows).items():
-            found[f"state.{camel(kind)}.{name}"] = paths.kind_of(held), f"of the stored {thing}"
-    return found
+            by_path[name] = paths.known_path(name).kind, "a field of the request"
+    for kind, row_class in paths.STORED.items():
+        prefix, noun = f"state.{camel(kind)}", kind.replace("_", " ")
+        by_path[prefix] = TEXT, f"the stored {noun} itself"
+        for name, annotation in paths.names_of(row_class).items():
+            by_path[f"{prefix}.{name}"] = paths.kind_of(annotation), f"of the stored {noun}"
+    return by_path
 
 
 @cache
@@ -288,6 +288,7 @@ def _members() -> Schema:
 
 
 def _member(kind: Kind, words: str) -> Schema:
+    """The test of a field of a kind."""
     if kind.allowed:
         return {**_ref(_choices()[kind.allowed]), "description": words}
     if kind is NUMBER:

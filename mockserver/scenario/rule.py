@@ -192,6 +192,7 @@ LimitWord = Annotated[Limit, short_for("times", Count | Limit)]
 
 
 def _read_key(value: object) -> object:
+    """The paths by which calls are counted: none for ``all``, as then no two calls differ."""
     if value == ALL:
         return []
     if not isinstance(value, list) or not value:

@@ -74,8 +74,8 @@ class TlsMap:
 
     @property
     def words(self) -> str:
-        said = {one.name: getattr(self, one.name) for one in fields(self)}
-        return ", ".join(f"{name}: {value}" for name, value in said.items() if value is not None)
+        values = {key.name: getattr(self, key.name) for key in fields(self)}
+        return ", ".join(f"{name}: {value}" for name, value in values.items() if value is not None)
 
 
 @file_model
@@ -165,6 +165,7 @@ class TogetherMap:
 
 
 def _step_kind(value: object) -> str:
+    """Which model a step of an example is, by the key that only that one has."""
     if isinstance(value, dict):
         return next(
             (f"<{kind}>" for kind in ("advance", "wait", "together") if kind in value), "<call>"

@@ -287,6 +287,7 @@ def _all_imply(tests: _Tests, wanted: _Tests) -> bool:
 
 
 def _decides(first: _Seen) -> str:
+    """That an earlier rule decides, and what to do about it."""
     words = f"rule '{first.rule.id}' (line {first.rule.line}) decides first"
     if first.quiet:
         words += f", which only sets {first.quiet}: say both in one rule"

@@ -127,6 +127,7 @@ class Dribble:
 
 
 def _hold(value: object) -> Micros | HoldUntil:
+    """How long a call is held: a time, or a word."""
     if isinstance(value, str) and value in list(HoldUntil):
         return HoldUntil(value)
     with suppress(ValueError):
@@ -173,6 +174,7 @@ _EACH = "*"
 
 
 def _path(text: str) -> str:
+    """A path of members."""
     if len(text) > _LONGEST_PATH or not all(text.split(".")):
         raise ValueError(
             f"got '{text[:60]}', wanted the path of a member, such as paymentInformation.card"
@@ -277,6 +279,7 @@ class Transport:
             raise ValueError("delay cannot be used at: connect, which has only reset")
 
     def _check_answer(self) -> None:
+        """Refuse headers and a body that an answer of the status cannot have."""
         if self.status is None:
             return
         for name in self.headers or ():
@@ -365,6 +368,7 @@ class Transport:
         return words
 
     def _kind_words(self) -> str:
+        """What the fault does, without its place."""
         match self.kind:
             case FaultKind.STATUS:
                 return f"status {self.status}"
@@ -438,6 +442,7 @@ def _changed(value: object, path: Sequence[str], member: object) -> object:
 
 
 def _put(holder: Any, key: str | int, rest: Sequence[str], member: object) -> None:
+    """Set a member of a holder, or one below it, or take it out."""
     if rest:
         holder[key] = _changed(holder[key], rest, member)
     elif member is _GONE:

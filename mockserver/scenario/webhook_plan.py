@@ -41,6 +41,7 @@ _APART = (
 
 
 def _read_answer(value: object) -> object:
+    """How a receiver answers: with a status, or not in time."""
     if value == "timeout":
         return value
     if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:

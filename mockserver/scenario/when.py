@@ -179,6 +179,7 @@ def _test_of(
     declared: frozenset[str],
     patterns: Patterns,
 ) -> FieldTest:
+    """The test of one key of ``when``. Raises ``ValueError``."""
     if not is_test(key):
         raise ValueError(f"unknown key '{key[:60]}'{_meant_by(key, operations)}")
     if key == "overlaps":
@@ -202,6 +203,7 @@ def _meant_by(key: str, operations: frozenset[str]) -> str:
 def _test(
     path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS
 ) -> FieldTest:
+    """A test of a path, its operands read as the values of the field are."""
     known_operators(wanted)
     if path in _OPERANDS:
         wanted = _OPERANDS[path](wanted)
@@ -210,6 +212,7 @@ def _test(
 
 
 def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
+    """The tests of ``card``, each of one fact of it."""
     if not isinstance(wanted, dict) or not wanted:
         raise ValueError(f"got {excerpt(wanted or None)}, wanted a map of {', '.join(CARD_FACTS)}")
     tests = []
@@ -340,6 +343,7 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
 
 
 def _month_day(value: object) -> object:
+    """A day of the month, or the last one, whichever that is."""
     is_day = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 31
     if value != LAST and not is_day:
         raise ValueError(f"got {excerpt(value)}, wanted a day from 1 to 31 or {LAST}")
@@ -347,6 +351,7 @@ def _month_day(value: object) -> object:
 
 
 def _weekday(value: object) -> object:
+    """A day of the week, by its first three letters."""
     if value not in WEEKDAYS:
         hint = nearest(str(value)[:3].lower(), WEEKDAYS)
         raise ValueError(f"got {excerpt(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
@@ -390,6 +395,7 @@ class Window:
         self._check_bounds(start, end, daily=daily)
         if start is not None and self.for_ is not None:
             end = start + self.for_
+        # A model is frozen: what follows from its keys is worked out once, here.
         for name, value in (("start", start), ("end", end), ("daily", daily)):
             object.__setattr__(self, name, value)
 

@@ -4,90 +4,116 @@ That ``edit`` adds a member is its right, so of those only names close to a know
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import Warned, warnings
 from mockserver.web.openapi import META, WEBHOOKS
 from mockserver.web.routes import ROUTES
 from mockserver.wire.replies import reply_type
 
-Held: TypeAlias = str | Mapping[str, Any]
-"""What a member holds: in the words of the table of replies, or by the names of its own members."""
+Content: TypeAlias = str | Mapping[str, "Content"]
+"""What a member may hold: in the words of the table of replies, such as ``Charge``, ``list of
+Refund or null`` or ``text``; or by the names of its own members."""
 
-_ANY = ("map", "object")
+_ANYTHING = ("map", "object")
 
 
-def warned(scenario: Scenario) -> list[Warned]:
+def scenario_warnings(scenario: Scenario) -> list[Warned]:
     """A warning for each rule that names a member which is nowhere, or never fires, in the order of
     the file."""
-    found = warnings(scenario)
+    warned = warnings(scenario)
     for rule in scenario.rules:
         for outcome in rule.plan.outcomes:
-            fault, plan, words = outcome.transport, outcome.webhook, None
-            if fault is not None and (fault.edit or fault.omit):
-                replies = [row.reply for row in ROUTES if row.op in rule.operations]
-                # One of them may answer anything, where there are none.
-                answers = [*replies, "Problem"] if replies else []
-                words = _fault_of(answers, fault.edit or {}, fault.omit, "answer")
-            if words is None and plan is not None and plan.is_edited:
-                webhooks = [
-                    {"meta": dict.fromkeys(META, "text"), "data": kind.reply} for kind in WEBHOOKS
-                ]
-                words = _fault_of(webhooks, plan.edit or {}, plan.omit, "webhook")
+            words = _fault_of_answer(rule, outcome) or _fault_of_webhook(outcome)
             if words is not None:
-                found.append(Warned(rule, words))
+                # One of a rule is enough.
+                warned.append(Warned(rule, words))
                 break
-    return sorted(found, key=lambda one: one.rule.line)
+    return sorted(warned, key=lambda warning: warning.rule.line)
+
+
+def _fault_of_answer(rule: Rule, outcome: Outcome) -> str | None:
+    """What an outcome changes in an answer that no operation of the rule has; None when all is
+    there."""
+    fault = outcome.transport
+    if fault is None or not (fault.edit or fault.omit):
+        return None
+    replies: list[Content] = [row.reply for row in ROUTES if row.op in rule.operations]
+    # Where no operation has a reply in the table, the answer may have anything.
+    answers = [*replies, "Problem"] if replies else []
+    return _fault_of(answers, fault.edit or {}, fault.omit, "answer")
+
+
+def _fault_of_webhook(outcome: Outcome) -> str | None:
+    """What an outcome changes in webhooks that none of them has; None when all is there."""
+    plan = outcome.webhook
+    if plan is None or not plan.is_edited:
+        return None
+    meta = dict.fromkeys(META, "text")
+    webhooks: list[Content] = [{"meta": meta, "data": kind.reply} for kind in WEBHOOKS]
+    return _fault_of(webhooks, plan.edit or {}, plan.omit, "webhook")
 
 
 def _fault_of(
-    held: Sequence[Held], edit: Mapping[str, object], omit: Sequence[str], where: str
+    contents: Sequence[Content], edit: Mapping[str, object], omit: Sequence[str], where: str
 ) -> str | None:
     """What is wrong with the first path that leads nowhere, None when none does."""
     for word, paths in (("edits", edit), ("omits", omit)):
         for path in paths:
-            words = _lost(held, path.split("."), is_new=word == "edits")
+            words = _part_that_is_nowhere(contents, path.split("."), may_add=word == "edits")
             if words is not None:
                 return f"{word} '{mask_start(path, 80)}', and no {where} has {words}"
     return None
 
 
-def _lost(held: Sequence[Held], parts: Sequence[str], *, is_new: bool) -> str | None:
-    """The part of a path that is nowhere. ``is_new``: the last one may be a new member."""
+def _part_that_is_nowhere(
+    contents: Sequence[Content], parts: Sequence[str], *, may_add: bool
+) -> str | None:
+    """The first part of a path that none of some contents has, in words; None when all are there,
+    or nobody can tell. ``may_add``: the last part may be a new member, unless it is close to a
+    known one."""
     for place, part in enumerate(parts):
-        known = _members(held)
-        if known is None or not held:
+        known = _members(contents)
+        if known is None or not contents:
             return None
-        held = known.get("*" if part.isdigit() else part, [])
-        if not held:
-            hint = nearest(part, known)
-            may_be_new = is_new and place == len(parts) - 1
-            return None if may_be_new and not hint else f"'{mask_start(part, 60)}' there{hint}"
+        contents = known.get("*" if part.isdigit() else part, [])
+        if contents:
+            continue
+        hint = nearest(part, known)
+        is_last = place == len(parts) - 1
+        if may_add and is_last and not hint:
+            return None
+        return f"'{mask_start(part, 60)}' there{hint}"
     return None
 
 
-def _members(held: Iterable[Held]) -> dict[str, list[Held]] | None:
-    """The members of all that is held with what each may hold, of lists those of their elements
-    under ``*``; None when one of them may hold anything."""
-    found: dict[str, list[Held]] = {}
-    for one in held:
-        named: Mapping[str, Held] = {} if isinstance(one, str) else one
-        if isinstance(one, str):
-            plain = one.removesuffix(" if any").removesuffix(" or null")
-            if plain in _ANY:
-                return None
-            each = plain.removeprefix("list of ")
-            # Other words than names of replies have no members.
-            named = (
-                {"*": each}
-                if each != plain
-                else reply_type(plain).fields
-                if plain[0].isupper()
-                else {}
-            )
-        for name, inner in named.items():
-            found.setdefault(name, []).append(inner)
-    return found
+def _members(contents: Iterable[Content]) -> dict[str, list[Content]] | None:
+    """The members of all contents with what each may hold, of lists those of their elements under
+    ``*``; None when one of them may hold anything."""
+    members: dict[str, list[Content]] = {}
+    for content in contents:
+        if isinstance(content, str) and _type_word(content) in _ANYTHING:
+            return None
+        for name, inner in _members_of_one(content).items():
+            members.setdefault(name, []).append(inner)
+    return members
+
+
+def _members_of_one(content: Content) -> Mapping[str, Content]:
+    if not isinstance(content, str):
+        return content
+    word = _type_word(content)
+    if word.startswith("list of "):
+        return {"*": word.removeprefix("list of ")}
+    # Names of replies begin with a capital; other words have no members.
+    return reply_type(word).fields if word[0].isupper() else {}
+
+
+def _type_word(words: str) -> str:
+    """``Refund`` for ``Refund or null if any``."""
+    return words.removesuffix(" if any").removesuffix(" or null")

@@ -96,15 +96,19 @@ class Application(Starlette):
 
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""
-        found = self.lookup.at(path)
-        by_method = found[0].by_method if found is not None else {}
-        return [method for method, endpoint in by_method.items() if _is_public(endpoint)]
+        match = self.lookup.at(path)
+        if match is None:
+            return []
+        endpoints = match[0].by_method
+        return [method for method, endpoint in endpoints.items() if _is_public(endpoint)]
 
     def path_of(self, method: str, path: str) -> str | None:
         """The path of an operation as its table has it, with placeholders; None where there is no
         operation."""
-        found = self.lookup.at(path)
-        return found[0].path if found is not None and method in found[0].by_method else None
+        match = self.lookup.at(path)
+        if match is None or method not in match[0].by_method:
+            return None
+        return match[0].path
 
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id.

@@ -45,6 +45,7 @@ def front(call: PageCall) -> Reply:
 
 
 def page(call: PageCall) -> Reply:
+    """The page, the same for everybody."""
     return html(200, "admin.html", scripts=True, framed=False)
 
 
@@ -57,49 +58,58 @@ def stream(call: PageCall) -> Reply:
         return Reply(503, body, headers=Endpoint.headers)
 
     if not NAMES_OF_SANDBOX & call.headers.keys():
-        sandboxes = world.sandboxes
-        news = _news(
-            world, SERVER, lambda: {"sandboxes": len(sandboxes), "named": sandboxes.named_times}
-        )
-    else:
-        seen = world.directory.of_control(call.headers, changes=False)
-        was_open = world.sandboxes.is_live(seen)
+        news = _news(world, SERVER, lambda: _state_of_server(world))
+        return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
+    seen = world.directory.of_control(call.headers, changes=False)
+    was_open = world.sandboxes.is_live(seen)
 
-        def look() -> dict[str, object] | None:
-            # One that is deleted has no news; one that a key would open has none yet.
-            sandbox = world.sandboxes.get(seen.key)
-            return None if sandbox is None and was_open else _of_sandbox(world, sandbox or seen)
+    def look() -> dict[str, object] | None:
+        sandbox = world.sandboxes.get(seen.key)
+        if sandbox is None and was_open:
+            # It was deleted.
+            return None
+        # One that a key would open looks as it would.
+        return _state_of_sandbox(world, sandbox or seen)
 
-        news = _news(world, seen.key, look)
+    news = _news(world, seen.key, look)
     return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
 
 
 async def _news(
     world: World, key: str, look: Callable[[], dict[str, object] | None]
 ) -> AsyncGenerator[bytes, None]:
-    """News whenever the result of ``look`` has changed, until there is none."""
+    """News whenever the result of ``look`` has changed, until it is None. The time alone, ``now``,
+    is no news."""
     world.streams += 1
     try:
-        before: dict[str, object] | None = None
-        quiet = 0
-        while not world.runner.stopping and (now := look()) is not None:
-            quiet += 1
-            if before is None or {**now, "now": 0} != {**before, "now": 0}:
-                before, quiet = now, 0
-                yield b"event: news\ndata: " + dumps(now) + b"\n\n"
+        told: dict[str, object] | None = None
+        quiet_seconds = 0
+        while not world.runner.stopping:
+            state = look()
+            if state is None:
+                return
+            if told is None or {**state, "now": 0} != {**told, "now": 0}:
+                told = state
+                quiet_seconds = 0
+                yield b"event: news\ndata: " + dumps(state) + b"\n\n"
                 # A page needs no more news than that.
                 await asyncio.sleep(0.2)
                 continue
-            if quiet >= 10:
+            quiet_seconds += 1
+            if quiet_seconds >= 10:
                 # A comment keeps the connection alive.
-                quiet = 0
+                quiet_seconds = 0
                 yield b": still here\n\n"
             await world.runner.activity.wait(key, SECOND)
     finally:
         world.streams -= 1
 
 
-def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
+def _state_of_server(world: World) -> dict[str, object]:
+    return {"sandboxes": len(world.sandboxes), "named": world.sandboxes.named_times}
+
+
+def _state_of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
     """``stood`` is when the clock was last set: a running clock is not news, a moved one is.
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it

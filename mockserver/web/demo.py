@@ -14,8 +14,8 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.hosted import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect
+from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
 from mockserver.web.world import World
@@ -43,30 +43,32 @@ def sandbox(world: World, request: Request) -> Sandbox | None:
 
 
 def shop(call: PageCall) -> Reply:
-    return _shop(_opened(call), None, 200)
+    """The page on which a payer fills a cart and types a card."""
+    return _shop_html(_sandbox_of(call), None, 200)
 
 
 def order(call: PageCall) -> Reply:
     """What the shop's server does with a token, or with the id of a charge that the script made."""
-    sandbox = _opened(call)
+    sandbox = _sandbox_of(call)
     token, transaction = call.form.get("token", ""), call.form.get("transactionId", "")
     if transaction:
-        return redirect(_thanks(sandbox, chargeId=transaction))
-    quantity = min(MOST, max(1, whole_of(call.form.get("quantity", ""), 0, 999) or 1))
+        return redirect(_thanks_address(sandbox, chargeId=transaction))
+    wanted = whole_of(call.form.get("quantity", ""), 0, 999) or 1
+    quantity = min(MOST, max(1, wanted))
     body = {
         "token": token,
         "amount": str(PRICE * quantity),
         "currency": CURRENCY,
         "reference": "Demo order",
-        "threeDSNotificationUrl": f"{sandbox.config.public_url}{_thanks(sandbox)}",
+        "threeDSNotificationUrl": f"{sandbox.config.public_url}{_thanks_address(sandbox)}",
     }
     reply = carry_out(call, _CHARGE_TOKEN, body, path=_CHARGE_TOKEN.path)
     if reply.status is None or reply.status >= 400:
-        return _shop(sandbox, refusal_of(reply.body), 402)
+        return _shop_html(sandbox, refusal_of(reply.body), 402)
     answer: Any = loads(reply.text())
     if answer["status"] == ChargeState.PENDING_CHECKOUT:
         return redirect(f"/3ds/{answer['chargeId']}")
-    return redirect(_thanks(sandbox, chargeId=answer["chargeId"]))
+    return redirect(_thanks_address(sandbox, chargeId=answer["chargeId"]))
 
 
 def challenge_ended(call: PageCall) -> Reply:
@@ -76,43 +78,49 @@ def challenge_ended(call: PageCall) -> Reply:
 
 
 def thanks(call: PageCall) -> Reply:
-    sandbox = _opened(call)
+    """What became of an order: thanks, or the shop again."""
+    sandbox = _sandbox_of(call)
     charge = sandbox.charges.get(call.query.get("chargeId", ""))
     if charge is None:
-        return _shop(sandbox, "No such order.", 404)
-    if charge.status in (ChargeState.FAILED, ChargeState.PENDING_CHECKOUT):
-        reason = (
-            failure_of(charge)
-            if charge.status is ChargeState.FAILED
-            else "The payment waits for the payer."
-        )
-        return _shop(sandbox, f"{reason} Nothing was taken.", 402)
+        return _shop_html(sandbox, "No such order.", 404)
+    if charge.status is ChargeState.FAILED:
+        return _shop_html(sandbox, f"{failure_of(charge)} Nothing was taken.", 402)
+    if charge.status is ChargeState.PENDING_CHECKOUT:
+        alert = "The payment waits for the payer. Nothing was taken."
+        return _shop_html(sandbox, alert, 402)
     title, text = OUTCOMES[charge.status]
+    if charge.status in COMPLETE:
+        text = "Your mug is on its way."
     return html(
         200,
         "demo_thanks.html",
         charge=charge,
         key=sandbox.public_key,
         title=title,
-        text="Your mug is on its way." if charge.status in COMPLETE else text,
+        text=text,
         paid_with=paid_with(charge.instrument),
         status=profile_of(sandbox.assumed).status[charge.status],
     )
 
 
-def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
-    shown: dict[str, Any] = {
-        "price": PRICE,
-        "currency": CURRENCY,
-        "most": MOST,
-        "cards": TRY,
-        "alert": alert,
-    }
-    shown |= {"key": sandbox.public_key, "reaches": [sandbox.config.public_url]}
-    return html(status, "demo.html", scripts=True, frames=True, **shown)
+def _shop_html(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
+    return html(
+        status,
+        "demo.html",
+        scripts=True,
+        frames=True,
+        reaches=[sandbox.config.public_url],
+        price=PRICE,
+        currency=CURRENCY,
+        most=MOST,
+        cards=TRY,
+        alert=alert,
+        key=sandbox.public_key,
+    )
 
 
-def _opened(call: PageCall) -> Sandbox:
+def _sandbox_of(call: PageCall) -> Sandbox:
+    """The sandbox of the shop. Raises ``NoSuchPage`` where the key in the address opens none."""
     if call.sandbox is None:
         give = "Give one: /demo?key=pk_..., where sk_... is your secret key."
         raise NoSuchPage(
@@ -121,5 +129,5 @@ def _opened(call: PageCall) -> Sandbox:
     return call.sandbox
 
 
-def _thanks(sandbox: Sandbox, **more: str) -> str:
-    return f"/demo/thanks?{urlencode({'key': sandbox.public_key, **more})}"
+def _thanks_address(sandbox: Sandbox, **query: str) -> str:
+    return f"/demo/thanks?{urlencode({'key': sandbox.public_key, **query})}"

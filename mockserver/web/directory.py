@@ -114,20 +114,18 @@ class Directory:
         """The config of a sandbox under scenarios that a client has brought, beside some of the
         server. Raises ``Invalid`` (90) for an assumption that is refused, for more than
         ``MOST_RULES`` rules and for more than ``MOST_SEARCHES`` tests that search."""
-        given = [
-            one for one in scenarios if all(one is not known for known in self.config.scenarios)
+        # By identity: a client may bring what looks like one of the server's.
+        of_server = {id(scenario) for scenario in self.config.scenarios}
+        rules = [
+            rule
+            for scenario in scenarios
+            if id(scenario) not in of_server
+            for rule in scenario.rules
         ]
-        count = sum(len(one.rules) for one in given)
-        if count > MOST_RULES:
-            raise invalid(
-                {
-                    "Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in "
-                    "a sandbox"
-                }
-            )
-        searches = sum(
-            test.searches for one in given for rule in one.rules for test in rule.when.tests
-        )
+        if len(rules) > MOST_RULES:
+            words = f"got {len(rules)} rules in all scenarios"
+            raise invalid({"Rules": f"{words}, wanted at most {MOST_RULES} in a sandbox"})
+        searches = sum(test.searches for rule in rules for test in rule.when.tests)
         if searches > MOST_SEARCHES:
             words = f"got {searches} of contains and matches in all scenarios"
             raise invalid({"Rules": f"{words}, wanted at most {MOST_SEARCHES} in a sandbox"})
@@ -143,8 +141,8 @@ class Directory:
         changed.
         """
         known = (*self.config.scenarios, *sandbox.config.scenarios)
-        scenarios = [one for one in config.scenarios if not one.builtin]
-        _check_no_connections([one for one in scenarios if one not in known])
+        scenarios = [scenario for scenario in config.scenarios if not scenario.builtin]
+        _check_no_connections([scenario for scenario in scenarios if scenario not in known])
         has_story = sandbox.journal.last > 0 and not _begins_otherwise(config, sandbox.config)
         if sandbox.is_untouched() and not has_story:
             real = self._real_clock()
@@ -191,12 +189,9 @@ class Directory:
     def of_any_key(self, headers: Headers) -> Sandbox | None:
         """The sandbox of the key that came with a request; None without one that opens any."""
         try:
-            is_secret = "x-secretkey" in headers
-            return (
-                self.of_secret_key(headers)
-                if is_secret
-                else self.of_public_key(headers.get("x-publickey"))
-            )
+            if "x-secretkey" in headers:
+                return self.of_secret_key(headers)
+            return self.of_public_key(headers.get("x-publickey"))
         except Refused:
             return None
 
@@ -209,11 +204,11 @@ class Directory:
         if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
             return self.sandboxes.open(headers.get("x-secretkey"), real, keep=changes)
         if "x-sandbox" in headers:
-            found = self.sandboxes.with_id(headers["x-sandbox"])
-            if found is None:
+            sandbox = self.sandboxes.with_id(headers["x-sandbox"])
+            if sandbox is None:
                 reason = "no open sandbox has this id, GET /__admin/sandboxes lists them"
                 raise NotFound(Code.UNKNOWN_ERROR, {"XSandbox": reason}, message="Not Found")
-            return found
+            return sandbox
         if changes:
             reason = (
                 "a public key changes nothing: send x-secretkey, or x-sandbox with an id of "
@@ -225,25 +220,21 @@ class Directory:
     def of_inbox(self, headers: Headers, public_key: str | None) -> Sandbox:
         """The sandbox of a webhook that arrives; a public key, which may be known to others, opens
         none. Raises ``Unauthorised`` (40)."""
-        public_key = public_key if public_key is not None else headers.get("x-publickey")
-        known = (
-            self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
-        )
-        if known is not None:
-            return known
+        if public_key is None:
+            public_key = headers.get("x-publickey")
+        if public_key is not None:
+            sandbox = self.sandboxes.named({"x-publickey": public_key})
+            if sandbox is not None:
+                return sandbox
         if "x-secretkey" in headers:
             return self.of_secret_key(headers)
-        field, reason = (
-            "XSecretkey",
-            "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey=",
+        if public_key is None:
+            reason = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
+            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": reason})
+        reason = (
+            "no sandbox with this public key is open; the first call with its secret key opens it"
         )
-        if public_key is not None:
-            field = "PublicKey"
-            reason = (
-                "no sandbox with this public key is open; the first call with its secret key "
-                "opens it"
-            )
-        raise Unauthorised(Code.INVALID_AUTHENTICATION, {field: reason})
+        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"PublicKey": reason})
 
     async def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
         """The sandbox that holds the object of a table that the address of a page names. Raises

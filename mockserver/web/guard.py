@@ -7,12 +7,15 @@ site, and answers may be read from other origins only where a browser has busine
 that take a public key. Source: docs/security.md.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from hmac import compare_digest
 from ipaddress import ip_address
 from socket import gethostname
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -62,7 +65,16 @@ _CORS_PREFLIGHT: list[RawHeader] = [
     (b"vary", b"origin"),
 ]
 
-Refusal = tuple[int, Code, str, str, str]
+
+class Refusal(NamedTuple):
+    """Why a request is turned away: the status, code and message of the answer, and the ``words``
+    about a ``field``."""
+
+    status: int
+    code: Code
+    message: str
+    field: str
+    words: str
 
 
 class Guard:
@@ -86,8 +98,11 @@ class Guard:
         self._ours = BoundedCache(1_000, self._is_ours, lambda raw: len(raw) <= _LONGEST_NAME)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+            return
         if scope["type"] != "http":
-            await (self._live if scope["type"] == "lifespan" else self.app)(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         world, fault = self.world, None
         is_quiet, began = scope["path"] in QUIET_PATHS, world.real_clock()
@@ -120,90 +135,83 @@ class Guard:
                 self.world.directory.cut_no_connections()
             except Refused as refused:
                 await receive()
-                await send(
-                    {
-                        "type": "lifespan.startup.failed",
-                        "message": "; ".join((refused.details or {}).values()),
-                    }
-                )
+                words = "; ".join((refused.details or {}).values())
+                await send({"type": "lifespan.startup.failed", "message": words})
                 return
         await self.app(scope, receive, send)
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Let the application serve a request, or refuse it."""
         headers = scope["headers"]
         if not isinstance(headers, tuple):
             # In a form by which what follows from them can be remembered.
             headers = scope["headers"] = tuple(map(tuple, headers))
-        host, origin, hosts, coding = _senders_of(headers)
+        sender = _sender_of(headers)
+        host, origin, hosts, coding = sender
         path: str = scope["path"]
-        is_usual = hosts == 1 and not coding and self._ours[host]
-        if (
-            not is_usual
-            and (refusal := self._sender_refusal(scope, host, hosts, coding)) is not None
-        ):
-            return _refuse(scope, send, refusal)
+        if hosts != 1 or coding or not self._ours[host]:
+            refusal = self._sender_refusal(scope, sender)
+            if refusal is not None:
+                return _refuse(scope, send, refusal)
         scope[ASKED_PATH], scope["root_path"] = path, ""
         scope["path"] = tidied(path)
         # Doubled slashes are ignored when a route is looked for, so they are here.
         bare = path.lstrip("/")
         if bare.startswith(_OWN):
-            is_inbox = bare.startswith(_INBOX)
-            refusal = (
-                _site_refusal(scope, host, origin)
-                if is_inbox
-                else self._control_refusal(scope, host, origin)
-            )
+            if bare.startswith(_INBOX):
+                # Receivers of webhooks carry no token.
+                refusal = _site_refusal(scope, sender)
+            else:
+                refusal = self._control_refusal(scope, sender)
             if refusal is not None:
                 return _refuse(scope, send, refusal)
         elif origin:
-            return self._of_page(scope, receive, send, self._public_methods(path))
+            return self._serve_page(scope, receive, send, self._public_methods(path))
         return self.app(scope, receive, send)
 
-    def _of_page(
+    def _serve_page(
         self, scope: Scope, receive: Receive, send: Send, methods: list[str]
     ) -> Awaitable[None]:
         """Serve a page in a browser, which another site may have sent: it may read what a public
         key opens."""
         if scope["method"] == "OPTIONS" and methods:
             return _allow(scope, send, methods)
-        return self.app(
-            scope, receive, _readable_anywhere(send) if scope["method"] in methods else send
-        )
+        if scope["method"] in methods:
+            send = _readable_anywhere(send)
+        return self.app(scope, receive, send)
 
-    def _sender_refusal(
-        self, scope: Scope, host: bytes, hosts: int, coding: bytes
-    ) -> Refusal | None:
+    def _sender_refusal(self, scope: Scope, sender: Sender) -> Refusal | None:
         """Why a request is refused by how its head names us, and how it says that its body is
         sent."""
-        if hosts > 1 or (not hosts and scope["http_version"] == "1.1"):
+        if sender.hosts > 1 or (not sender.hosts and scope["http_version"] == "1.1"):
             # A proxy may have used another of them.
-            words = f"got {hosts} Host headers, wanted one"
-            return 400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words
-        if coding not in (b"", b"chunked"):
+            words = f"got {sender.hosts} Host headers, wanted one"
+            message = Code.VALIDATION_ERROR.message
+            return Refusal(400, Code.VALIDATION_ERROR, message, "Host", words)
+        if sender.coding not in (b"", b"chunked"):
             words = "wanted chunked alone: no other coding of a body is read"
-            return 501, Code.VALIDATION_ERROR, "Not Implemented", "TransferEncoding", words
-        if host and not self._ours[host]:
-            further = (
-                f", an address, a name without a dot or with {', '.join(_NEARBY)}"
-                if self._is_open
-                else ""
-            )
-            words = (
-                f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or "
-                "one of --allow-host"
-            )
-            return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words
+            return Refusal(501, Code.VALIDATION_ERROR, "Not Implemented", "TransferEncoding", words)
+        if sender.host and not self._ours[sender.host]:
+            names = ", ".join(sorted(self._names))
+            if self._is_open:
+                names += f", an address, a name without a dot or with {', '.join(_NEARBY)}"
+            words = f"wanted a name of this server: {names}, or one of --allow-host"
+            return Refusal(403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words)
         return None
 
-    def _is_ours(self, raw: bytes) -> bool:
-        found = _HOST.fullmatch(raw.decode("latin-1"))
+    def _is_ours(self, host: bytes) -> bool:
+        """Whether a Host header names this server."""
+        match = _HOST.fullmatch(host.decode("latin-1"))
         # Without port and brackets.
-        name = found[1].strip("[]").lower().rstrip(".") if found is not None else ""
-        return name in self._names or (
-            _is_nearby(name) if self._is_open else name.endswith(_RESERVED)
-        )
+        name = match[1].strip("[]").lower().rstrip(".") if match is not None else ""
+        if name in self._names:
+            return True
+        return _is_nearby(name) if self._is_open else name.endswith(_RESERVED)
 
-    def _control_refusal(self, scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
+    def _control_refusal(self, scope: Scope, sender: Sender) -> Refusal | None:
+        """Why a control call, metrics or the tools for agents are refused: without the token, and
+        where something may change also from another site, or as a body that no page of this server
+        would send."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         method: str = scope["method"]
         # The control page itself holds nothing: what it shows it asks for, with the token.
@@ -212,55 +220,72 @@ class Guard:
             words = (
                 "wanted the token of --admin-token, in x-admin-token or as Authorization: Bearer"
             )
-            return (
-                401,
-                Code.INVALID_AUTHENTICATION,
-                Code.INVALID_AUTHENTICATION.message,
-                "XAdminToken",
-                words,
-            )
+            message = Code.INVALID_AUTHENTICATION.message
+            return Refusal(401, Code.INVALID_AUTHENTICATION, message, "XAdminToken", words)
         if method in ("GET", "HEAD", "OPTIONS"):
             return None
-        refusal = _site_refusal(scope, host, origin)
+        refusal = _site_refusal(scope, sender)
         if refusal is not None:
             return refusal
         if _WEBHOOK in headers:
-            return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "XPayfurlSignature", CONTROL_WORDS
+            return Refusal(
+                403, Code.INVALID_AUTHENTICATION, "Forbidden", "XPayfurlSignature", CONTROL_WORDS
+            )
+        unsupported = "Unsupported Media Type"
         fault = coding_fault(headers.get(b"content-encoding", b"").decode("latin-1"))
         if fault is not None:
-            return 415, Code.VALIDATION_ERROR, "Unsupported Media Type", "ContentEncoding", fault
-        length = headers.get(b"content-length", b"0")
-        given = headers.get(b"content-type", b"").split(b";")[0].strip().lower().decode("latin-1")
-        if given not in _TYPES and (given or length != b"0" or b"transfer-encoding" in headers):
+            return Refusal(415, Code.VALIDATION_ERROR, unsupported, "ContentEncoding", fault)
+        content_type = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        # A form of another site can be sent without asking, but not with these types.
+        has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+        if content_type.decode("latin-1") not in _TYPES and (content_type or has_body):
             words = f"wanted {_TYPES[0]}, {_TYPES[1]}, or {_TYPES[-1]} for a state document"
-            return 415, Code.VALIDATION_ERROR, "Unsupported Media Type", "ContentType", words
+            return Refusal(415, Code.VALIDATION_ERROR, unsupported, "ContentType", words)
         return None
 
     def _carries_token(self, headers: dict[bytes, bytes]) -> bool:
-        scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
-        given = headers.get(b"x-admin-token") or (
-            bearer.strip() if scheme.lower() == b"bearer" else b""
-        )
-        return compare_digest(given, self._token)
+        token = headers.get(b"x-admin-token")
+        if not token:
+            scheme, _, credentials = headers.get(b"authorization", b"").partition(b" ")
+            token = credentials.strip() if scheme.lower() == b"bearer" else b""
+        # Takes as long whatever is wrong with it.
+        return compare_digest(token, self._token)
 
 
-def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int, bytes]:
-    """The last host, the last origin, the number of hosts, and how the body is coded on its way."""
+class Sender(NamedTuple):
+    """What a head says of who sends it to whom: the last host and the last origin, empty without
+    one; the number of hosts; and how the body is coded on its way."""
+
+    host: bytes
+    origin: bytes
+    hosts: int
+    coding: bytes
+
+
+def _read_sender(headers: tuple[RawHeader, ...]) -> Sender:
     hosts = [value for name, value in headers if name == b"host"]
-    origins = [value for name, value in headers if name == b"origin"] or [b""]
+    origins = [value for name, value in headers if name == b"origin"]
     codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]
-    return [b"", *hosts][-1], origins[-1], len(hosts), b", ".join(codings)
+    return Sender(
+        hosts[-1] if hosts else b"",
+        origins[-1] if origins else b"",
+        len(hosts),
+        b", ".join(codings),
+    )
 
 
-_senders_of = BoundedCache(512, _senders, are_usual).__getitem__
+# A client sends the same head again and again.
+_sender_of = BoundedCache(512, _read_sender, are_usual).__getitem__
 
 
 def _names(settings: Settings) -> frozenset[str]:
-    public = urlsplit(settings.public_url).hostname if settings.public_url else None
-    machine = None if settings.is_loopback else gethostname()
-    return _LOCAL | {
-        name.lower() for name in (settings.host, public, machine, *settings.allow_host) if name
-    }
+    """The names by which a Host header may call this server, in small letters."""
+    names = [settings.host, *settings.allow_host]
+    if settings.public_url:
+        names.append(urlsplit(settings.public_url).hostname or "")
+    if not settings.is_loopback:
+        names.append(gethostname())
+    return _LOCAL | {name.lower() for name in names if name}
 
 
 def _is_nearby(name: str) -> bool:
@@ -278,14 +303,15 @@ def _is_nearby(name: str) -> bool:
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
 
 
-def _site_refusal(scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
+def _site_refusal(scope: Scope, sender: Sender) -> Refusal | None:
     """Why a page of another site is turned away; None for a page of this server and for clients
     that are not browsers."""
     site = next((value for name, value in scope["headers"] if name == b"sec-fetch-site"), b"")
-    foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
-    if foreign or site in (b"cross-site", b"same-site"):
+    origin_host = sender.origin.partition(b"://")[2].lower()
+    is_foreign_origin = sender.origin != b"" and origin_host != sender.host.lower()
+    if is_foreign_origin or site in (b"cross-site", b"same-site"):
         words = "a page of another site may not change anything here"
-        return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Origin", words
+        return Refusal(403, Code.INVALID_AUTHENTICATION, "Forbidden", "Origin", words)
     return None
 
 
@@ -312,12 +338,12 @@ def _readable_anywhere(send: Send) -> Send:
 
 
 async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
-    status, code, message, field, words = refusal
+    status = refusal.status
     scope[STATUS] = status
     extra = [(b"www-authenticate", b"Bearer")] if status == 401 else []
-    await send_json(
-        send, status, problem(status, code, message, scope["path"], {field: words}), *extra
-    )
+    details = {refusal.field: refusal.words}
+    body = problem(status, refusal.code, refusal.message, scope["path"], details)
+    await send_json(send, status, body, *extra)
 
 
 async def last_resort(scope: Scope, send: Send) -> None:

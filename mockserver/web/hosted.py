@@ -1,45 +1,32 @@
-"""The pages of payers, which work without JavaScript and may be framed. The payment page of a
-payment link (``/pay/<paymentLinkId>``); and the challenge of 3-D Secure, which a payer passes,
-fails or cancels: of a charge (``/3ds/<chargeId>``), or of a payment token before it is used
-(``/3ds/token/<tokenId>``), whose form may be sent twice.
+"""The payment page of a payment link (``/pay/<paymentLinkId>``), which works without JavaScript and
+may be framed.
 
-People type full-width digits, blanks of every kind, ``1240`` for a date and a comma in an amount.
-What can be meant in one way only is taken so. The API's words speak to those who write programs; a
-payer has no program to fix.
+A payer presses twice, reloads, goes back, opens the page in two tabs. None of that may pay twice,
+and none may show an empty form to somebody who has paid. So:
 
-A view of the payment page pays at most once. Its key is in the address (``?view=``), so that Back
-after a payment leads to what was paid and not to an empty form; each try of a view has a key of its
-own, so that a double click or a reload is answered with the charge that the first one made.
-Sources: docs/spec/service.md, Payment link, and Charge (``threeDsRedirectUrl``);
-docs/spec/published-facts.md, 7.1 (``threeDSEmail``); docs/browser.md.
+- A **view** is one look of one payer at the page. Its key is in the address (``?view=``), so that
+  Back after a payment leads to what was paid. A view pays at most once.
+- Each **try** of a view has a key of its own, the hidden field ``attempt`` of its form: the view's
+  key, then with ``.2``, ``.3`` and so on behind it. The link knows the charge that a try has made
+  (``PaymentLink.attempts``), so the same form sent twice is answered with the charge of the first.
+- A try that failed frees the view for the next: a declined payer may try again at once.
+
+The key of a view is made by the server when the page is first asked for, which is then redirected
+to the address with the key. What a form asks for is carried out by the ordinary operation
+``payment_link.pay``. Sources: docs/spec/service.md, Payment link; docs/browser.md.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import field, replace
-from decimal import Decimal
 from typing import Any
 
-from mockserver.domain.cards import (
-    CCV_LENGTHS,
-    MAX_LENGTH,
-    MIN_LENGTH,
-    Brand,
-    brand_of,
-    clean,
-    passes_luhn,
-)
 from mockserver.domain.charge import Charge
-from mockserver.domain.codes import Code
-from mockserver.domain.money import MAX_INTEGER_DIGITS, Currency, currency, places
+from mockserver.domain.money import currency
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
-from mockserver.domain.record import mutable, record
-from mockserver.domain.sources import ChallengeAnswer, Instrument
+from mockserver.domain.record import mutable
 from mockserver.domain.states import ChargeState
-from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
-from mockserver.engine.intake import read_expiry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web.page import (
@@ -51,31 +38,28 @@ from mockserver.web.page import (
     web_address,
     with_query,
 )
+from mockserver.web.payer_input import (
+    Bounds,
+    amount_faults,
+    amount_typed,
+    card_faults,
+    expiry_typed,
+    number_typed,
+)
+from mockserver.web.payer_words import (
+    COMPLETE,
+    OUTCOMES,
+    WAYS,
+    failure_of,
+    faults_of,
+    paid_with,
+    refusal_of,
+)
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
-from mockserver.wire.profile import profile_of
 
 _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
 _VIEW = re.compile(r"[0-9a-f]{24}")
-
-
-@record
-class Bounds:
-    """The smallest and the largest amount of a currency that a payer may choose; 0 is no
-    largest."""
-
-    currency: Currency
-    least: Decimal
-    most: Decimal
-
-    @property
-    def words(self) -> str:
-        at_least = f"at least {self.least:f}"
-        return f"{at_least} and at most {self.most:f}" if self.most else at_least
-
-    def has(self, amount: Decimal) -> bool:
-        """Whether an amount is within them."""
-        return amount >= self.least and (not self.most or amount <= self.most)
 
 
 @mutable
@@ -101,15 +85,14 @@ class _View:
 
     def charge(self, charge_id: str | None) -> Charge | None:
         """A charge that was made through this link."""
-        found = self.sandbox.charges.get(charge_id or "")
-        return (
-            found
-            if found is not None and found.payment_link_id == self.link.payment_link_id
-            else None
-        )
+        charge = self.sandbox.charges.get(charge_id or "")
+        if charge is None or charge.payment_link_id != self.link.payment_link_id:
+            return None
+        return charge
 
     def tries(self) -> tuple[Charge | None, str]:
-        """The payment that this view has made, if one did not fail; and the key of its next try."""
+        """The payment that this view has made, None unless one did not fail; and the key of its
+        next try, or of that one."""
         attempts, key, count = self.link.attempts, self.key, 1
         while key in attempts:
             charge = self.charge(attempts[key])
@@ -122,71 +105,88 @@ class _View:
 
 def page(call: PageCall) -> Reply:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
-    view = _found(call, call.query.get("view", ""))
-    charge = view.charge(call.query.get("chargeId"))
-    if charge is not None and charge.status is not ChargeState.FAILED:
-        stays = (
-            charge.status is not ChargeState.PENDING_CHECKOUT
-            and away_address(view.link, charge) is None
-        )
-        return _result(view, charge, used=False) if stays else redirect(_onward(view, charge))
-    if charge is not None and not view.key:
-        made_by = [key for key, made in view.link.attempts.items() if made == charge.charge_id]
-        view.key = made_by[-1].partition(".")[0] if made_by else ""
-    made, _ = view.tries()
-    if made is not None:
-        waits = made.status is ChargeState.PENDING_CHECKOUT
-        return redirect(_onward(view, made)) if waits else _result(view, made, used=True)
+    view = _view_of(call, call.query.get("view", ""))
+    named_charge = view.charge(call.query.get("chargeId"))
+    if named_charge is not None:
+        if named_charge.status is not ChargeState.FAILED:
+            return _page_of_charge(view, named_charge)
+        view.key = view.key or _view_that_made(view.link, named_charge)
+    payment, _ = view.tries()
+    if payment is not None:
+        if payment.status is ChargeState.PENDING_CHECKOUT:
+            return redirect(_next_address(view, payment))
+        return _result(view, payment, used=True)
     if not view.link.has_room:
         return html(200, "closed.html", link=view.link)
     if not view.key:
         view.begin()
-        return redirect(
-            view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key})
-        )
-    if charge is not None:
-        view.alert = f"{failure_of(charge)} Nothing was taken."
-    elif call.query.get("cancelled"):
+        query = {**call.query, "view": view.key}
+        return redirect(view.sandbox.page(payment_links.page(view.link), **query))
+    if named_charge is not None:
+        view.alert = f"{failure_of(named_charge)} Nothing was taken."
+        return _form(view, call.query.get("type"), 402)
+    if call.query.get("cancelled"):
         view.notice = "Cancelled. Nothing was paid."
-    return _form(view, call.query.get("type"), 402 if charge is not None else 200)
+    return _form(view, call.query.get("type"), 200)
+
+
+def _page_of_charge(view: _View, charge: Charge) -> Reply:
+    """For a payer who comes back from a challenge, or who was led on after a payment: what became
+    of the charge, here unless there is another place for it."""
+    waits_for_payer = charge.status is ChargeState.PENDING_CHECKOUT
+    if waits_for_payer or away_address(view.link, charge) is not None:
+        return redirect(_next_address(view, charge))
+    return _result(view, charge, used=False)
+
+
+def _view_that_made(link: PaymentLink, charge: Charge) -> str:
+    """The key of the view whose try made a charge, empty when none did."""
+    tries = [key for key, charge_id in link.attempts.items() if charge_id == charge.charge_id]
+    return tries[-1].partition(".")[0] if tries else ""
 
 
 def pay(call: PageCall) -> Reply:
     """Take the payment and send the payer on; a declined payer may try again at once."""
     form = call.form
     key = form.get("attempt", "")
-    view = _found(call, key.partition(".")[0])
+    view = _view_of(call, key.partition(".")[0])
     if form.get("result") == "cancel":
         return redirect(view.address(cancelled="1"))
     link = view.link
-    made, free = view.tries()
-    if made is not None and key not in link.attempts:
-        return redirect(_onward(view, made))
-    body = _body(link, form, key if key == free or key in link.attempts else "")
-    reply = carry_out(call, FORM_ROUTES["payment_link.pay"], body)
+    payment, next_key = view.tries()
+    if payment is not None and key not in link.attempts:
+        # Another try of this view has paid meanwhile, in another tab.
+        return redirect(_next_address(view, payment))
+    if key != next_key and key not in link.attempts:
+        # This page has not given it out. The engine refuses a try without a key.
+        key = ""
+    reply = carry_out(call, FORM_ROUTES["payment_link.pay"], _body(link, form, key))
     view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
-    made, _ = view.tries()
-    if made is not None:
-        return redirect(_onward(view, made))
+    payment, _ = view.tries()
+    if payment is not None:
+        return redirect(_next_address(view, payment))
     if not link.has_room or reply.status == 409:
         return html(409, "closed.html", link=link)
     view.form = form
     declined = view.charge(link.attempts.get(key))
     if declined is None:
-        return _refused(view, reply)
+        return _form_of_refused(view, reply)
     view.alert = f"{failure_of(declined)} Nothing was taken."
     return _form(view, None, 402)
 
 
-def _refused(view: _View, reply: Reply) -> Reply:
-    """The form again, for a payment that was not even tried."""
+def _form_of_refused(view: _View, reply: Reply) -> Reply:
+    """The form again, for a payment that was not even tried: with what is wrong at its fields, or
+    in one sentence where that is about none of them."""
     kind = view.form.get("paymentType") or LinkPaymentType.CARD.value
     errors = faults_of(reply.body) | _faults_of_form(view, kind)
-    fields = _CARD_FIELDS if kind == LinkPaymentType.CARD.value else frozenset()
+    fields = set(_CARD_FIELDS) if kind == LinkPaymentType.CARD.value else set()
+    if view.link.amount is None:
+        fields.add("Amount")
     if "Attempt" in errors:
         view.begin()
         view.alert = "This page is out of date. Please pay again."
-    elif errors.keys() & (fields | {"Amount"} if view.link.amount is None else fields):
+    elif errors.keys() & fields:
         view.errors = errors
     else:
         view.alert = refusal_of(reply.body)
@@ -214,10 +214,12 @@ def _bounds(view: _View) -> Bounds:
 
 
 def _currency(view: _View) -> str:
+    """The currency of the link, or else the one in which the sandbox usually charges."""
     return view.link.currency or payment_links.usual_currency(unnoted(view.sandbox))
 
 
 def _card(form: Mapping[str, str]) -> dict[str, str]:
+    """The card of a form as the operation takes it."""
     return {
         "cardNumber": number_typed(form.get("cardNumber", "")),
         "expiryDate": expiry_typed(form.get("expiryDate", "")),
@@ -227,6 +229,7 @@ def _card(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, object]:
+    """What a form asks of the operation, in the try of a key."""
     kind = form.get("paymentType") or LinkPaymentType.CARD.value
     metadata = dict(link.metadata or {})
     body: dict[str, object] = {"attempt": key, "paymentType": kind}
@@ -242,7 +245,7 @@ def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, obj
     return body
 
 
-def _onward(view: _View, charge: Charge) -> str:
+def _next_address(view: _View, charge: Charge) -> str:
     """Where a payer goes whose charge has begun: to the challenge, to the shop, or to what became
     of it."""
     if charge.status is ChargeState.PENDING_CHECKOUT:
@@ -260,30 +263,31 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     """What became of a charge; for a ``used`` view also the ways on from here."""
     link = view.link
     title, text = OUTCOMES[charge.status]
+    if charge.status in COMPLETE and link.confirmation_message:
+        text = link.confirmation_message
+    new_view = replace(view, key="")
     return html(
         200,
         "paid.html",
         link=link,
         charge=charge,
         title=title,
-        text=link.confirmation_message
-        if charge.status in COMPLETE and link.confirmation_message
-        else text,
+        text=text,
         paid_with=paid_with(charge.instrument),
         away=away_address(link, charge) if used else None,
-        again=replace(view, key="").address() if used and link.has_room else None,
+        again=new_view.address() if used and link.has_room else None,
     )
 
 
-def _form(view: _View, way: str | None, status: int) -> Reply:
-    """The card form with the other ways to pay, or the simulated one of them that was chosen."""
+def _form(view: _View, chosen: str | None, status: int) -> Reply:
+    """The card form with the other ways to pay, or the simulated one of them that was chosen, if
+    the link takes it."""
     link = view.link
-    kind = next(
-        (kind for kind in LinkPaymentType if kind.value == way and link.takes(kind)),
-        LinkPaymentType.CARD,
-    )
+    other_kinds = [
+        kind for kind in LinkPaymentType if kind is not LinkPaymentType.CARD and link.takes(kind)
+    ]
     _, key = view.tries()
-    shown: dict[str, Any] = {
+    values: dict[str, Any] = {
         "link": link,
         "currency": _currency(view),
         "action": view.address(),
@@ -295,324 +299,22 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         "notice": view.notice,
         "reaches": [web_address(link.redirect_url)],
     }
-    if kind is LinkPaymentType.CARD:
-        offered = [
-            one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)
-        ]
-        others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
-        return html(
-            status, "pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others
-        )
-    declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-    return html(
-        status, "simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines
-    )
+    for kind in other_kinds:
+        if kind.value == chosen:
+            # A decline is asked for by a test value, which only built-in scenarios know.
+            declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
+            values |= {"kind": kind.value, "label": WAYS[kind], "declines": declines}
+            return html(status, "simulated.html", **values)
+    others = [(kind.value, WAYS[kind], view.address(type=kind.value)) for kind in other_kinds]
+    values |= {"card": link.takes(LinkPaymentType.CARD), "others": others}
+    return html(status, "pay.html", **values)
 
 
-def _found(call: PageCall, view: str) -> _View:
-    link = (
-        call.sandbox.payment_links.get(call.path["payment_link_id"])
-        if call.sandbox is not None
-        else None
-    )
-    if call.sandbox is None or link is None:
-        raise NoSuchPage("No such payment link", "The address names no payment link. Check it.")
-    return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
-
-
-_TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
-    ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),
-    ChallengeAnswer.FAIL: ("Not verified", "You were not verified. Nothing was paid."),
-    ChallengeAnswer.CANCEL: ("Cancelled", "You cancelled. Nothing was paid."),
-    None: ("Too late", "Your answer is not needed any more. Nothing was paid."),
-}
-
-
-def challenge(call: PageCall) -> Reply:
-    """The challenge, or what became of it."""
-    sandbox, challenged = _challenged(call)
-    if isinstance(challenged, Charge):
-        for observer in sandbox.observers:
-            observer.challenge_opened(challenged.charge_id)
-    return _shown(sandbox, challenged)
-
-
-def answer(call: PageCall) -> Reply:
-    """Take the payer's answer, and show how the challenge ended: of a charge, in the shop if it has
-    said where."""
-    _, before = _challenged(call)
-    op = "charge.challenge" if isinstance(before, Charge) else "token.challenge"
-    reply = carry_out(call, FORM_ROUTES[op], {"result": call.form.get("result", "")})
-    sandbox, challenged = _challenged(call)
-    if reply.fault is not None:
-        return _shown(sandbox, challenged)
-    if reply.status is None or reply.status >= 400:
-        return _shown(sandbox, challenged, fault="Choose one of the three answers.")
-    back = return_address(sandbox, challenged) if isinstance(challenged, Charge) else None
-    return redirect(back or sandbox.page(three_ds.page(challenged)))
-
-
-def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
-    """Where the shop wants its payer back, the charge's id and status added: its notification
-    address, or the page of the payment link."""
-    link = sandbox.payment_links.get(charge.payment_link_id or "")
-    address = (
-        payment_links.address(unnoted(sandbox), link)
-        if link
-        else web_address(charge.three_ds_notification_url)
-    )
-    if address is None:
-        return None
-    return with_query(
-        address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status]
-    )
-
-
-def _challenged(call: PageCall) -> tuple[Sandbox, Charge | Token]:
-    if (sandbox := call.sandbox) is not None:
-        is_charge = "charge_id" in call.path
-        found = (
-            sandbox.charges.get(call.path["charge_id"])
-            if is_charge
-            else sandbox.tokens.get(call.path["token_id"])
-        )
-        if found is not None and found.challenged:
-            return sandbox, found
-    raise NoSuchPage("No payment waits here", "The address names no 3-D Secure challenge.")
-
-
-def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = None) -> Reply:
-    shown = (
-        _of_charge(sandbox, challenged) if isinstance(challenged, Charge) else _of_token(challenged)
-    )
-    return html(
-        400 if fault else 200, "three_ds.html", scripts=not shown["waits"], fault=fault, **shown
-    )
-
-
-def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
-    (title, text), link = (
-        OUTCOMES[charge.status],
-        sandbox.payment_links.get(charge.payment_link_id or ""),
-    )
-    back = return_address(sandbox, charge)
-    return {
-        "charge": charge,
-        "card": paid_with(charge.instrument) if charge.instrument.card else None,
-        "waits": charge.status is ChargeState.PENDING_CHECKOUT,
-        "title": title,
-        "text": text,
-        "answer": _answer_of(charge),
-        "status": profile_of(sandbox.assumed).status[charge.status],
-        "reason": failure_of(charge) if charge.status is ChargeState.FAILED else None,
-        "back": back,
-        # The payer may be redirected to one and then to the other.
-        "reaches": [back, web_address(link.redirect_url) if link else None],
-    }
-
-
-def _of_token(token: Token) -> dict[str, Any]:
-    title, text = _TOKEN_OUTCOMES[token.answer]
-    return {
-        "charge": None,
-        "card": paid_with(token.instrument),
-        "waits": token.waits,
-        "title": title,
-        "text": text,
-        "answer": token.answer or ChallengeAnswer.FAIL,
-        "back": None,
-    }
-
-
-def _answer_of(charge: Charge) -> ChallengeAnswer:
-    if charge.status is not ChargeState.FAILED:
-        return ChallengeAnswer.PASS
-    code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
-    return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
-
-
-WAYS: Mapping[LinkPaymentType, str] = {
-    LinkPaymentType.CARD: "Card",
-    LinkPaymentType.PAYPAL: "PayPal",
-    LinkPaymentType.APPLEPAY: "Apple Pay",
-    LinkPaymentType.GOOGLEPAY: "Google Pay",
-    LinkPaymentType.UPI: "UPI",
-    LinkPaymentType.PAYTO: "PayTo",
-    LinkPaymentType.PAYID: "PayID",
-    LinkPaymentType.SHIFT: "Shift",
-    LinkPaymentType.PESAPAL: "Pesapal",
-    LinkPaymentType.PAYBYACCOUNT: "Pay by account",
-    LinkPaymentType.PAYGLOCAL: "PayGlocal",
-    LinkPaymentType.ZIP: "Zip",
-}
-"""Ways to pay on the page of a link."""
-
-OUTCOMES: Mapping[ChargeState, tuple[str, str]] = {
-    ChargeState.PENDING_CHECKOUT: ("Waiting", "The payment waits for your answer."),
-    ChargeState.PENDING: (
-        "Payment under way",
-        "It is not complete yet: the bank still has to confirm it.",
-    ),
-    ChargeState.AUTHORISED: ("Thank you", "Your payment is authorised."),
-    ChargeState.SUCCESS: ("Thank you", "Your payment was received."),
-    ChargeState.PARTIAL_REFUND: (
-        "Thank you",
-        "Your payment was received and later refunded in part.",
-    ),
-    ChargeState.REFUND: ("Refunded", "Your payment was received and later refunded."),
-    ChargeState.AUTHORISE_CANCELLED: (
-        "Cancelled",
-        "The authorisation was cancelled. Nothing was paid.",
-    ),
-    ChargeState.FAILED: ("Not paid", "Nothing was paid."),
-}
-"""Heading and sentence for what became of a payment."""
-
-COMPLETE = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS})
-"""States in which the merchant's own confirmation is true."""
-
-DECLINED = "Your bank has declined this payment. Try another card."
-NOT_TAKEN = (
-    "The payment could not be made. Nothing was taken; ask the shop, or try another way to pay."
-)
-UNAVAILABLE = "The payment could not be made just now. Try again in a moment."
-_DECLINES: Mapping[int, str] = {
-    Code.INSUFFICIENT_FUNDS: "There is not enough money on this account. Try another card.",
-    Code.EXPIRED_CARD: "This card has expired. Try another card.",
-    Code.INVALID_CCV: "The security code is not that of the card. Check it and try again.",
-    Code.THREE_D_SECURE_FAILED: "Your bank could not confirm that it is you. Try again, or try "
-    "another card.",
-    Code.CUSTOMER_CANCELLATION: "The payment was cancelled.",
-    Code.EXCEEDS_WITHDRAWAL_FREQUENCY_LIMIT: DECLINED,
-}
-"""What a payer may know of a decline: not that a card is reported stolen, nor that a payment looks
-like fraud."""
-
-_REFUSED = {"CardNumber": "This card is not taken here.", "ExpiryDate": "This card has expired."}
-"""Why a field is refused that is well typed: only the service knows its cards and the day."""
-
-CHECK = "This is not taken. Please check it."
-MISSING = "Please fill this in."
-_DATE = re.compile(r"(\d{1,2})[^\d]?(\d{2}|20\d{2})")
-_COMMA_FOR_POINT = re.compile(r"(\d+),(\d{1,2})")
-_GROUPED = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
-_PLAIN = re.compile(r"\d+(\.\d*)?|\.\d+")
-
-
-def plain(text: str) -> str:
-    """A text in the usual form of its characters, without blanks and invisible ones at its ends and
-    in its digits."""
-    usual = unicodedata.normalize("NFKC", text).strip()
-    if re.search(r"[^\W\d]", usual):
-        return usual
-    # Blanks, line ends, joiners and marks of direction say nothing.
-    return "".join(
-        one
-        for one in usual
-        if not (one.isspace() or unicodedata.category(one) in ("Cf", "Cc", "Zs"))
-    )
-
-
-def number_typed(text: str) -> str:
-    """A card number or security code: its digits, without dashes of any kind."""
-    return "".join(one for one in plain(text) if unicodedata.category(one) != "Pd")
-
-
-def expiry_typed(text: str) -> str:
-    """``MM/YY`` for a date that was typed without a slash or with another mark, else the text as it
-    is."""
-    found = _DATE.fullmatch(plain(text))
-    return (
-        f"{int(found[1]):02d}/{found[2][-2:]}"
-        if found and 1 <= int(found[1]) <= 12
-        else plain(text)
-    )
-
-
-def amount_typed(text: str) -> str:
-    """An amount with a point, for one with a decimal comma or with commas between thousands; else
-    the text."""
-    amount = plain(text)
-    if _GROUPED.fullmatch(amount) and ("." in amount or amount.count(",") > 1):
-        return amount.replace(",", "")
-    found = _COMMA_FOR_POINT.fullmatch(amount)
-    return f"{found[1]}.{found[2]}" if found else amount
-
-
-def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str, str]:
-    """What is wrong with the fields of a card, all at once; whether a date has passed, the service
-    knows."""
-    digits = clean(number) or ""
-    brand = brand_of(digits) if digits else None
-    shortest, longest = CCV_LENGTHS[brand]
-    is_number = MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits)
-    is_ccv = re.fullmatch(rf"[0-9]{{{shortest},{longest}}}", ccv)
-    ccv_is = "4 digits on the front of" if brand is Brand.AMEX else "3 or 4 digits on"
-    fields = (
-        ("CardNumber", number, is_number, "This is not a card number."),
-        ("ExpiryDate", expiry, read_expiry(expiry), "Please write the expiry date as MM/YY."),
-        ("Ccv", ccv, is_ccv, f"Please write the {ccv_is} the card."),
-        ("Cardholder", cardholder, True, ""),
-    )
-    return {
-        name: words if typed else MISSING
-        for name, typed, is_sound, words in fields
-        if not (typed and is_sound)
-    }
-
-
-def amount_faults(amount: str, bounds: Bounds) -> dict[str, str]:
-    """What is wrong with the amount that a payer has chosen."""
-    money, words = bounds.currency, ""
-    if not amount:
-        words = MISSING
-    elif not _PLAIN.fullmatch(amount):
-        words = "Please write an amount in plain digits, such as 12.50."
-    elif len(amount.partition(".")[0]) > MAX_INTEGER_DIGITS:
-        words = "This amount is too large."
-    elif places(Decimal(amount)) > money.digits:
-        words = f"{money.code} has {money.digits or 'no'} digits after the point."
-    elif not bounds.has(Decimal(amount)):
-        words = f"Please pay {bounds.words}."
-    return {"Amount": words} if words else {}
-
-
-def paid_with(instrument: Instrument) -> str:
-    """``VISA •••• 1111``, ``Pay by account``: how a payment was made."""
-    card = instrument.card
-    if card is not None:
-        brand = card.number.brand
-        return f"{'Card' if brand is Brand.UNKNOWN else brand.value} •••• {card.number.last4}"
-    shown = instrument.display_type or instrument.type.value.replace("_", " ").capitalize()
-    return next((name for kind, name in WAYS.items() if kind.value == shown.lower()), shown)
-
-
-def failure_of(charge: Charge) -> str:
-    """Why a payment failed, and what the payer can do; the journal has code and message."""
-    if charge.authorised is not None:
-        return "Your bank has returned the payment."
-    if not charge.failed_attempts:
-        return "The payment was not made."
-    attempt = charge.failed_attempts[-1]
-    return _DECLINES.get(attempt.error_code) or (UNAVAILABLE if attempt.is_retryable else DECLINED)
-
-
-def refusal_of(body: Any) -> str:
-    """An alert for a payment that was not even tried; ``body`` is the error's, or None."""
-    code = body.get("code") if isinstance(body, dict) else None
-    return _DECLINES.get(code or 0) or (
-        UNAVAILABLE if code is None or body.get("isRetryable") else NOT_TAKEN
-    )
-
-
-def faults_of(body: Any) -> dict[str, str]:
-    """The fields that the service refuses, each with what a payer may hear of it, by the last part
-    of their names: what it says itself is for those who write programs. ``body`` is the error's.
-    What the form shows by itself (``_faults_of_form``) is told better there."""
-    if not isinstance(body, dict):
-        return {}
-    refused = list(body.get("details") or ())
-    if body.get("code") == Code.INVALID_CARD_NUMBER and not refused:
-        refused = ["CardNumber"]
-    names = (name.rpartition(".")[2] for name in refused)
-    return {name: _REFUSED.get(name, CHECK) for name in names}
+def _view_of(call: PageCall, key: str) -> _View:
+    """The view of a key, of the link that the address names; a view that has not begun where the
+    key is none of ours. Raises ``NoSuchPage``."""
+    if call.sandbox is not None:
+        link = call.sandbox.payment_links.get(call.path["payment_link_id"])
+        if link is not None:
+            return _View(call.sandbox, link, key if _VIEW.fullmatch(key) else "")
+    raise NoSuchPage("No such payment link", "The address names no payment link. Check it.")

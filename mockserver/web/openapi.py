@@ -26,10 +26,9 @@ INTERFACE = "1.17.1.0"
 webhooks)."""
 
 JSON = "application/json"
-_CONSTANT, _CONSTANT_OF_WEBHOOKS, _INTRODUCTION = (
-    Path(__file__).with_name(name).read_text("utf-8")
-    for name in ("openapi.json", "asyncapi.json", "openapi.md")
-)
+_CONSTANT = Path(__file__).with_name("openapi.json").read_text("utf-8")
+_CONSTANT_OF_WEBHOOKS = Path(__file__).with_name("asyncapi.json").read_text("utf-8")
+_INTRODUCTION = Path(__file__).with_name("openapi.md").read_text("utf-8")
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
@@ -69,18 +68,19 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
     schemas = Schemas(bodies)
     schemas.reply("Problem")
-    made: dict[str, Any] = json.loads(_CONSTANT)
-    made["info"]["version"] = INTERFACE
-    made["info"]["description"] = f"{_INTRODUCTION}\nProfile: `{assumed.profile.value}`."
-    made["servers"] = [{"url": url}]
-    made["tags"] = [{"name": name} for name in dict.fromkeys(map(_tag, ROUTES))]
-    made["paths"] = {row.path: {} for row in ROUTES}
+    api: dict[str, Any] = json.loads(_CONSTANT)
+    api["info"]["version"] = INTERFACE
+    api["info"]["description"] = f"{_INTRODUCTION}\nProfile: `{assumed.profile.value}`."
+    api["servers"] = [{"url": url}]
+    api["tags"] = [{"name": name} for name in dict.fromkeys(map(_tag, ROUTES))]
+    api["paths"] = {row.path: {} for row in ROUTES}
     for row in ROUTES:
-        made["paths"][row.path][row.method.lower()] = _operation(row, schemas, assumed)
-    made["webhooks"] = _webhooks(schemas)
+        api["paths"][row.path][row.method.lower()] = _operation(row, schemas, assumed)
+    api["webhooks"] = _webhooks(schemas)
     _word_statuses(schemas, assumed, "Charge", "Transaction")
+    # The fields of a query are parameters of its operation already.
     queries = {row.query.__name__ for row in ROUTES if row.query is not None}
-    parts = made["components"]
+    parts = api["components"]
     parts["schemas"] = {
         name: schema for name, schema in sorted(schemas.named.items()) if name not in queries
     }
@@ -88,15 +88,14 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
         status: {"description": text, "content": {JSON: {"schema": PROBLEM}}}
         for status, text in parts["responses"].items()
     }
-    return made
+    return api
 
 
 def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
     """Statuses of a charge are words of the profile."""
+    words = list(profile_of(assumed).status.values())
     for name in names:
-        schemas.named[name]["properties"]["status"]["enum"] = list(
-            profile_of(assumed).status.values()
-        )
+        schemas.named[name]["properties"]["status"]["enum"] = words
 
 
 def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
@@ -105,7 +104,7 @@ def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
         {"name": name, "in": "header", "required": False, "schema": {"type": "string"}}
         for name in row.headers
     ]
-    shown: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": _name(row),
         "tags": [_tag(row)],
         "summary": row.summary,
@@ -114,12 +113,11 @@ def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
         "responses": _responses(row, schemas, assumed),
     }
     if row.is_public:
-        shown["security"] = _security(row, assumed)
+        operation["security"] = _security(row, assumed)
     if row.body is not None:
-        shown["requestBody"] = schemas.request(
-            row.body, schemas.example(schemas.body(row.body)), [JSON]
-        )
-    return shown
+        example = schemas.example(schemas.body(row.body))
+        operation["requestBody"] = schemas.request(row.body, example, [JSON])
+    return operation
 
 
 def _security(row: Route[Any, Any], assumed: Assumed) -> list[dict[str, list[str]]]:
@@ -133,21 +131,20 @@ def _security(row: Route[Any, Any], assumed: Assumed) -> list[dict[str, list[str
 
 
 def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
-    done: dict[str, Any] = {"description": "Created" if row.creates else "Done"}
-    done["content"] = {JSON: {"schema": schemas.reply(row.reply)}}
-    if links := _links(row):
-        done["links"] = links
-    return {
-        str(assumed["response.created_status"] if row.creates else 200): done,
-        **{
-            str(code): {"$ref": f"#/components/responses/{code}"}
-            for code in sorted(_refusals(row, assumed))
-        },
-        "default": {
-            "description": "Whatever else a scenario answers.",
-            "content": {JSON: {"schema": {}}},
-        },
+    success: dict[str, Any] = {"description": "Created" if row.creates else "Done"}
+    success["content"] = {JSON: {"schema": schemas.reply(row.reply)}}
+    links = _links(row)
+    if links:
+        success["links"] = links
+    status = assumed["response.created_status"] if row.creates else 200
+    responses: dict[str, Any] = {str(status): success}
+    for refusal in sorted(_refusals(row, assumed)):
+        responses[str(refusal)] = {"$ref": f"#/components/responses/{refusal}"}
+    responses["default"] = {
+        "description": "Whatever else a scenario answers.",
+        "content": {JSON: {"schema": {}}},
     }
+    return responses
 
 
 def _links(row: Route[Any, Any]) -> dict[str, Any]:
@@ -167,14 +164,15 @@ def _links(row: Route[Any, Any]) -> dict[str, Any]:
 
 
 def _refusals(row: Route[Any, Any], assumed: Assumed) -> set[int]:
-    found = {400, 401, 405}
+    """The statuses of refusals that an operation may answer."""
+    statuses = {400, 401, 405}
     if row.body is not None:
-        found |= {413, 415}
+        statuses |= {413, 415}
     if "{" in row.path:
-        found.add(assumed["error.not_found"])
+        statuses.add(assumed["error.not_found"])
         if row.method != "GET":
-            found.add(assumed["error.wrong_state"])
-    return found
+            statuses.add(assumed["error.wrong_state"])
+    return statuses
 
 
 def _tag(row: Route[Any, Any]) -> str:
@@ -188,16 +186,17 @@ def _name(row: Route[Any, Any]) -> str:
 
 
 def _webhooks(schemas: Schemas) -> dict[str, Any]:
+    """Every event with the request that a receiver gets."""
     text = {"type": "string"}
     headers = [
-        {"name": name, "in": "header", "description": said, "schema": text}
-        for name, said in HEADERS.items()
+        {"name": name, "in": "header", "description": description, "schema": text}
+        for name, description in HEADERS.items()
     ]
     responses = {
         "2XX": {"description": "Taken"},
         "default": {"description": "Not taken: it is sent again, later each time."},
     }
-    found = {}
+    webhooks = {}
     for kind in WEBHOOKS:
         for event_type in kind.event_types:
             body = {
@@ -210,22 +209,24 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
                 "requestBody": body,
                 "responses": responses,
             }
-            found[event_type] = {"post": post}
-    return found
+            webhooks[event_type] = {"post": post}
+    return webhooks
 
 
 def asyncapi(assumed: Assumed) -> dict[str, Any]:
+    """The document of webhooks for a set of assumptions."""
     schemas = Schemas(())
-    made: dict[str, Any] = json.loads(_CONSTANT_OF_WEBHOOKS)
-    made["info"]["version"] = INTERFACE
-    made["channels"] = {kind.word: _channel(kind) for kind in WEBHOOKS}
-    made["operations"] = {f"send_{kind.word}": _sending(kind) for kind in WEBHOOKS}
+    api: dict[str, Any] = json.loads(_CONSTANT_OF_WEBHOOKS)
+    api["info"]["version"] = INTERFACE
+    api["channels"] = {kind.word: _channel(kind) for kind in WEBHOOKS}
+    api["operations"] = {f"send_{kind.word}": _sending(kind) for kind in WEBHOOKS}
     messages = {
         name: _message(kind, name, schemas) for kind in WEBHOOKS for name in kind.event_types
     }
+    # The schemas of replies are known once the messages have been made of them.
     _word_statuses(schemas, assumed, "Transaction")
-    made["components"] = {"messages": messages, "schemas": dict(sorted(schemas.named.items()))}
-    return made
+    api["components"] = {"messages": messages, "schemas": dict(sorted(schemas.named.items()))}
+    return api
 
 
 def _channel(kind: WebhookKind) -> dict[str, Any]:
@@ -257,14 +258,19 @@ def _message(kind: WebhookKind, event_type: str, schemas: Schemas) -> dict[str, 
 
 
 def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
+    """What a webhook holds: ``meta`` about itself, ``data`` about the object."""
     text = {"type": "string"}
-    said = ({**text, "description": "the same for each try"}, {**text, "format": "date-time"})
-    meta = dict(zip(META, (*said, {"const": kind.word}, {"const": event_type}), strict=True))
+    meta = {
+        "messageId": {**text, "description": "the same for each try"},
+        "timestamp": {**text, "format": "date-time"},
+        "type": {"const": kind.word},
+        "eventType": {"const": event_type},
+    }
     return {
         "type": "object",
         "required": ["meta", "data"],
         "properties": {
-            "meta": {"type": "object", "required": list(meta), "properties": meta},
+            "meta": {"type": "object", "required": list(META), "properties": meta},
             "data": schemas.reply(kind.reply),
         },
     }

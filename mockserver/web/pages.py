@@ -1,6 +1,14 @@
 """The pages that the server shows, each with the function that serves it."""
 
-from mockserver.web import api_reference, control_page, demo, documentation, hosted, page
+from mockserver.web import (
+    api_reference,
+    challenge_page,
+    control_page,
+    demo,
+    documentation,
+    hosted,
+    page,
+)
 from mockserver.web.page import PageRoute
 
 PAGE_ROUTES = (
@@ -21,24 +29,28 @@ PAGE_ROUTES = (
     PageRoute(
         "GET",
         "/3ds/{charge_id}",
-        hosted.challenge,
+        challenge_page.challenge,
         "3-D Secure challenge of a charge",
         table="charges",
     ),
     PageRoute(
-        "POST", "/3ds/{charge_id}", hosted.answer, "Answer a 3-D Secure challenge", table="charges"
+        "POST",
+        "/3ds/{charge_id}",
+        challenge_page.answer,
+        "Answer a 3-D Secure challenge",
+        table="charges",
     ),
     PageRoute(
         "GET",
         "/3ds/token/{token_id}",
-        hosted.challenge,
+        challenge_page.challenge,
         "3-D Secure challenge before a token is used",
         table="tokens",
     ),
     PageRoute(
         "POST",
         "/3ds/token/{token_id}",
-        hosted.answer,
+        challenge_page.answer,
         "Answer a challenge before a token is used",
         table="tokens",
     ),

@@ -55,34 +55,38 @@ class Tracing:
         """End the span of a request that has been answered, or has not."""
         span: Span = access.scope[_SPAN]
         if span.is_recording():
-            span.set_attributes(_about(access.scope))
-            _note_status(
-                span,
-                access.status or None,
-                access.fault or (None if access.status else "no_answer"),
-                500,
-            )
+            span.set_attributes(_request_attributes(access.scope))
+            fault = access.fault
+            if fault is None and not access.status:
+                fault = "no_answer"
+            # An error of the client is no fault of the server's span.
+            _note_status(span, access.status or None, fault, 500)
         span.end()
 
     def caused(self, scope: Scope, step: Step) -> None:
         """The webhooks of a step belong to the trace of its request."""
-        for delivery_id in step.result.webhooks if _SPAN in scope else ():
-            if (delivery := step.sandbox.deliveries.get(delivery_id)) is not None:
+        if _SPAN not in scope:
+            return
+        for delivery_id in step.result.webhooks:
+            delivery = step.sandbox.deliveries.get(delivery_id)
+            if delivery is not None:
                 self._causes[delivery] = scope[_SPAN]
 
     def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Span:
         """The span of a try to deliver a webhook; ``headers`` get its ``traceparent``. The
         signature is that of the body and stays what it is."""
         cause = self._causes.get(delivery)
-        above = Context() if cause is None else set_span_in_context(cause, Context())
-        span = self._tracer.start_span("POST", above, SpanKind.CLIENT, _about_try(delivery))
+        parent = Context() if cause is None else set_span_in_context(cause, Context())
+        span = self._tracer.start_span("POST", parent, SpanKind.CLIENT, _try_attributes(delivery))
         inject(headers, set_span_in_context(span, Context()))
         return span
 
     def try_ends(self, span: Span, sent: Sent | None) -> None:
         """How it went; None when the server stopped before it had."""
-        status = None if sent is None else sent.status
-        _note_status(span, status, _fault_of(sent) if status is None else None, 400)
+        if sent is not None and sent.status is not None:
+            _note_status(span, sent.status, None, 400)
+        else:
+            _note_status(span, None, _fault_of(sent), 400)
         span.end()
 
 
@@ -98,28 +102,28 @@ def _note_status(span: Span, status: int | None, fault: str | None, least: int) 
         span.set_status(StatusCode.ERROR)
 
 
-def _about(scope: Scope) -> Mapping[str, str]:
+def _request_attributes(scope: Scope) -> Mapping[str, str]:
+    """What a span says of its request; rules and outcomes once each, in their order."""
     step = scope.get(STEP)
-    found = {"url.path": shown_path(scope), "mockserver.op": scope.get(OPERATION, REFUSED)}
+    attributes = {"url.path": shown_path(scope), "mockserver.op": scope.get(OPERATION, REFUSED)}
     if step is None:
-        return found
+        return attributes
     fired = [decision for decision in step.result.decisions if decision.rule is not None]
     if fired:
-        found["mockserver.rule"] = mask_start(
-            ",".join(dict.fromkeys(one.rule for one in fired)), LONGEST
-        )
-        found["mockserver.outcome"] = mask_start(
-            "; ".join(dict.fromkeys(one.outcome.words for one in fired)), LONGEST
-        )
+        rules = ",".join(dict.fromkeys(decision.rule for decision in fired))
+        outcomes = "; ".join(dict.fromkeys(decision.outcome.words for decision in fired))
+        attributes["mockserver.rule"] = mask_start(rules, LONGEST)
+        attributes["mockserver.outcome"] = mask_start(outcomes, LONGEST)
     charge = step.result.about.get("charge")
     if isinstance(charge, Charge):
-        found["mockserver.charge.id"] = charge.charge_id
-        found["mockserver.charge.status"] = charge.status.value
-    return found
+        attributes["mockserver.charge.id"] = charge.charge_id
+        attributes["mockserver.charge.status"] = charge.status.value
+    return attributes
 
 
-def _about_try(delivery: Delivery) -> Mapping[str, str | int]:
-    found: dict[str, str | int] = {
+def _try_attributes(delivery: Delivery) -> Mapping[str, str | int]:
+    """What a span says of its try to deliver a webhook."""
+    attributes: dict[str, str | int] = {
         "http.request.method": "POST",
         "mockserver.webhook.id": delivery.delivery_id,
         "mockserver.webhook.event": mask_start(delivery.message.event_type, LONGEST),
@@ -127,21 +131,24 @@ def _about_try(delivery: Delivery) -> Mapping[str, str | int]:
     # An address that cannot be read is refused by the sender.
     with suppress(ValueError):
         url = urlsplit(delivery.url)
-        found["server.address"] = url.hostname or ""
-        found["server.port"] = url.port or (443 if url.scheme == "https" else 80)
+        default_port = 443 if url.scheme == "https" else 80
+        attributes["server.address"] = url.hostname or ""
+        attributes["server.port"] = url.port or default_port
         # Neither a password nor a query, which may be one.
-        found["url.full"] = mask_start(
-            f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}", LONGEST
-        )
+        host = url.netloc.rpartition("@")[2]
+        attributes["url.full"] = mask_start(f"{url.scheme}://{host}{url.path}", LONGEST)
     if delivery.tries:
-        found["http.request.resend_count"] = len(delivery.tries)
+        attributes["http.request.resend_count"] = len(delivery.tries)
     if delivery.message.type == "transaction" and delivery.message.subject_id is not None:
-        found["mockserver.charge.id"] = delivery.message.subject_id
-    return found
+        attributes["mockserver.charge.id"] = delivery.message.subject_id
+    return attributes
 
 
 def _fault_of(sent: Sent | None) -> str:
     """The kind of what went wrong, in one of a few words."""
     if sent is None:
         return "stopped"
-    return "refused" if sent.final else (sent.error or "no_answer").partition(":")[0]
+    if sent.final:
+        # No later try could go better: the address, for one, is not allowed.
+        return "refused"
+    return (sent.error or "no_answer").partition(":")[0]

@@ -100,13 +100,17 @@ class Unrouted(Endpoint):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; there is no route for a WebSocket."""
-        await (WebSocketClose() if scope["type"] == "websocket" else super().__call__)(
-            scope, receive, send
-        )
+        if scope["type"] == "websocket":
+            await WebSocketClose()(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        ours = request.resource.startswith(_OURS)
-        return None if ours else self.world.directory.of_any_key(request.headers)
+        """The sandbox of the key that came with it: its journal shows the mistake. None for our own
+        paths, which are no paths of the service."""
+        if request.resource.startswith(_OURS):
+            return None
+        return self.world.directory.of_any_key(request.headers)
 
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The same answer to a body that is too large, but no entry of the journal."""
@@ -128,9 +132,11 @@ class Unrouted(Endpoint):
 
 def unknown_path(request: Request, near: str | None = None) -> Reply:
     """The answer to a path that no route has; ``near`` is what may have been meant."""
-    words = "no such route" + (f" - did you mean '{near}'?" if near else "")
+    words = "no such route"
     if request.resource == "/":
-        words = "no such route; /__admin is the control page, `mockserver routes` prints all paths"
+        words += "; /__admin is the control page, `mockserver routes` prints all paths"
+    elif near:
+        words += f" - did you mean '{near}'?"
     body = problem(404, Code.UNKNOWN_ERROR, "Not Found", request.resource, {"Path": words})
     return Reply(404, body, _step(request, near), headers=Unrouted.headers)
 
@@ -138,26 +144,28 @@ def unknown_path(request: Request, near: str | None = None) -> Reply:
 def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
     """The path of a route that looks most alike, whatever stands in the place of its ids; None when
     none does."""
-    given = path.lower().split("/")
-    if len(path) > _LONGEST_PATH or len(given) > 10:
+    parts = path.lower().split("/")
+    if len(path) > _LONGEST_PATH or len(parts) > 10:
         return None
     # What is less alike was not meant.
-    best, found = 0.6, None
-    for template in sorted(templates, key=lambda parts: abs(len(parts) - len(given))):
+    best_ratio, best_path = 0.6, None
+    # Of equally alike paths one with as many segments is meant.
+    for template in sorted(templates, key=lambda template: abs(len(template) - len(parts))):
         if template[1].startswith("__") is not path.startswith(_OURS):
             continue
         fixed = [place for place, part in enumerate(template) if not part.startswith("{")]
-        # One segment more is a prefix such as /v1: what stands in the place of ids is left out all
-        # the same.
-        more = len(given) - len(template)
-        theirs = (
-            given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
-        )
-        ours = "/".join(template[place] for place in fixed)
-        ratio = difflib.SequenceMatcher(None, "/".join(theirs), ours, autojunk=False).ratio()
-        if ratio > best:
-            best, found = ratio, "/".join(template)
-    return found
+        compared = parts
+        surplus = len(parts) - len(template)
+        if surplus in (0, 1):
+            # One segment more is a prefix such as /v1: what stands in the place of ids is left out
+            # all the same.
+            compared = parts[:surplus] + [parts[surplus + place] for place in fixed]
+        words = "/".join(template[place] for place in fixed)
+        matcher = difflib.SequenceMatcher(None, "/".join(compared), words, autojunk=False)
+        ratio = matcher.ratio()
+        if ratio > best_ratio:
+            best_ratio, best_path = ratio, "/".join(template)
+    return best_path
 
 
 def _step(request: Request, near: str | None) -> Step | None:

@@ -22,13 +22,15 @@ says."""
 async def drop_idle(world: World) -> None:
     """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time
     waited for. Nothing where no time is set."""
-    if (
-        idle := world.settings.sandbox_idle or (IDLE_IN_STORE if world.store is not None else None)
-    ) is not None:
-        length = parse_duration(idle)
-        while True:
-            await asyncio.sleep(min(length // 4, MINUTE) / SECOND)
-            await sweep(world, length)
+    idle = world.settings.sandbox_idle
+    if idle is None and world.store is not None:
+        idle = IDLE_IN_STORE
+    if idle is None:
+        return
+    length = parse_duration(idle)
+    while True:
+        await asyncio.sleep(min(length // 4, MINUTE) / SECOND)
+        await sweep(world, length)
 
 
 async def sweep(world: World, length: Micros) -> int:
@@ -52,18 +54,20 @@ async def sweep(world: World, length: Micros) -> int:
     count = sum(await for_each(tuple(sandboxes.in_memory), drop))
     if count:
         world.runner.activity.notify(SERVER)
-    if count and world.log is not None:
-        did, counted = (
-            ("dropped", "droppedSandboxes") if store is None else ("put away", "putAwaySandboxes")
-        )
-        time, idle, what = (
-            log_time(world.real_clock()),
-            duration_text(length),
-            "sandbox" if count == 1 else "sandboxes",
-        )
-        text = f"{time} {did} {count} {what} unused for {idle} (--sandbox-idle)"
-        world.log(LogLine("info", text, {"time": time, counted: count, "idle": idle}))
+        if world.log is not None:
+            world.log(_sweep_line(world, count, duration_text(length)))
     return count
+
+
+def _sweep_line(world: World, count: int, idle: str) -> LogLine:
+    """The line of the log about so many sandboxes that are gone from memory."""
+    time = log_time(world.real_clock())
+    what_happened, fact = "dropped", "droppedSandboxes"
+    if world.store is not None:
+        what_happened, fact = "put away", "putAwaySandboxes"
+    sandboxes = "sandbox" if count == 1 else "sandboxes"
+    text = f"{time} {what_happened} {count} {sandboxes} unused for {idle} (--sandbox-idle)"
+    return LogLine("info", text, {"time": time, fact: count, "idle": idle})
 
 
 MANY = 2_000
@@ -90,7 +94,7 @@ class Freeing:
 
 def _free(contents: list[Any]) -> None:
     """Empty lists and dictionaries item by item, so that the thread can be interrupted."""
-    for held in contents:
-        take = held.pop if isinstance(held, list | deque) else held.popitem
-        while held:
+    for container in contents:
+        take = container.pop if isinstance(container, list | deque) else container.popitem
+        while container:
             take()

@@ -2,10 +2,11 @@
 
 from decimal import Decimal
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.adapters.strict_yaml import read, scenario_text
+from tests.depth import tries
 
 NUMBERS = st.decimals(0, 10**6, places=2, allow_nan=False, allow_infinity=False)
 SIGNS = "-?:,[]{}#&*!|>'\"%@`=<~ \t\n\r\\aeE1.0\x00\x85\u2028\ufeff\xa0é😀"
@@ -54,6 +55,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=tries(25, 500))
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_any_plain_data_are_read_back_as_they_are(data: dict[str, object]) -> None:
     again = read(scenario_text(data), "story.yaml")[0]

@@ -64,7 +64,7 @@ def refusal(text: str) -> str:
         ("[1, {b: 2}]", [1, {"b": 2}]),
     ],
 )
-def test_meaning(text: str, meaning: object) -> None:
+def test_a_plain_word_of_yaml_means_what_it_means_in_json(text: str, meaning: object) -> None:
     found = value(text)
     assert (found, type(found)) == (meaning, type(meaning))
 
@@ -108,7 +108,7 @@ def test_doubtful_numbers_are_refused(text: str) -> None:
     ],
     ids=range(16),
 )
-def test_refused(text: str, words: str) -> None:
+def test_yaml_beyond_json_is_refused(text: str, words: str) -> None:
     assert words in refusal(text)
 
 

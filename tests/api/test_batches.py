@@ -58,7 +58,7 @@ def test_a_batch_is_reported_without_results_as_it_is_handed_in(api: Api) -> Non
     }
 
 
-def test_it_walks_its_states_on_the_clock_and_its_rows_with_it(api: Api) -> None:
+def test_a_batch_walks_its_states_on_the_clock_and_its_rows_with_it(api: Api) -> None:
     pm = api.method()
     batch_id = taken(api, lines(*(f"{pm},{amount},AUD,r{amount}" for amount in (1, 2, 3, 4))), 4)
     assert {row["Status"] for row in results(api, batch_id)} == {"RECEIVED"}
@@ -76,7 +76,7 @@ def test_it_walks_its_states_on_the_clock_and_its_rows_with_it(api: Api) -> None
     assert standing(api, batch_id) == ("SUCCESS", 1, 4, 0)
 
 
-def test_each_row_is_a_charge_found_by_its_batch(api: Api) -> None:
+def test_each_row_of_a_batch_is_a_charge_found_by_its_batch(api: Api) -> None:
     pm = api.method()
     batch_id = taken(api, lines(f"{pm},10.50,AUD,first", f"{pm},20,USD,second"), 2)
     api.advance("1s")
@@ -177,13 +177,13 @@ def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(
         "{header}\r{pm},1,AUD,a\r{pm},2,,b\r",
     ],
 )
-def test_every_form_of_csv_is_taken(api: Api, text: str) -> None:
+def test_a_batch_is_taken_in_every_form_of_csv(api: Api, text: str) -> None:
     batch_id = taken(api, text.format(header=HEADER, pm=api.method()), 2)
     api.advance("1s")
     assert standing(api, batch_id) == ("SUCCESS", 1, 2, 0)
 
 
-def test_quoted_fields_come_back_quoted(api: Api) -> None:
+def test_quoted_fields_of_a_batch_come_back_quoted(api: Api) -> None:
     pm = api.method()
     references = ['a "b", c', "two\nlines", "two\rlines", "two\r\nlines", "\r", "\n"]
     quoted = (reference.replace('"', '""') for reference in references)
@@ -219,7 +219,7 @@ def test_quoted_fields_come_back_quoted(api: Api) -> None:
         (HEADER, 0, "Batch", "at least one"),
     ],
 )
-def test_bad_text_is_refused_by_line_and_nothing_is_kept(
+def test_a_batch_with_a_bad_header_or_row_is_refused_by_line_and_nothing_is_kept(
     api: Api, text: str, count: int, field: str, words: str
 ) -> None:
     reply = hand_in(api, text, count)
@@ -262,7 +262,7 @@ def test_bad_text_is_refused_by_line_and_nothing_is_kept(
         ("x" * 5_000, "x" * 80, ""),
     ],
 )
-def test_a_header_as_spreadsheets_write_it_is_refused_with_what_to_do(
+def test_a_batch_header_as_spreadsheets_write_it_is_refused_with_what_to_do(
     api: Api, header: str, got: str, advice: str
 ) -> None:
     [(field, words)] = hand_in(api, f"{header}\npm,1,AUD,a\n", 1)["details"].items()
@@ -281,7 +281,7 @@ def test_a_batch_has_no_more_rows_than_the_assumption_allows() -> None:
     taken(api, rows[0], 2)
 
 
-def test_every_faulty_line_is_reported_up_to_twenty(api: Api) -> None:
+def test_every_faulty_line_of_a_batch_is_reported_up_to_twenty(api: Api) -> None:
     reply = hand_in(api, lines(*["bad"] * 30), 30)
     assert list(reply["details"]) == [f"Batch.Line{line}" for line in range(2, 22)]
 
@@ -296,7 +296,9 @@ def test_every_faulty_line_is_reported_up_to_twenty(api: Api) -> None:
         {"count": 1.5},
     ],
 )
-def test_fields_are_checked(api: Api, fields: dict[str, object]) -> None:
+def test_a_batch_needs_its_count_its_description_of_a_hundred_characters_and_its_text(
+    api: Api, fields: dict[str, object]
+) -> None:
     body = {"count": 1, "description": "", "batch": lines("pm,1,AUD,a"), **fields}
     assert problem_of(api.post(PATH, body)) == (400, 90)
     assert (
@@ -446,7 +448,7 @@ def test_a_share_of_the_rows_is_exact_and_drawn_by_the_seed() -> None:
     assert failed != list(range(1, 51))
 
 
-def test_progress_follows_its_curve() -> None:
+def test_the_progress_of_a_batch_follows_its_curve() -> None:
     api, batch_id = run("{progress: [{reach: 0.2, after: 10s}, {reach: 1, after: 20s}]}", 10)
     seen = []
     for _ in range(5):
@@ -482,7 +484,7 @@ def test_a_batch_can_break_down_on_the_way() -> None:
     assert api.get("/charge", BatchId=batch_id)["count"] == 2
 
 
-def test_results_can_be_wrong() -> None:
+def test_the_results_of_a_batch_can_be_wrong() -> None:
     api, batch_id = run("{results: {omit_rows: [2], shuffle: true}}", 20)
     api.advance("1s")
     seen = [row["Reference"] for row in results(api, batch_id)]
@@ -526,7 +528,7 @@ def test_metadata_of_the_batch_can_name_an_outcome(api: Api) -> None:
     assert results(api, batch_id)[0]["GatewayErrorCode"] == "51"
 
 
-def test_the_flow_is_an_assumption() -> None:
+def test_the_states_of_a_batch_over_time_are_an_assumption() -> None:
     api = Api(assumptions={"batch.flow": "1s 2s 1m"})
     batch_id = taken(api, lines(f"{api.method()},1,AUD,a", f"{api.method()},1,AUD,b"), 2)
     for moved, seen in (

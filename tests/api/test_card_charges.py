@@ -116,7 +116,7 @@ def test_amounts_are_exact_and_written_without_idle_zeros(
 
 
 @pytest.mark.parametrize("case", ["pascal", "upper", "lower"])
-def test_any_letter_case_is_taken(api: Api, case: str) -> None:
+def test_fields_of_a_charge_are_taken_in_any_letter_case(api: Api, case: str) -> None:
     def cased(value: object) -> object:
         if not isinstance(value, dict):
             return value
@@ -139,7 +139,9 @@ def test_any_letter_case_is_taken(api: Api, case: str) -> None:
     )
 
 
-def test_currency_is_any_case_in_and_upper_case_out_and_else_the_providers(api: Api) -> None:
+def test_the_currency_is_any_case_in_and_upper_case_out_and_by_default_the_providers(
+    api: Api,
+) -> None:
     assert api.charge(currency="usd")["currency"] == "USD"
     assert api.charge(currency=None)["currency"] == "AUD"
     yen = api.post("/provider", {"type": "dummy", "name": "Yen", "currency": "jpy"})["providerId"]
@@ -235,7 +237,7 @@ def test_the_default_currency_is_an_assumption() -> None:
         ),
     ],
 )
-def test_what_a_card_charge_refuses(
+def test_a_card_charge_with_a_bad_amount_currency_reference_name_provider_or_card_is_refused(
     shared: Api, fields: dict[str, object], code: int, details: list[str]
 ) -> None:
     refused = shared.post("/charge/card", card_charge(**fields))

@@ -88,7 +88,7 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
         ({"metadata": "x"}, 90, ["Metadata"]),
     ],
 )
-def test_what_is_refused(
+def test_a_stored_card_with_a_bad_field_is_refused(
     shared: Api, fields: dict[str, object], code: int, details: list[str]
 ) -> None:
     refused = shared.post("/payment_method/card", body(**fields))

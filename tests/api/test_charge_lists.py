@@ -97,7 +97,7 @@ def found(api: Api, **query: object) -> str:
         ({"Reference": ""}, "edcba"),
     ],
 )
-def test_every_parameter_finds_what_it_says(
+def test_charges_are_found_by_every_parameter_of_the_search(
     api: Api, query: dict[str, object], references: str
 ) -> None:
     assert found(api, **query) == references
@@ -110,7 +110,7 @@ def test_a_stored_method_finds_its_charges(api: Api) -> None:
     assert found(api, PaymentMethodId=method) == "d"
 
 
-def test_count_is_of_all_matches_and_limit_and_skip_are_echoed(api: Api) -> None:
+def test_the_count_of_a_page_is_of_all_matches_and_limit_and_skip_are_echoed(api: Api) -> None:
     page = api.get("/charge", limit=2, skip=1).body
     assert (page["limit"], page["skip"], page["count"], len(page["charges"])) == (2, 1, 5, 2)
     plain = api.get("/charge").body
@@ -150,7 +150,9 @@ def test_equal_values_keep_the_newest_first() -> None:
         ({"Reference": "a", "REFERENCE": "b"}, "Reference"),
     ],
 )
-def test_what_a_search_refuses(api: Api, query: dict[str, object], field: str) -> None:
+def test_a_search_for_charges_with_a_bad_parameter_is_refused(
+    api: Api, query: dict[str, object], field: str
+) -> None:
     refused = api.get("/charge", **query)
     assert problem_of(refused) == (400, 90)
     assert list(refused["details"]) == [field]

@@ -85,7 +85,7 @@ def test_every_state_can_be_reached_by_a_caller() -> None:
 
 @pytest.mark.parametrize("state", list(ChargeState))
 @pytest.mark.parametrize(("method", "path", "query", "event"), OPERATIONS)
-def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_changes_nothing(
+def test_capture_void_and_refund_move_a_charge_by_the_table_of_states_or_are_refused_and_change_nothing(
     api: Api,
     state: ChargeState,
     method: str,
@@ -163,7 +163,9 @@ def test_a_capture_without_any_body_takes_the_whole(api: Api) -> None:
     ("amount", "code"),
     [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)],
 )
-def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, code: int) -> None:
+def test_a_capture_of_more_than_was_authorised_or_of_no_amount_is_refused_and_changes_nothing(
+    api: Api, amount: object, code: int
+) -> None:
     charge_id = _authorised(api)
     before = api.get(f"/charge/{charge_id}").raw
     refused = api.post(f"/charge/{charge_id}", {"amount": amount})
@@ -185,7 +187,7 @@ def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, cod
         ({"amount": "1", "Amount": "2"}, 90),
     ],
 )
-def test_a_refund_that_is_refused_changes_nothing(
+def test_a_refund_of_more_than_was_paid_or_of_no_amount_is_refused_and_changes_nothing(
     api: Api, path: str, query: dict[str, object], code: int
 ) -> None:
     charge_id = _paid(api)
@@ -197,7 +199,7 @@ def test_a_refund_that_is_refused_changes_nothing(
 
 
 @pytest.mark.parametrize("path", ["/refund/{}", "/charge/{}"])
-def test_refunds_add_up_to_the_cent(api: Api, path: str) -> None:
+def test_partial_refunds_add_up_to_the_cent(api: Api, path: str) -> None:
     charge_id = api.charge(amount="0.30")["chargeId"]
     first = api.delete(path.format(charge_id), amount="0.10", comment="one")
     assert (first["status"], first["refundedAmount"]) == ("PARTIAL_REFUND", 0.1)
@@ -228,7 +230,7 @@ def test_only_what_was_captured_can_be_refunded(api: Api) -> None:
     assert api.delete(f"/refund/{charge_id}", amount=5)["status"] == "REFUND"
 
 
-def test_a_void_shows_when(api: Api) -> None:
+def test_a_voided_charge_shows_its_void_date(api: Api) -> None:
     charge_id = _authorised(api)
     api.advance("1h")
     voided = api.delete(f"/charge/{charge_id}/void")
@@ -315,7 +317,7 @@ def test_a_captured_authorisation_does_not_lapse(api: Api) -> None:
     ) == ("SUCCESS", None)
 
 
-def test_how_long_it_takes_is_an_assumption() -> None:
+def test_when_a_charge_settles_and_an_authorisation_lapses_is_an_assumption() -> None:
     api = Api(
         assumptions={
             "charge.pending_settles_after": "5m",

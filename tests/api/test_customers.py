@@ -207,7 +207,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_field_is_refused_and_nothing_stored(api: Api, case: str) -> None:
+def test_a_customer_with_a_bad_field_is_refused_and_not_stored(api: Api, case: str) -> None:
     fields, code, name = BAD[case]
     reply = api.post(
         "/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields}
@@ -250,7 +250,7 @@ def test_a_rule_can_decline_the_creation(api: Api) -> None:
     assert api.get("/customer")["count"] == 0
 
 
-def test_update_changes_what_is_given_and_leaves_the_rest(api: Api) -> None:
+def test_an_update_of_a_customer_changes_what_is_given_and_leaves_the_rest(api: Api) -> None:
     made = customer(api, **PERSON, address={"line1": "1 Main St", "city": "Perth"})
     path = f"/customer/{made['customerId']}"
     nulls = {"email": None, "phone": None, "address": None, "defaultPaymentMethodId": None}
@@ -263,7 +263,7 @@ def test_update_changes_what_is_given_and_leaves_the_rest(api: Api) -> None:
     assert methods(api, made)[0]["customer"]["email"] == "new@example.com"
 
 
-def test_the_default_can_be_another_method_of_the_customer_only(api: Api) -> None:
+def test_the_default_method_can_be_another_one_of_the_customer_only(api: Api) -> None:
     made, other = customer(api), customer(api)
     path = f"/customer/{made['customerId']}"
     second = add_bank(api, made)["paymentMethodId"]
@@ -342,7 +342,7 @@ def test_the_newest_method_takes_over_when_the_assumption_says_so() -> None:
     )
 
 
-def test_a_removed_customer_can_be_read_and_nothing_else(api: Api) -> None:
+def test_a_deleted_customer_can_be_read_and_nothing_else(api: Api) -> None:
     made = customer(api, **PERSON)
     path = f"/customer/{made['customerId']}"
     removed = api.delete(path)
@@ -394,7 +394,7 @@ def test_methods_outlive_their_customer_when_the_assumption_says_so() -> None:
     assert problem_of(charge) == (400, 72)
 
 
-def test_a_provider_can_refuse_a_removal_and_is_not_asked_when_told_so() -> None:
+def test_a_customer_is_deleted_at_the_provider_too_unless_gateway_delete_is_false() -> None:
     api = Api(
         scenario="version: 1\nrules: [{id: r, when: {op: customer.delete}, then: {decline: "
         "processing_error}}]\n"
@@ -441,7 +441,7 @@ def three(api: Api) -> Api:
     return api
 
 
-def test_the_search_finds_by_every_parameter(three: Api) -> None:
+def test_customers_are_found_by_every_parameter_of_the_search(three: Api) -> None:
     assert found(three) == ["three", "two", "one"]
     assert found(three, Reference="two") == ["two"]
     assert found(three, email="ann@EXAMPLE.com") == ["one"]
@@ -458,12 +458,12 @@ def test_the_search_finds_by_every_parameter(three: Api) -> None:
     assert found(three, PaymentMethodId="none") == found(three, Reference="four") == []
 
 
-def test_a_page_tells_its_bounds_and_the_number_of_all(three: Api) -> None:
+def test_a_page_of_customers_tells_its_limit_its_skip_and_the_count_of_all(three: Api) -> None:
     page = three.get("/customer", limit=2).body
     assert (page["limit"], page["skip"], page["count"], len(page["customers"])) == (2, 0, 3, 2)
 
 
-def test_removed_customers_are_found_on_demand_only(three: Api) -> None:
+def test_removed_customers_are_found_with_include_removed_only(three: Api) -> None:
     one = three.get("/customer", Reference="one")["customers"][0]
     three.delete(f"/customer/{one['customerId']}")
     assert found(three) == ["three", "two"]
@@ -483,7 +483,9 @@ def test_removed_customers_are_found_on_demand_only(three: Api) -> None:
         ({"includeRemoved": "perhaps"}, "IncludeRemoved"),
     ],
 )
-def test_a_bad_search_is_refused(shared: Api, query: dict[str, object], name: str) -> None:
+def test_a_search_for_customers_with_a_bad_parameter_is_refused(
+    shared: Api, query: dict[str, object], name: str
+) -> None:
     reply = shared.get("/customer", **query)
     assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name])
 

@@ -59,7 +59,9 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("value", "edit", "omit", "result"), PATHS)
-def test_paths(value: Any, edit: dict[str, object], omit: list[str], result: object) -> None:
+def test_members_of_an_answer_are_edited_and_omitted_by_their_paths(
+    value: Any, edit: dict[str, object], omit: list[str], result: object
+) -> None:
     before = json.dumps(value)
     assert edited(value, edit, omit) == result
     assert json.dumps(value) == before
@@ -120,7 +122,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("transport", "words"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_refused(transport: str, words: str) -> None:
+def test_an_edit_of_an_answer_that_makes_no_sense_is_refused(transport: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {{transport: {transport}}}"))
 
 

@@ -335,5 +335,5 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED]
 )
-def test_refused(when: str, what: str, words: str) -> None:
+def test_a_lag_or_a_replay_that_makes_no_sense_is_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, what))

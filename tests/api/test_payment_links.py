@@ -100,7 +100,7 @@ def test_every_part_of_a_link_can_be_left_out(api: Api) -> None:
     ]  # fmt: skip
 
 
-def test_pascal_case_and_indexes_are_taken(api: Api) -> None:
+def test_a_payment_link_takes_pascal_case_and_indexes(api: Api) -> None:
     link = api.post(
         "/payment_link", {"Title": "T", "Amount": 1.0, "CallToAction": 1, "LimitPayments": "2"}
     ).body
@@ -143,7 +143,7 @@ def test_pascal_case_and_indexes_are_taken(api: Api) -> None:
         ("metadata", {"a": {"b": 1}}, 90, "Metadata"),
     ],
 )
-def test_a_bad_field_is_refused(
+def test_a_payment_link_with_a_bad_field_is_refused(
     shared: Api, field: str, value: object, code: int, place: str
 ) -> None:
     reply = shared.post("/payment_link", {"title": "A lamp", "amount": 20, field: value})
@@ -186,7 +186,9 @@ def test_links_are_listed_newest_first_without_limit_and_skip(api: Api) -> None:
 @pytest.mark.parametrize(
     "query", [{"limit": 0}, {"skip": -1}, {"sortBy": "colour"}, {"addedAfter": "soon"}]
 )
-def test_a_bad_list_is_refused(api: Api, query: dict[str, object]) -> None:
+def test_a_list_of_payment_links_with_a_bad_parameter_is_refused(
+    api: Api, query: dict[str, object]
+) -> None:
     assert problem_of(api.get("/payment_link", **query)) == (400, 90)
 
 
@@ -197,7 +199,7 @@ def test_an_unknown_link_is_not_found(api: Api) -> None:
         pay(api, "nothing", "view 1")
 
 
-def test_the_limit_is_kept(api: Api) -> None:
+def test_a_payment_link_takes_no_more_payments_than_its_limit(api: Api) -> None:
     link_id = make(api, limitPayments=2)["paymentLinkId"]
     first = pay(api, link_id, "view 1")
     second = pay(api, link_id, "view 2")
@@ -212,7 +214,7 @@ def test_the_limit_is_kept(api: Api) -> None:
     assert paid(api, link_id) == 2
 
 
-def test_the_code_of_the_limit_is_an_assumption() -> None:
+def test_the_code_of_a_payment_link_at_its_limit_is_an_assumption() -> None:
     api = Api(assumptions={"link.limit_code": 116})
     link_id = make(api, limitPayments=1)["paymentLinkId"]
     pay(api, link_id, "view 1")
@@ -267,7 +269,7 @@ def test_a_challenged_payment_counts_when_the_payer_passes(
     assert payment_links.get(unnoted(box_of(api)), link_id).has_room is (count == 0)
 
 
-def test_only_the_allowed_payment_types_pay(api: Api) -> None:
+def test_a_payment_link_is_paid_by_its_allowed_payment_types_only(api: Api) -> None:
     link_id = make(api, allowedPaymentTypes=["zip", "paypal"])["paymentLinkId"]
     with pytest.raises(Invalid) as refused:
         pay(api, link_id, "view 1")

@@ -120,7 +120,7 @@ def test_an_agreement_is_active_at_once_and_shown(api: Api) -> None:
 
 
 @pytest.mark.parametrize("maximum", [1, 9999, "50"])
-def test_a_maximum_within_bounds_is_taken(api: Api, maximum: object) -> None:
+def test_an_agreement_has_a_maximum_amount_from_1_to_9999(api: Api, maximum: object) -> None:
     assert made(api, "payto", maximumAmount=maximum)["payToStatus"] == "ACTIVE"
 
 
@@ -134,7 +134,9 @@ def test_a_maximum_within_bounds_is_taken(api: Api, maximum: object) -> None:
         ({"description": ""}, "Description"),
     ],
 )
-def test_a_bad_agreement_is_refused(shared: Api, fields: dict[str, object], name: str) -> None:
+def test_an_agreement_with_a_bad_maximum_amount_or_payer_is_refused(
+    shared: Api, fields: dict[str, object], name: str
+) -> None:
     reply = shared.post("/payment_method/payto", {**AGREEMENT, **fields})
     assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name])
 
@@ -188,7 +190,7 @@ def test_a_provider_without_network_tokens_refuses_one(api: Api) -> None:
     assert api.post("/payment_method/card", {**body, "createNetworkToken": False}).status == 201
 
 
-def test_a_card_is_changed(api: Api) -> None:
+def test_the_card_of_a_payment_method_is_changed(api: Api) -> None:
     method = made(api, metadata={"a": "1"})
     changed = api.put(path_of(method), {"Card": {"ExpiryDate": "11/39", "CardHolder": "Bob"}}).body
     assert (changed["card"]["expiryDate"], changed["card"]["cardholder"]) == ("11/39", "Bob")
@@ -236,7 +238,7 @@ def test_a_new_number_of_a_vaulted_card_gets_a_vault_item_of_its_own(api: Api) -
         ({"card": {"cardNumber": "4111111111111112", "expiryDate": "1"}}, 90),
     ],
 )
-def test_a_bad_change_is_refused_and_changes_nothing(
+def test_a_bad_change_of_a_card_is_refused_and_changes_nothing(
     shared: Api, body: dict[str, object], code: int
 ) -> None:
     method = made(shared)
@@ -270,7 +272,7 @@ def test_removing_a_method_cancels_its_agreement(api: Api) -> None:
     assert api.delete(path_of(made(api, "payto")))["payToStatus"] == "CANCELLED"
 
 
-def test_a_provider_can_refuse_a_removal_and_is_not_asked_when_told_so() -> None:
+def test_a_payment_method_is_deleted_at_the_provider_too_unless_gateway_delete_is_false() -> None:
     rule = "{id: r, when: {op: payment_method.delete}, then: {decline: do_not_honour}}"
     api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
     method = made(api)
@@ -280,7 +282,7 @@ def test_a_provider_can_refuse_a_removal_and_is_not_asked_when_told_so() -> None
     assert api.get("/payment_method")["count"] == 0
 
 
-def test_the_search_finds_by_every_parameter(api: Api) -> None:
+def test_payment_methods_are_found_by_every_parameter_of_the_search(api: Api) -> None:
     other = api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
     first = made(api, paymentInformation=card(cardholder="Zoe"))
     api.advance("1h")

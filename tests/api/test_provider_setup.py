@@ -77,7 +77,9 @@ def test_a_removed_provider_takes_no_more_charges(api: Api) -> None:
         ({"costData": {}}, 90, "CostData"),
     ],
 )
-def test_what_is_refused(shared: Api, fields: dict[str, object], code: int, field: str) -> None:
+def test_a_provider_with_a_bad_field_is_refused(
+    shared: Api, fields: dict[str, object], code: int, field: str
+) -> None:
     refused = shared.post("/provider", {"type": "dummy", "name": "Mine", **fields})
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == [field]

@@ -85,7 +85,7 @@ def test_a_subscription_shows_every_published_field(api: Api) -> None:
     assert api.get(path_of(made)).body == made
 
 
-def test_the_least_that_is_needed(api: Api) -> None:
+def test_a_subscription_needs_a_method_an_amount_and_an_interval(api: Api) -> None:
     given = {
         "PaymentMethodId": api.method(),
         "Amount": "10.50",
@@ -125,7 +125,7 @@ def test_the_least_that_is_needed(api: Api) -> None:
         ("webhook", {"authorization": "x"}, 90, "Webhook.Url"),
     ],
 )
-def test_a_bad_field_is_refused(
+def test_a_subscription_with_a_bad_field_is_refused(
     shared: Api, field: str, value: object, code: int, place: str
 ) -> None:
     reply = shared.post("/subscription/payment_method", body(shared, **{field: value}))
@@ -422,7 +422,7 @@ def test_status_by_name_or_index(api: Api, given: object, shown: str) -> None:
     assert api.put(path_of(subscribe(api)) + "/status", {"status": given})["status"] == shown
 
 
-def test_a_bad_status_is_refused(api: Api) -> None:
+def test_a_bad_status_of_a_subscription_is_refused(api: Api) -> None:
     made = subscribe(api)
     for given in ("Paused", 4, None):
         assert problem_of(api.put(path_of(made) + "/status", {"status": given})) == (400, 90)
@@ -491,7 +491,9 @@ def test_an_end_that_has_been_reached_completes_at_once(api: Api) -> None:
         ({"interval": "x"}, 90),
     ],
 )
-def test_a_bad_update_changes_nothing(api: Api, given: dict[str, object], code: int) -> None:
+def test_a_bad_update_of_a_subscription_is_refused_and_changes_nothing(
+    api: Api, given: dict[str, object], code: int
+) -> None:
     made = subscribe(api, endAfter={"count": 3})
     assert problem_of(api.put(path_of(made), given)) == (400, code)
     assert api.get(path_of(made)).body == made
@@ -505,7 +507,7 @@ def test_unknown_subscriptions_are_not_found(api: Api) -> None:
     assert problem_of(Api(profile="sdk").get("/subscription/nothing")) == (400, 104)
 
 
-def test_searching(api: Api) -> None:
+def test_subscriptions_are_found_by_every_parameter(api: Api) -> None:
     rows = [subscribe(api, amount=amount, currency=code, startDate="2032-01-01")
             for amount, code in ((10, "NZD"), (20, "AUD"), (30, "AUD"))]  # fmt: skip
     api.delete(path_of(rows[1]))
@@ -670,7 +672,9 @@ def test_a_payment_that_asks_for_3d_secure_waits_for_nobody(assumed: str, told: 
         ("Week", {}, ["01-31", "02-07", "02-14", "02-21"]),
     ],
 )
-def test_dates_that_walk(interval: str, fields: dict[str, object], told: list[str]) -> None:
+def test_days_after_the_28th_walk_with_the_months_as_assumed(
+    interval: str, fields: dict[str, object], told: list[str]
+) -> None:
     api = Api(clock="2031-01-31T10:00:00Z", assumptions={"subscription.month_end": "walk"})
     row = subscribe(api, interval=interval, **fields)
     api.advance("300d")

@@ -76,7 +76,7 @@ def test_pascal_case_and_no_charge(api: Api) -> None:
         (group({"account": "a"}), 90, "Transfers.0.Amount"),
     ],
 )
-def test_a_bad_group_is_refused_as_a_whole(
+def test_a_group_of_transfers_with_a_bad_one_is_refused_as_a_whole(
     shared: Api, body: dict[str, object], code: int, place: str
 ) -> None:
     reply = shared.post("/transfer", body)
@@ -96,7 +96,7 @@ def test_references_are_used_once(api: Api) -> None:
     assert len(made(api, group(row(reference="t-2"), groupReference="group-2"))) == 1
 
 
-def test_no_more_than_the_charge_has_left(api: Api) -> None:
+def test_a_transfer_takes_no_more_than_the_charge_has_left(api: Api) -> None:
     charge = api.charge(amount=20)["chargeId"]
     api.delete(f"/refund/{charge}", amount=5)
     over = api.post("/transfer", group(row(amount=10), row(amount="5.01"), chargeId=charge))
@@ -130,7 +130,7 @@ def test_a_transfer_can_take_its_time() -> None:
     ) == (0, 1)
 
 
-def test_searching(api: Api) -> None:
+def test_transfers_are_found_by_every_parameter(api: Api) -> None:
     rows = []
     for number in range(3):
         body = group(row(amount=9 - number, reference=f"t-{number}"), groupReference=f"g-{number}")

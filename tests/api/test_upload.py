@@ -139,7 +139,9 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED]
 )
-def test_refused(when: str, what: str, words: str) -> None:
+def test_a_fault_of_an_upload_that_makes_no_sense_is_refused(
+    when: str, what: str, words: str
+) -> None:
     assert words in fault(one(when, f"then: {{transport: {{at: upload, {what}}}}}"))
 
 

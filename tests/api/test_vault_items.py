@@ -16,7 +16,7 @@ def item(api: Api, **fields: object) -> dict[str, Any]:
     return reply.body
 
 
-def test_a_created_item_shows_no_number(api: Api) -> None:
+def test_a_created_vault_item_shows_no_card_number(api: Api) -> None:
     made = item(api)
     assert list(made) == FIELDS
     assert made["maskedCardNumber"] == "4111********1111"
@@ -27,13 +27,15 @@ def test_a_created_item_shows_no_number(api: Api) -> None:
     )
 
 
-def test_get_shows_the_number_and_the_ccv_while_it_is_held(api: Api) -> None:
+def test_a_vault_item_that_is_read_shows_the_card_number_and_the_ccv_while_it_is_held(
+    api: Api,
+) -> None:
     made = item(api)
     got = api.get(f"/vault/{made['vaultId']}")
     assert (got.status, got.body) == (200, {**made, "cardNumber": VISA, "ccv": "123"})
 
 
-def test_delete_shows_the_item_without_its_number_and_then_it_is_unknown(api: Api) -> None:
+def test_a_deleted_vault_item_is_shown_without_its_card_number_and_then_unknown(api: Api) -> None:
     vault_id = item(api)["vaultId"]
     gone = api.delete(f"/vault/{vault_id}")
     assert (gone.status, list(gone.body), gone["hasCvv"]) == (200, FIELDS, False)
@@ -73,11 +75,13 @@ def test_any_letter_case_and_every_form_of_a_number_is_taken(
         "2031-03-01T00:01:00",
     ],
 )
-def test_an_expiry_date_is_taken_in_every_published_form(api: Api, date: object) -> None:
+def test_the_expiry_date_of_a_vault_item_is_taken_in_every_published_form(
+    api: Api, date: object
+) -> None:
     assert item(api, ExpireDate=date)["expireDate"] == "2031-03-01T00:01:00.0000000Z"
 
 
-def test_an_item_expires_to_the_second(api: Api) -> None:
+def test_a_vault_item_expires_to_the_second(api: Api) -> None:
     vault_id = item(api, ExpireSeconds=60)["vaultId"]
     api.advance("59s")
     assert api.get(f"/vault/{vault_id}").status == 200
@@ -85,7 +89,7 @@ def test_an_item_expires_to_the_second(api: Api) -> None:
     assert problem_of(api.get(f"/vault/{vault_id}")) == (404, 62)
 
 
-def test_an_item_without_expiry_stays(api: Api) -> None:
+def test_a_vault_item_without_expiry_stays(api: Api) -> None:
     vault_id = item(api)["vaultId"]
     api.advance("3650d")
     assert api.get(f"/vault/{vault_id}").status == 200
@@ -178,10 +182,18 @@ def test_the_length_of_the_delay_is_an_assumption() -> None:
     assert api.get(f"/vault/{vault_id}")["hasCvv"] is False
 
 
+def test_a_vault_item_with_both_expire_seconds_and_expire_date_is_refused(shared: Api) -> None:
+    seconds, date = {"ExpireSeconds": 60}, {"ExpireDate": "2031-04-01T00:00:00Z"}
+    for fields in (seconds, date):
+        assert shared.post("/vault", {"CardNumber": VISA, **fields}).status == 201
+    refused = shared.post("/vault", {"CardNumber": VISA, **seconds, **date})
+    assert problem_of(refused) == (400, 82)
+    assert list(refused["details"]) == ["ExpireSeconds"]
+
+
 @pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
-        ({"ExpireSeconds": 60, "ExpireDate": "2031-04-01T00:00:00Z"}, 82, "ExpireSeconds"),
         ({"ExpireSeconds": 0}, 83, "ExpireSeconds"),
         ({"ExpireSeconds": -5}, 83, "ExpireSeconds"),
         ({"ExpireDate": "2031-03-01T00:00:00Z"}, 83, "ExpireDate"),
@@ -198,7 +210,9 @@ def test_the_length_of_the_delay_is_an_assumption() -> None:
         ({"CardNumber": None}, 90, "CardNumber"),
     ],
 )
-def test_what_is_refused(shared: Api, fields: dict[str, object], code: int, field: str) -> None:
+def test_a_vault_item_with_a_bad_expiry_ccv_or_card_number_is_refused(
+    shared: Api, fields: dict[str, object], code: int, field: str
+) -> None:
     refused = shared.post("/vault", {"CardNumber": VISA, "Ccv": "123", **fields})
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == [field]
@@ -207,26 +221,28 @@ def test_what_is_refused(shared: Api, fields: dict[str, object], code: int, fiel
 @pytest.mark.parametrize(
     "number", ["4000000000000000", "4111", "4111111111111112", "x" * 16, "4" * 20, "٤" * 16]
 )
-def test_a_wrong_number_is_refused_without_repeating_it(api: Api, number: str) -> None:
+def test_a_card_number_with_a_wrong_check_digit_or_length_is_refused_without_repeating_it(
+    api: Api, number: str
+) -> None:
     refused = api.post("/vault", {"CardNumber": number})
     assert problem_of(refused) == (400, 5)
     assert (refused["message"], refused["details"]) == ("Invalid Card Number", None)
 
 
-def test_amex_wants_four_digits(api: Api) -> None:
+def test_the_ccv_of_amex_has_four_digits(api: Api) -> None:
     assert (
         item(api, CardNumber="378282246310005", Ccv="1234")["maskedCardNumber"] == "3782*******0005"
     )
 
 
-def test_deleting_before_expiry_and_expiring_afterwards_are_one_end(api: Api) -> None:
+def test_a_vault_item_that_is_deleted_before_its_expiry_ends_once(api: Api) -> None:
     vault_id = item(api, ExpireSeconds=60)["vaultId"]
     api.delete(f"/vault/{vault_id}")
     api.advance("61s")
     assert problem_of(api.get(f"/vault/{vault_id}")) == (404, 62)
 
 
-def test_items_of_another_key_are_unknown(api: Api) -> None:
+def test_vault_items_of_another_secret_key_are_unknown(api: Api) -> None:
     vault_id = item(api)["vaultId"]
     other = api.call("GET", f"/vault/{vault_id}", headers={"x-secretkey": "sk_other"})
     assert problem_of(other) == (404, 62)

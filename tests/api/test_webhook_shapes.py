@@ -88,7 +88,7 @@ def test_a_form_has_the_members_of_the_body_and_is_signed_as_it_is() -> None:
 
 @pytest.mark.parametrize("form", ["", ", form: true"])
 @pytest.mark.parametrize("length", [200_000, 10])
-def test_padding(length: int, form: str) -> None:
+def test_a_webhook_is_padded_to_its_length(length: int, form: str) -> None:
     (got,) = received(f"pad: {length}{form}")
     assert is_signed(got)
     if length == 10:
@@ -249,7 +249,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("plan", "words"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_refused(plan: str, words: str) -> None:
+def test_a_plan_of_webhooks_that_makes_no_sense_is_refused(plan: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {{webhook: {plan}}}"))
 
 

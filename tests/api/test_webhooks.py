@@ -447,7 +447,7 @@ def test_an_unreachable_address_never_fails_the_call(api: Api) -> None:
         assert api.post("/charge/card", card_charge(webhook={"url": url})).status == 201
 
 
-def test_sent_again(api: Api) -> None:
+def test_a_webhook_is_sent_again_on_demand(api: Api) -> None:
     api.charge(webhook=HOOK)
     (delivery,) = logged(api)
     again = api.post(f"/__admin/webhooks/{delivery['id']}/resend")

@@ -89,7 +89,10 @@ def test_a_fault_of_a_long_text_is_named_and_nothing_changes(api: Api) -> None:
     assert names(api) == ["test-values"]
 
 
-UNKNOWN = {f"key{number}": 1 for number in range(25_000)}
+UNKNOWN = {f"key{number}": 1 for number in range(1_000)}
+LONG = {"version": 1, **{f"key{number}": 1 for number in range(25_000)}}
+"""What takes time to refuse."""
+
 CALL = {"call": "GET /info"}
 RULE = {"id": "r", "then": {"approve": {}}}
 MANY = range(1_000)
@@ -175,7 +178,7 @@ def test_others_are_answered_while_a_scenario_of_unknown_keys_is_refused(api: Ap
     order: list[str] = []
 
     async def flood() -> None:
-        text = json.dumps(FLOODS["keys of the file"]).encode()
+        text = json.dumps(LONG).encode()
         refused = await api.calling("PUT", "/__admin/scenarios", raw=text)
         order.append(f"refused {refused.status}")
 
@@ -204,9 +207,7 @@ def _longest_wait(server: Process) -> float:
     """The longest of another client's calls while a scenario of unknown keys is refused."""
     longest = 0.0
     with ThreadPoolExecutor(1) as aside:
-        put = aside.submit(
-            server.call, "PUT", "/__admin/scenarios", FLOODS["keys of the file"], "sk_a"
-        )
+        put = aside.submit(server.call, "PUT", "/__admin/scenarios", LONG, "sk_a")
         while not put.done():
             begun = perf_counter()
             server.call("GET", "/charge", key="sk_b")

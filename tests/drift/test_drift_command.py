@@ -173,9 +173,9 @@ def test_a_charge_whose_answer_is_lost_is_taken_back_too(serve: Callable[..., Pr
 
 
 @pytest.mark.slow
-def test_the_page_of_compatibility_is_what_the_command_writes(tmp_path: Path) -> None:
-    page = tmp_path / "compatibility.md"
-    text = (ROOT / "docs" / "compatibility.md").read_text("utf-8")
+def test_the_page_of_drift_is_what_the_command_writes(tmp_path: Path) -> None:
+    page = tmp_path / "drift.md"
+    text = (ROOT / "docs" / "drift.md").read_text("utf-8")
     page.write_text(text, "utf-8")
     exchanges = str(ROOT / "docs" / "spec" / "exchanges")
     done = invoke("drift", "--replay", exchanges, "--page", str(page))

@@ -85,7 +85,7 @@ def check_cured(found: DriftReport) -> None:
     assert cured.answers.keys() == found.recording.played.answers.keys()
 
 
-@pytest.mark.parametrize(("key", "value"), CASES[:: tries(4, 1)])
+@pytest.mark.parametrize(("key", "value"), CASES[:: tries(12, 1)])
 def test_an_assumption_is_named_and_the_profile_cures_it(key: str, value: object) -> None:
     found = judged({key: value})
     assert not found.is_equal

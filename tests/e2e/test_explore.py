@@ -433,10 +433,6 @@ def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(
         ),
         (["--ops", "charge.creat", "--", "true"], "did you mean 'charge.create'?"),
         (
-            ["--seeds", "5", "--crash", "--", "true"],
-            "got --seeds and --crash, only one of them is allowed",
-        ),
-        (
             ["--seeds", "5", "--faults", "crash_before", "--", "true"],
             "got --seeds and crash_before, only one of them",
         ),

@@ -339,6 +339,33 @@ def test_many_runs_that_wait_go_on_beside_one_that_works(tmp_path: Path) -> None
     assert len(made.cells) == 4
 
 
+def test_seeds_come_after_what_is_asked_for_beside_them(tmp_path: Path) -> None:
+    def client(name: str) -> Mapping[str, Any]:
+        return {"findings": [DOUBLE]} if name == "charge.create-1-lost_answer" else {}
+
+    lab = prepared(tmp_path, client)
+    faults = (fault("lost_answer"), fault("crash_between"))
+    made = explored(lab, faults=faults, seeds=2)
+    # A red cell of the matrix ends no swarm.
+    assert list(lab.tried) == [
+        "charge.create-1-lost_answer",
+        "charge.create-1-crash_between",
+        "charge.get-1-lost_answer",
+        "seed-7",
+        "seed-8",
+    ]
+    assert [cell.is_drawn for cell in made.cells] == [False] * 3 + [True] * 2
+    assert "crash" not in "".join(cell.fault for cell in made.cells if cell.is_drawn)
+
+
+def test_a_swarm_that_the_budget_does_not_reach_is_left_out(tmp_path: Path) -> None:
+    made = explored(prepared(tmp_path), faults=(fault("crash_between"),), seeds=2, budget=0)
+    assert [trial.file for trial in made.left_out] == ["charge.create-1-crash_between"]
+    faults = (fault("lost_answer"), fault("crash_between"))
+    made = explored(prepared(tmp_path), faults=faults, seeds=2, budget=0)
+    assert [trial.file for trial in made.left_out][-2:] == ["seed-7", "seed-8"]
+
+
 def test_where_all_use_the_same_books_one_run_goes_on_at_a_time(tmp_path: Path) -> None:
     alone = Lock()
 

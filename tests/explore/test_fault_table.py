@@ -192,6 +192,21 @@ def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recover
     assert followed(first, [SEARCH], FAULTS.values()) == []
 
 
+def test_a_command_is_held_once_in_a_run() -> None:
+    killed, doubled = fault("crash_between"), fault("twice_at_request")
+    retry, at_start = InjectionPoint("charge.create", 2), fault("twice_at_start")
+    others = [killed, doubled, at_start, fault("lost_answer")]
+    for first in (killed, doubled):
+        made = followed(Trial(((CHARGE, first),)), [CHARGE, retry], others)
+        assert [one.injections[1][1].name for one in made] == ["lost_answer"]
+    made = followed(Trial(((CHARGE, fault("lost_answer")),)), [CHARGE, retry], others)
+    names = ["crash_between", "twice_at_request", "lost_answer"]
+    assert [one.injections[1][1].name for one in made] == names
+    name = "charge.create#1/crash_between+charge.create#2/twice_at_request"
+    with pytest.raises(ValueError, match="twice_at_request cannot come after crash_between"):
+        named(name, [CHARGE, retry], FAULTS.values())
+
+
 REFUND = InjectionPoint("charge.refund", 1)
 
 

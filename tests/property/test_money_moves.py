@@ -161,8 +161,10 @@ def test_every_amount_goes_out_in_a_webhook_as_it_came(whole: int, fraction: str
     document = api.get("/__admin/state").body
     assert api.put("/__admin/state", document).status == 200
     api.delete(f"/refund/{reply['chargeId']}")
-    for one in api.get("/__admin/webhooks").raw.split(b'"data":{')[1:]:
-        assert one.split(b'"amount":')[1].split(b",")[0].decode() == amount
+    # As they are sent: the log of deliveries masks an amount whose digits are those of a card.
+    for webhook in api.app.world.sandboxes.open("sk_tests", 0).deliveries:
+        sent = webhook.content.body.partition(b'"data":{')[2]
+        assert sent.partition(b'"amount":')[2].partition(b",")[0].decode() == amount
 
 
 @SLOW

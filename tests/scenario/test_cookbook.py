@@ -33,6 +33,7 @@ GROUPS = [
     "3-D",
     "Limits",
     "Recovery",
+    "Faults",
 ]
 INBOX = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
 BATCH = "PaymentMethodId,Amount,Currency,Reference\n"

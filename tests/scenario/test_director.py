@@ -425,7 +425,9 @@ def test_weighted_chance() -> None:
         ("then: {approve: {}}\n    expect: {min: 3, max: 2}", "got min 3 and max 2"),
     ],
 )
-def test_refused(what: str, words: str) -> None:
+def test_a_limit_a_chance_or_a_sequence_that_makes_no_sense_is_refused(
+    what: str, words: str
+) -> None:
     assert words in fault(one("{}", what))
 
 

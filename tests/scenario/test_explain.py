@@ -226,7 +226,9 @@ def test_stored_values_that_no_rule_could_read_are_refused(state: object, words:
         ({"op": "charge.create", "attempt": "x"}, "attempt: wanted a whole number"),
     ],
 )
-def test_refused(request_: dict[str, object], words: str) -> None:
+def test_a_request_that_cannot_be_explained_is_refused(
+    request_: dict[str, object], words: str
+) -> None:
     with pytest.raises(ValueError, match=words):
         explain([], request_, now=NOW)
 

@@ -210,7 +210,7 @@ BAD = [
 @pytest.mark.parametrize(
     ("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD]
 )
-def test_refused(text: str, words: str) -> None:
+def test_a_part_of_a_scenario_file_with_a_wrong_value_is_refused(text: str, words: str) -> None:
     assert words in "\n".join(faults(text))
 
 

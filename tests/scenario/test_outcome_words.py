@@ -340,7 +340,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("then", "words"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_refused(then: str, words: str) -> None:
+def test_an_outcome_that_makes_no_sense_is_refused(then: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {then}"))
 
 

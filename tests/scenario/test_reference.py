@@ -9,15 +9,15 @@ from random import Random
 from typing import Any
 
 import jsonschema_rs
-import pytest
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.scenario.reference import SECTIONS, Json, Key, Section, json_schema
+from mockserver.scenario.reference import SECTIONS, Json, json_schema
 from mockserver.wire.jsonio import dumps
 from tests.depth import tries
 from tests.driving import SHIPPED
+from tests.rows import at_row
 from tests.scenario.telling import faults
 from tests.scenario.test_cookbook import ROWS
 from tests.scenario.test_cookbook import file_of as file_of_row
@@ -155,12 +155,15 @@ def test_every_key_of_the_schema_is_described() -> None:
         assert "examples" in {**named, **key}, place
 
 
-@pytest.mark.parametrize(("section", "key"), EXAMPLES, ids=lambda one: one.name)
-def test_every_example_is_read_as_it_stands(section: Section, key: Key) -> None:
-    assert key.name in key.example
-    file = FILES[section.name](key.example)
-    scenario = read_text(json.dumps(file), "example")
-    assert [rule.id for rule in scenario.rules] == [rule["id"] for rule in file.get("rules", [])]
+def test_every_example_is_read_as_it_stands() -> None:
+    for section, key in EXAMPLES:
+        with at_row(f"{section.name}: {key.name}"):
+            assert key.name in key.example
+            file = FILES[section.name](key.example)
+            scenario = read_text(json.dumps(file), "example")
+            assert [rule.id for rule in scenario.rules] == [
+                rule["id"] for rule in file.get("rules", [])
+            ]
 
 
 def test_a_key_is_described_once_and_stands_in_the_schema() -> None:

@@ -105,7 +105,7 @@ def test_there_are_forty_and_nearly_all_are_short() -> None:
 
 
 @pytest.mark.parametrize(("name", "lines"), [(name, int(lines)) for _, name, lines in ROWS])
-def test_lines(name: str, lines: int) -> None:
+def test_a_story_takes_as_many_lines_as_the_table_says(name: str, lines: int) -> None:
     assert lines_of_rules(name) == lines
 
 

@@ -84,7 +84,9 @@ KEYS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("when", "taken", "left"), KEYS, ids=[row[0] for row in KEYS])
-def test_key(when: str, taken: dict[str, Any], left: dict[str, Any]) -> None:
+def test_a_key_of_when_takes_one_call_and_leaves_another(
+    when: str, taken: dict[str, Any], left: dict[str, Any]
+) -> None:
     assert fires(when, **taken)
     assert not fires(when, **left)
 
@@ -115,7 +117,9 @@ OPERATORS: list[tuple[str, list[object], list[object]]] = [
 
 
 @pytest.mark.parametrize(("test", "taken", "left"), OPERATORS, ids=[row[0] for row in OPERATORS])
-def test_operator(test: str, taken: list[object], left: list[object]) -> None:
+def test_an_operator_of_when_takes_its_values_and_leaves_others(
+    test: str, taken: list[object], left: list[object]
+) -> None:
     director = directing(told(one(f"{{request.reference: {test}}}")))
     assert [
         value for value in taken if ask(director, request={"reference": value}).rule is None
@@ -210,7 +214,7 @@ def test_transport_may_join_operations_some_of_which_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(("when", "words"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_refused(when: str, words: str) -> None:
+def test_a_when_that_makes_no_sense_is_refused(when: str, words: str) -> None:
     assert words in fault(one(when))
 
 

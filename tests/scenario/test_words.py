@@ -192,7 +192,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("rule", "words"), WRONG, ids=[rule for rule, _ in WRONG])
-def test_refused(rule: str, words: str) -> None:
+def test_a_word_of_the_language_with_a_wrong_value_is_refused(rule: str, words: str) -> None:
     assert words in fault(f"  - {{id: r, {rule}}}\n")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.adapters.scenario_files import load, read_text, shipped
 from mockserver.scenario.transport import edited, unfound
-from mockserver.web.absent_members import warned
+from mockserver.web.absent_members import scenario_warnings
 from tests.driving import Api, card_charge
 
 HOOK = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
@@ -18,7 +18,7 @@ def scenario(op: str, then: str) -> str:
 
 
 def told(op: str, then: str) -> list[str]:
-    return [one.words for one in warned(read_text(scenario(op, then), "s.yaml"))]
+    return [one.words for one in scenario_warnings(read_text(scenario(op, then), "s.yaml"))]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_members_that_there_are_or_that_are_added_are_not_told(op: str, then: st
 def test_no_shipped_scenario_is_reported_of() -> None:
     for name, _, _ in shipped():
         for one in load([name], test_values=False):
-            assert warned(one) == [], name
+            assert scenario_warnings(one) == [], name
 
 
 def test_the_editor_and_the_command_are_reported(api: Api) -> None:

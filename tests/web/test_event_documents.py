@@ -93,6 +93,7 @@ def test_every_webhook_is_described_and_fits(api: Api) -> None:
     assert seen == {kind.word for kind in WEBHOOKS}
 
 
+@pytest.mark.slow
 def test_what_is_sent_is_described_and_the_other_way_round_whatever_is_assumed() -> None:
     sent = {body["meta"]["eventType"]: "as it is" for body in sent_by(Api())}
     for key in ROWS:

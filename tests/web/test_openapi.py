@@ -19,6 +19,7 @@ from mockserver.web.routes import ROUTES
 from mockserver.wire.fields import Folded, names_of, validate
 from mockserver.wire.replies import reply_type
 from tests.driving import PUBLIC, Api, card_charge
+from tests.rows import at_row
 
 NAMES = [f"{row.method} {row.path}" for row in ROUTES]
 
@@ -64,35 +65,38 @@ def test_operation_ids_are_unique_identifiers() -> None:
     assert all(name.isidentifier() for name in ids)
 
 
-@pytest.mark.parametrize("row", ROUTES, ids=NAMES)
-def test_an_operation_has_all_its_parts_and_an_example_that_its_model_takes(row: Any) -> None:
-    operation = operation_of(row)
-    assert set(operation) <= {
-        "operationId", "tags", "summary", "description", "parameters", "responses", "requestBody", "security",
-    }  # fmt: skip
-    assert operation["summary"]
-    assert row.source in operation["description"]
-    placed = {(parameter["name"], parameter["in"]) for parameter in operation["parameters"]}
-    assert len(placed) == len(operation["parameters"])
-    assert {name for name, where in placed if where == "path"} == set(
-        re.findall(r"\{(\w+)\}", row.path)
-    )
-    assert all(
-        parameter["required"] for parameter in operation["parameters"] if parameter["in"] == "path"
-    )
-    wanted = set(names_of(row.query)) if row.query else set()
-    assert {name for name, where in placed if where == "query"} == wanted
-    assert ("requestBody" in operation) == (row.body is not None)
-    success = [status for status in operation["responses"] if status.startswith("2")]
-    assert len(success) == 1
-    assert {"400", "401"} <= set(operation["responses"])
-    assert ("404" in operation["responses"]) == ("{" in row.path)
-    for status in ("413", "415"):
-        assert (status in operation["responses"]) == (row.body is not None)
-    assert ("security" in operation) == row.is_public
-    if row.body is not None:
-        example = operation["requestBody"]["content"]["application/json"]["example"]
-        validate(row.body, Folded(example, [], []))
+def test_an_operation_has_all_its_parts_and_an_example_that_its_model_takes() -> None:
+    for row in ROUTES:
+        with at_row(f"{row.method} {row.path}"):
+            operation = operation_of(row)
+            assert set(operation) <= {
+                "operationId", "tags", "summary", "description", "parameters", "responses", "requestBody", "security",
+            }  # fmt: skip
+            assert operation["summary"]
+            assert row.source in operation["description"]
+            placed = {(parameter["name"], parameter["in"]) for parameter in operation["parameters"]}
+            assert len(placed) == len(operation["parameters"])
+            assert {name for name, where in placed if where == "path"} == set(
+                re.findall(r"\{(\w+)\}", row.path)
+            )
+            assert all(
+                parameter["required"]
+                for parameter in operation["parameters"]
+                if parameter["in"] == "path"
+            )
+            wanted = set(names_of(row.query)) if row.query else set()
+            assert {name for name, where in placed if where == "query"} == wanted
+            assert ("requestBody" in operation) == (row.body is not None)
+            success = [status for status in operation["responses"] if status.startswith("2")]
+            assert len(success) == 1
+            assert {"400", "401"} <= set(operation["responses"])
+            assert ("404" in operation["responses"]) == ("{" in row.path)
+            for status in ("413", "415"):
+                assert (status in operation["responses"]) == (row.body is not None)
+            assert ("security" in operation) == row.is_public
+            if row.body is not None:
+                example = operation["requestBody"]["content"]["application/json"]["example"]
+                validate(row.body, Folded(example, [], []))
 
 
 def test_the_keys_of_a_wallet_are_those_of_the_profile() -> None:

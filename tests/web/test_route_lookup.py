@@ -103,7 +103,9 @@ def test_each_path_is_found_without_starlette() -> None:
         ("GET", "", "none", {}),
     ],
 )
-def test_what_is_found(method: str, path: str, op: str, parameters: dict[str, str]) -> None:
+def test_a_path_leads_to_its_operation(
+    method: str, path: str, op: str, parameters: dict[str, str]
+) -> None:
     endpoint, found = served(APP.lookup, method, tidied(path))
     assert (endpoint.op, decoded(found)) == (op, parameters)
 

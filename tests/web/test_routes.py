@@ -8,7 +8,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from mockserver.web.control.call import ControlRoute
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.operations.lists import ListOf
 from mockserver.web.operations.route import Route
@@ -17,6 +16,7 @@ from mockserver.web.routes import FORM_ROUTES, ROUTES
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.replies import reply_type
 from tests import needs
+from tests.rows import at_row
 
 OPERATIONS: Sequence[Route[Any, Any]] = (*ROUTES, *FORM_ROUTES.values())
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,25 +41,23 @@ def fits(model: Any, said: Any, nothing: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("route", OPERATIONS, ids=lambda route: f"{route.method} {route.path}")
-def test_an_operation_is_given_the_body_and_the_query_that_its_function_takes(
-    route: Route[Any, Any],
-) -> None:
-    if isinstance(route.handle, ListOf):
-        assert (route.body, route.query) == (None, route.handle.query)
-        return
-    body, query = taken_by(route.handle)
-    assert fits(route.body, body, type(None))
-    assert fits(route.query, query, type(None))
+def test_an_operation_is_given_the_body_and_the_query_that_its_function_takes() -> None:
+    for route in OPERATIONS:
+        with at_row(f"{route.method} {route.path}"):
+            if isinstance(route.handle, ListOf):
+                assert (route.body, route.query) == (None, route.handle.query)
+                continue
+            body, query = taken_by(route.handle)
+            assert fits(route.body, body, type(None))
+            assert fits(route.query, query, type(None))
 
 
-@pytest.mark.parametrize("route", CONTROL_ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_a_control_call_is_given_the_body_and_the_query_that_its_function_takes(
-    route: ControlRoute[Any, Any],
-) -> None:
-    body, query = taken_by(route.handle)
-    assert fits(route.body, body, ControlBody)
-    assert fits(route.query, query, ControlBody)
+def test_a_control_call_is_given_the_body_and_the_query_that_its_function_takes() -> None:
+    for route in CONTROL_ROUTES:
+        with at_row(f"{route.method} {route.path}"):
+            body, query = taken_by(route.handle)
+            assert fits(route.body, body, ControlBody)
+            assert fits(route.query, query, ControlBody)
 
 
 def test_every_reply_is_a_row_of_the_tables() -> None:

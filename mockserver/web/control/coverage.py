@@ -12,10 +12,11 @@ def coverage(call: AnyCall) -> object:
     """Since the server began, in all sandboxes: how many failures struck, of all that there are for
     the operations that were used; a map of both."""
     counts = call.world.directory.config.counts
-    struck = [
-        (op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)
-    ]
-    used = counts.operations | {op for op, _ in counts.struck}
+    used = set(counts.operations)
+    struck = []
+    for (op, _), outcome in counts.struck.items():
+        used.add(op)
+        struck += [(op, failure, TRIED) for failure in met(op, outcome)]
     return Coverage.of(used & OPERATIONS.keys(), struck).shown()
 
 

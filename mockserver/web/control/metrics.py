@@ -38,16 +38,29 @@ class Metric:
 
 
 def _requests(world: World, _: object) -> Samples:
-    for op, found in sorted(world.requests.items()):
-        for status, count in sorted(found.statuses.items()):
+    for op, counts in sorted(world.requests.items()):
+        for status, count in sorted(counts.statuses.items()):
             yield (op, str(status) if status else "none"), count
 
 
 def _durations(world: World, _: object) -> Samples:
     bounds = [*(f"{bound / SECOND:g}" for bound in BOUNDS), "+Inf"]
-    for op, found in sorted(world.requests.items()):
-        buckets = list(zip(bounds, accumulate(found.buckets), strict=True))
-        yield (op,), (buckets, found.took / SECOND)
+    for op, counts in sorted(world.requests.items()):
+        # A bucket of Prometheus counts those of all smaller ones too.
+        buckets = list(zip(bounds, accumulate(counts.buckets), strict=True))
+        yield (op,), (buckets, counts.took / SECOND)
+
+
+def _commits(world: World, _: object) -> Samples:
+    """None without a store."""
+    if world.store is None:
+        return iter(())
+    return _each({"written": world.store.commits, "failed": world.store.failures})
+
+
+def _dropped_entries(world: World, _: object) -> Samples:
+    quota = world.sandboxes.quota
+    return _each({"limit": quota.overflown, "memory": quota.dropped})
 
 
 def _each(counts: Mapping[str, float]) -> Samples:
@@ -128,9 +141,7 @@ METRICS: tuple[Metric, ...] = (
         "(--journal-memory, messages "
         "of inboxes included).",
         ("bound",),
-        lambda world, _: _each(
-            {"limit": world.sandboxes.quota.overflown, "memory": world.sandboxes.quota.dropped}
-        ),
+        _dropped_entries,
     ),
     Metric(
         "mockserver_store_commits_total",
@@ -138,9 +149,7 @@ METRICS: tuple[Metric, ...] = (
         "Commits of the store (--store), by result: written, or failed (its requests were "
         "refused).",
         ("result",),
-        lambda world, _: _each(
-            {"written": one.commits, "failed": one.failures} if (one := world.store) else {}
-        ),
+        _commits,
     ),
     Metric(
         "mockserver_event_loop_lag_seconds",
@@ -154,6 +163,7 @@ METRICS: tuple[Metric, ...] = (
 
 
 async def read(call: AnyCall) -> bytes:
+    """All metrics in the text format of Prometheus."""
     # Takes a moment to import, and most servers are never asked.
     from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -171,30 +181,34 @@ async def read(call: AnyCall) -> bytes:
 
     await for_each(tuple(world.sandboxes), count)
 
-    found = []
+    filled = []
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
         for labels, value in metric.read(world, objects):
-            family.add_metric(labels, *(value if metric.kind == "histogram" else (value,)))
-        found.append(family)
-    collected: Any = SimpleNamespace(collect=lambda: found)
-    return generate_latest(collected)
+            if metric.kind == "histogram":
+                buckets, total = value
+                family.add_metric(labels, buckets, total)
+            else:
+                family.add_metric(labels, value)
+        filled.append(family)
+    registry: Any = SimpleNamespace(collect=lambda: filled)
+    return generate_latest(registry)
 
 
 def alive(call: AnyCall) -> object:
+    """That the server answers, which is enough."""
     return {"status": "alive", "version": __version__}
 
 
 async def ready(call: AnyCall) -> object:
     """The scenarios are loaded, and the store can be written; 503 with the reasons when not."""
     problems, store = [*call.world.directory.ready_problems], call.world.store
-    if store is not None and (fault := await store.fault()) is not None:
+    fault = await store.fault() if store is not None else None
+    if fault is not None:
         problems.append(f"the store cannot be written: {fault}")
-    return (
-        Reply(503, {"status": "not ready", "reasons": problems})
-        if problems
-        else {"status": "ready"}
-    )
+    if problems:
+        return Reply(503, {"status": "not ready", "reasons": problems})
+    return {"status": "ready"}
 
 
 ROUTES = (

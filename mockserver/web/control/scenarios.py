@@ -59,10 +59,11 @@ rules."""
 
 
 def listing(call: AnyCall) -> dict[str, object]:
+    """The scenarios in force."""
     sandbox = call.sandbox()
     scenarios = [
-        reply_of("ScenarioInForceAnswer", one, rules=len(one.rules))
-        for one in sandbox.config.scenarios
+        reply_of("ScenarioInForceAnswer", scenario, rules=len(scenario.rules))
+        for scenario in sandbox.config.scenarios
     ]
     return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
@@ -71,14 +72,17 @@ async def replace(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without
     effect."""
     scenario, warned = await _read(call)
-    return {**_put(call, [scenario]), "warnings": warned}
+    return {**_put_in_force(call, [scenario]), "warnings": warned}
 
 
 async def add(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     """Add a scenario: its rules are asked before those that were there. One of the same name is
     replaced."""
     scenario, warned = await _read(call)
-    return {**_put(call, [*_own(call.sandbox(), scenario.name), scenario]), "warnings": warned}
+    return {
+        **_put_in_force(call, [*_own(call.sandbox(), scenario.name), scenario]),
+        "warnings": warned,
+    }
 
 
 async def set_up(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
@@ -94,10 +98,12 @@ async def set_up(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
 def clear(call: ControlCall[ControlBody, ScenarioRemoval]) -> object:
     """Remove all scenarios but the built-in test values; ``name`` removes one only."""
     name, sandbox = call.query.name, call.sandbox()
-    left = [] if name is None else _own(sandbox, name)
-    if name is not None and len(left) == len(_own(sandbox)):
-        raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
-    _put(call, left)
+    remaining: list[Scenario] = []
+    if name is not None:
+        remaining = _own(sandbox, but=name)
+        if len(remaining) == len(_own(sandbox)):
+            raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
+    _put_in_force(call, remaining)
     return listing(call)
 
 
@@ -107,33 +113,54 @@ def rules(call: AnyCall) -> object:
     fired."""
     sandbox = call.sandbox()
     rules = [
-        reply_of("RuleReportAnswer", one, alive=one.spent is None, expectationMet=one.unmet is None)
-        for one in reports_of(call, sandbox)
+        reply_of(
+            "RuleReportAnswer",
+            report,
+            alive=report.spent is None,
+            expectationMet=report.unmet is None,
+        )
+        for report in reports_of(call, sandbox)
     ]
     return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
 
 def reports_of(call: AnyCall, sandbox: Sandbox) -> list[CountedRule]:
-    """Every rule of a sandbox with its counters, in the order of asking; connections are counted
-    for all sandboxes."""
-    connections = call.world.directory.connections
-    met = {one.rule.id: one for one in connections.rules() if one.rule.stage is Stage.CONNECT}
-    return [met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now)]
+    """Every rule of a sandbox with its counters, in the order of asking."""
+    # Rules of connections are asked before a sandbox is known, so the server counts them.
+    reports_of_connections = {
+        report.rule.id: report
+        for report in call.world.directory.connections.rules()
+        if report.rule.stage is Stage.CONNECT
+    }
+    return [
+        reports_of_connections.get(report.rule.id, report)
+        for report in sandbox.director.rules(sandbox.now)
+    ]
 
 
-def _put(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
+def _put_in_force(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
     """Put scenarios in force in the place of a sandbox's own; ``notApplied`` names what counts only
     when a sandbox opens, and this one was used."""
     sandbox, directory = call.sandbox(), call.world.directory
     config = directory.config_under(scenarios)
-    late = []
-    # These count when a sandbox opens; a clock does too, and is refused in a used one.
-    for name in () if sandbox.is_untouched() else ("seed", "setup"):
-        known = [getattr(scenario.said, name) for scenario in sandbox.config.scenarios]
-        if any(getattr(scenario.said, name) not in (*known, None, []) for scenario in scenarios):
-            late.append(name)
+    too_late = [] if sandbox.is_untouched() else _opening_keys(sandbox, scenarios)
     directory.put_in_force(sandbox, config)
-    return {**listing(call), "notApplied": late} if late else listing(call)
+    answer = listing(call)
+    if too_late:
+        answer["notApplied"] = too_late
+    return answer
+
+
+def _opening_keys(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> list[str]:
+    """The keys of scenarios that count only when a sandbox opens, and say something else than what
+    is in force. A clock counts then too, and is refused in a used one."""
+    in_force = [scenario.said for scenario in sandbox.config.scenarios]
+    keys = []
+    for key in ("seed", "setup"):
+        known = [None, [], *(getattr(said, key) for said in in_force)]
+        if any(getattr(scenario.said, key) not in known for scenario in scenarios):
+            keys.append(key)
+    return keys
 
 
 def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
@@ -152,135 +179,143 @@ async def _read(
     ``Invalid`` (90) with line and column of every fault."""
     # A request without a valid key is refused before its body is read.
     call.sandbox()
-    return await _sound(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
+    name = call.query.name or _POSTED
+    return await _read_soundly(call, lambda: _with_warnings(_scenario_of_body(call, name)))
 
 
-async def _sound(call: AnyCall, read: Callable[[], T]) -> T:
-    """As ``_in_time``. Raises ``Invalid`` (90) with line and column of every fault of a text."""
+async def _read_soundly(call: AnyCall, read: Callable[[], T]) -> T:
+    """As ``_read_in_time``. Raises ``Invalid`` (90) with line and column of every fault of a
+    text."""
     try:
-        return await _in_time(call, read)
+        return await _read_in_time(call, read)
     except ScenarioRefused as refused:
         faults: dict[str, str] = {}
-        for one in refused.problems:
-            place = f"line {one.line}, column {one.column}"
-            words = f"{one.path}: {one.message}" if one.path else one.message
+        for problem in refused.problems:
+            place = f"line {problem.line}, column {problem.column}"
+            words = f"{problem.path}: {problem.message}" if problem.path else problem.message
             faults[place] = f"{faults[place]}; {words}" if place in faults else words
         raise invalid(faults) from None
 
 
-async def _in_time(call: AnyCall, read: Callable[[], T]) -> T:
+async def _read_in_time(call: AnyCall, read: Callable[[], T]) -> T:
     """What ``read`` makes of the body; a thread reads a long one, so that other requests are served
     meanwhile. The models that read any are built for the first."""
-    return await (
-        asyncio.to_thread(read) if len(call.raw) >= LONG else call.world.runner.aside(read)
-    )
+    if len(call.raw) >= LONG:
+        return await asyncio.to_thread(read)
+    return await call.world.runner.aside(read)
 
 
 async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:
     """What is wrong with a scenario's text, with line and column, and its rules without effect;
     nothing is loaded."""
     try:
-        read, warned = await _in_time(call, lambda: _warned(_given(call)))
+        scenario, warned = await _read_in_time(
+            call, lambda: _with_warnings(_scenario_of_body(call))
+        )
     except ScenarioRefused as refused:
-        problems = [reply_of("ScenarioProblemAnswer", one) for one in refused.problems]
+        problems = [reply_of("ScenarioProblemAnswer", problem) for problem in refused.problems]
         return {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
     return {
         "valid": True,
         "problems": [],
         "warnings": warned,
-        "name": read.name,
-        "rules": len(read.rules),
+        "name": scenario.name,
+        "rules": len(scenario.rules),
     }
 
 
-def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
+def _with_warnings(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
     """A scenario and its rules without effect, in the order of its lines."""
-    from mockserver.web.absent_members import warned
+    # Takes a moment to import, and is needed with the first scenario of a client.
+    from mockserver.web.absent_members import scenario_warnings
 
     return scenario, [
         {
-            "line": one.rule.line,
-            "rule": one.rule.id,
-            "message": mask_text(f"rule '{one.rule.id}' {one.words}"),
+            "line": warning.rule.line,
+            "rule": warning.rule.id,
+            "message": mask_text(f"rule '{warning.rule.id}' {warning.words}"),
         }
-        for one in warned(scenario)
+        for warning in scenario_warnings(scenario)
     ]
 
 
 async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
     """On which kept entries each rule of a scenario would have fired; without a body, those of the
     rules in force. Raises ``Invalid`` (90) with line and column of every fault of the text."""
-    sandbox, only = call.sandbox(), None
+    sandbox, tried = call.sandbox(), None
     scenarios = list(sandbox.config.scenarios)
     if call.raw.strip() not in (b"", b"{}"):
-        only = await _sound(call, lambda: _given(call))
-        scenarios = [*(one for one in scenarios if one.name != only.name), only]
-    trial = DryRun(sandbox, scenarios, fields_of, only)
-
-    def shown(one: DryRule) -> dict[str, object]:
-        near = [
-            reply_of(
-                "DryNearMissAnswer",
-                entry,
-                mismatches=[mask_text(str(difference)) for difference in differences],
-            )
-            for entry, differences in one.near()
-        ]
-        return reply_of("DryRuleAnswer", one, near=near)
-
+        tried = await _read_soundly(call, lambda: _scenario_of_body(call))
+        # The last is asked first, as one that is added.
+        others = [scenario for scenario in scenarios if scenario.name != tried.name]
+        scenarios = [*others, tried]
+    trial = DryRun(sandbox, scenarios, fields_of, tried)
     # Others are served between one entry and the next, and one rule and the next.
     await for_each(trial.entries, trial.ask)
-    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, shown)}
+    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, _dry_rule_reply)}
+
+
+def _dry_rule_reply(rule: DryRule) -> dict[str, object]:
+    near_misses = [
+        reply_of(
+            "DryNearMissAnswer",
+            entry,
+            mismatches=[mask_text(str(difference)) for difference in differences],
+        )
+        for entry, differences in rule.near()
+    ]
+    return reply_of("DryRuleAnswer", rule, near=near_misses)
 
 
 def text(call: AnyCall) -> object:
     """The text of a scenario in force. Card numbers and credentials are masked for those without
     the secret key."""
     sandbox, name = call.sandbox(), call.path["name"]
-    known = {one.name: one for one in sandbox.config.scenarios}
-    if name not in known:
-        raise missing(
-            "Name", f"no scenario '{mask_start(name, 60)}' is in force{nearest(name, known)}"
-        )
-    scenario = known[name]
+    in_force = {scenario.name: scenario for scenario in sandbox.config.scenarios}
+    if name not in in_force:
+        hint = nearest(name, in_force)
+        raise missing("Name", f"no scenario '{mask_start(name, 60)}' is in force{hint}")
+    scenario = in_force[name]
+    # One that was made by a program has no text of its own.
     whole = scenario.text or json.dumps(json.loads(dumps(scenario.source)), indent=2)
-    shown = whole if call.headers.get("x-secretkey") == sandbox.key else mask_text(whole)
-    return {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
+    text = whole if call.headers.get("x-secretkey") == sandbox.key else mask_text(whole)
+    return {"name": name, "text": text, "masked": text != whole, "builtIn": scenario.builtin}
 
 
 def shipped(call: AnyCall) -> object:
-    rows = call.world.directory.reader.shipped()
+    """The scenarios that come with the product."""
     return {
         "scenarios": [
-            {"name": name, "description": told, "text": whole} for name, told, whole in rows
+            {"name": name, "description": description, "text": text}
+            for name, description, text in call.world.directory.reader.shipped()
         ]
     }
 
 
 def schema(call: AnyCall) -> bytes:
+    """The JSON Schema of scenario files."""
     return json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 
-def _given(call: AnyCall, name: str = _POSTED) -> Scenario:
+def _scenario_of_body(call: AnyCall, name: str = _POSTED) -> Scenario:
     """The scenario of the body, or the one that comes with the product whose name ``{"shipped":
     ...}`` gives. Raises ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8 and for an
     unknown name."""
     reader = call.world.directory.reader
     try:
-        given = call.raw.decode("utf-8")
+        body = call.raw.decode("utf-8")
     except UnicodeDecodeError:
         raise invalid({"Body": "not UTF-8"}) from None
-    if (named := _NAMED.fullmatch(given)) is None:
-        return reader.read_text(given, name)
+    match = _NAMED.fullmatch(body)
+    if match is None:
+        return reader.read_text(body, name)
+    shipped_name = match[1]
     texts = {known: text for known, _, text in reader.shipped()}
-    if named[1] not in texts:
-        raise invalid(
-            {
-                "Shipped": f"got '{named[1]}', which is not a shipped "
-                f"scenario{nearest(named[1], texts)}"
-            }
-        )
-    return reader.read_text(texts[named[1]], named[1])
+    if shipped_name not in texts:
+        hint = nearest(shipped_name, texts)
+        words = f"got '{shipped_name}', which is not a shipped scenario{hint}"
+        raise invalid({"Shipped": words})
+    return reader.read_text(texts[shipped_name], shipped_name)
 
 
 ROUTES = (

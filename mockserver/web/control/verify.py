@@ -324,12 +324,12 @@ def expectations(document: object) -> tuple[list[Expected], dict[str, str]]:
         return [], {"Requests": "wanted a list of {op, where, count}"}
     requests: list[Expected] = []
     for place, raw in enumerate(document):
-        if len(problems.found) >= MOST_FAULTS:
+        if len(problems.faults) >= MOST_FAULTS:
             break
         # The fault is among the problems already.
         with suppress(ScenarioRefused):
             requests += _expected(raw, problems.below("requests", place))
-    return requests, {problem.path: problem.message for problem in problems.found}
+    return requests, {problem.path: problem.message for problem in problems.faults}
 
 
 def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
