@@ -154,6 +154,7 @@ class Lab:
         seen = runner.try_out(
             trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
         )
+        was_taken = any(row["finding"] == FORGED for row in seen.after.findings)
         seen = self._beside_unforged(trial, seen, runner, timeout + trial.waits)
         after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
         # Where the fault itself moved money, the run without it is no measure.
@@ -164,6 +165,8 @@ class Lab:
             "is_ours": trial.is_ours,
         }
         made = judged(seen.ended.exit, seen.after, reference, **how)
+        if trial.unforged is not None and not was_taken:
+            made = _beside_refused_forgery(made)
         if seen.why_not and made.verdict is Verdict.NOT_REACHED:
             made = replace(made, words=[seen.why_not])
         if trial.seed is not None:
@@ -192,6 +195,15 @@ class Lab:
             seen.after, usual.after, has_moved=moves[0] != moves[1], has_books=has_books
         )
         return replace(seen, after=after)
+
+
+def _beside_refused_forgery(made: Judged) -> Judged:
+    """A verdict on a run whose forged webhook nobody has taken: what is wrong comes of what the
+    forgery denies, a decline or a pending payment, and that is said."""
+    if made.verdict not in (Verdict.UNSAFE, Verdict.DOUBTFUL):
+        return made
+    words = "the forged webhook was refused, as it should be: this comes of the payment it denies"
+    return replace(made, words=[*made.words, words])
 
 
 def _struck_charges(trial: Trial, calls: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -98,18 +98,39 @@ def _matrix(made: Exploration) -> list[str]:
 
 def _listed(cells: Sequence[Cell]) -> Iterator[str]:
     """A line for each cell, with those faults below that were drawn for it, and what it did with
-    money."""
-    if not cells:
+    money. Doubts that are alike but for the fault are told once."""
+    groups = _alike(cells)
+    if not groups:
         return
     columns = [
-        [word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in cells
+        [word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell, _ in groups
     ]
-    for cell, line in zip(cells, _aligned(columns), strict=True):
+    for (cell, others), line in zip(groups, _aligned(columns), strict=True):
         yield line
         if cell.is_drawn:
             drawn = " and ".join(f"{fault} at {point}" for point, fault in cell.injections)
             yield f"    {drawn}"
         yield from (f"    {words}" for words in cell.money)
+        if others:
+            yield f"    so are {_and_others(others)}"
+
+
+def _alike(cells: Sequence[Cell]) -> list[tuple[Cell, list[Cell]]]:
+    """Each cell with those after it that say the same: the same doubt about the same call, in the
+    same words, under another fault."""
+    groups: dict[object, tuple[Cell, list[Cell]]] = {}
+    for cell in cells:
+        is_doubt = cell.verdict is Verdict.DOUBTFUL and cell.is_single
+        says = (cell.point, cell.exit, *cell.found, "", *cell.money) if is_doubt else cell.name
+        if says in groups:
+            groups[says][1].append(cell)
+        else:
+            groups[says] = (cell, [])
+    return list(groups.values())
+
+
+def _and_others(cells: Sequence[Cell]) -> str:
+    return f"{len(cells)} more: {', '.join(cell.fault for cell in cells)}"
 
 
 def _repeated(made: Exploration) -> Iterator[str]:
@@ -198,11 +219,7 @@ def markdown(made: Exploration) -> str:
     lines = ["## Every failure, tried", "", *(f"- {line}" for line in summary(made)), ""]
     if worst:
         lines += ["| verdict | cell | end | findings and money |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {word(cell.verdict)} | `{cell.name}` | {end_of(cell)} | "
-            f"{_escaped([*cell.found, *cell.money])} |"
-            for cell in worst
-        ]
+        lines += _worst_rows(worst)
         lines.append("")
     for name, cells in warnings(made).items():
         lines.append(f"- warning: `{name}` in {len(cells)} of {runs} runs: `{cells[0]}`")
@@ -214,6 +231,15 @@ def markdown(made: Exploration) -> str:
         head, *others = (f"| {' | '.join(row)} |" for row in table)
         lines += [head, "| --- " * len(table[0]) + "|", *others, ""]
     return "\n".join([*lines, "</details>", "", *legend({cell.verdict for cell in made.cells})])
+
+
+def _worst_rows(cells: Sequence[Cell]) -> Iterator[str]:
+    """The rows of the table of what needs a look."""
+    for cell, others in _alike(cells):
+        told = [*cell.found, *cell.money]
+        if others:
+            told.append(f"so are {_and_others(others)}")
+        yield f"| {word(cell.verdict)} | `{cell.name}` | {end_of(cell)} | {_escaped(told)} |"
 
 
 def _escaped(words: Sequence[str]) -> str:
@@ -256,7 +282,7 @@ def summary(made: Exploration) -> list[str]:
     lines += _unforeseen(made)
     lines += _taken_unjudged(made)
     lines += [coverage(made).words] if runs else []
-    lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
+    lines += _other_money(made)
     if made.before is not None:
         better, worse = (
             sum(now < was for now, was in changed),
@@ -269,6 +295,13 @@ def summary(made: Exploration) -> list[str]:
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
     return lines + _second_faults(made)
+
+
+def _other_money(made: Exploration) -> Iterator[str]:
+    """That the run without a fault is no measure for money, and why."""
+    reference = made.baseline.reference
+    if reference.money is None:
+        yield f"{OTHER_MONEY} ({reference.unlike})" if reference.unlike else OTHER_MONEY
 
 
 def _second_faults(made: Exploration) -> list[str]:

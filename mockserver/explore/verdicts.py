@@ -406,27 +406,32 @@ class Reference:
     moved different money; ``shared`` are the orders that come again in each run. ``of_two``: the
     command was run twice, so that only orders of the same reference are compared, and findings,
     which judge one client, say nothing. ``operations`` is how often it asked for each operation
-    that moves money."""
+    that moves money, ``unlike`` says what money was different."""
 
     money: RunMoney | None = None
     shared: Collection[str] = ()
     of_two: bool = False
     operations: Mapping[str, int] = field(default_factory=dict)
     leaves_pending: bool = False
+    unlike: str = ""
 
     @classmethod
     def of(cls, first: RunMoney, second: RunMoney) -> Reference:
         """What two runs without a fault give."""
         shared, length = first.names() & second.names(), min(first.length, second.length)
-        one, other = (
-            {
-                place: figures
-                for place, (figures, _) in run.by_place(shared, length).items()
-                if figures != Figures()
-            }
+        before, after = (
+            {place: figures for place, (figures, _) in run.by_place(shared, length).items()}
             for run in (first, second)
         )
-        return cls(first, shared) if one == other else cls()
+        # That of an order says more than the total, which comes last.
+        for place in sorted({**before, **after}, key=lambda place: not place[0]):
+            had, has = before.get(place, Figures()), after.get(place, Figures())
+            if had != has:
+                order, currency = place[0] or "all orders", place[1]
+                return cls(
+                    unlike=f"{order}: {had.in_words(currency)}, then {has.in_words(currency)}"
+                )
+        return cls(first, shared)
 
 
 def operations_of(calls: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:

@@ -26,9 +26,8 @@ from mockserver.server.guards import GuardedProtocol
 from mockserver.web.request import TRANSPORT, Send
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
-Head: TypeAlias = tuple[str, str, bytes, bytes, Headers, int]
-"""What a request says of itself: method, path as text and as it came, query, fields, and the length
-of its body."""
+Head: TypeAlias = tuple[dict[str, Any], int]
+"""What a request says of itself, as its scope has it, and the length of its body."""
 
 _LINE = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))? "
@@ -66,18 +65,10 @@ def parse_single_packet(
     # Calls that have a body mostly share their head; others mostly name something in its first
     # line.
     head = (_remembered_head if data[:1] == b"P" else _read_head)(data[:end])
-    if head is None or len(data) - end != head[-1]:
+    if head is None:
         return None
-    scope = connection.copy()
-    (
-        scope["method"],
-        scope["path"],
-        scope["raw_path"],
-        scope["query_string"],
-        scope["headers"],
-        _,
-    ) = head
-    return scope, data[end:]
+    said, length = head
+    return (connection | said, data[end:]) if len(data) - end == length else None
 
 
 def _read_head(head: bytes) -> Head | None:
@@ -87,7 +78,15 @@ def _read_head(head: bytes) -> Head | None:
     if line is None or fields is None:
         return None
     method, path, query = line.groups(b"")
-    return method.decode(), path.decode(), path, query, *fields
+    headers, length = fields
+    said = {
+        "method": method.decode(),
+        "path": path.decode(),
+        "raw_path": path,
+        "query_string": query,
+        "headers": headers,
+    }
+    return said, length
 
 
 def _is_short(head: bytes) -> bool:

@@ -86,18 +86,20 @@ class Access:
         that it gave cause for."""
         scope = self.scope
         step: Step | None = scope.get(STEP)
+        op = rule = None
+        warnings: tuple[str, ...] = ()
+        if step is not None:
+            op, warnings = step.asked.op, step.result.warnings
+            if step.result.ruled:
+                rule = next((one.rule for one in step.result.decisions if one.rule), None)
         key = _key_of(scope)
-        time = log_time(self.ended)
-        took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
+        sandbox = _shown_key(key) if key else None
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
-        op, result = (None, None) if step is None else (step.asked.op, step.result)
-        warnings = () if result is None else result.warnings
-        ruled = () if result is None or not result.ruled else result.decisions
-        rule = next((one.rule for one in ruled if one.rule), None)
-        path, query = shown_path(scope), scope["query_string"]
+        path, query = _path_beside(key, scope["path"]), scope["query_string"]
         if query:
             path += _SHOWN_QUERIES[query, key]
-        sandbox = _shown_key(key) if key else None
+        time = log_time(self.ended)
+        took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
         if as_json:
             facts = {
                 "time": time,
@@ -105,16 +107,16 @@ class Access:
                 "path": path,
                 "op": op,
                 "status": self.status or None,
+                "ms": Decimal(took),
+                "sandbox": sandbox,
+                "rule": rule,
             }
-            facts |= {"ms": Decimal(took), "sandbox": sandbox, "rule": rule}
             told = [{"time": time, "warning": text, "sandbox": sandbox} for text in warnings]
             return [dumps(row).decode() for row in (facts, *told)]
         end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
-        line = f"{time} {self.status or '  -'} {took.rjust(9)}ms {method.ljust(6)} {end}"
-        return [
-            printable(line),
-            *[printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings],
-        ]
+        line = f"{time} {self.status or '  -'} {took:>9}ms {method:<6} {end}"
+        lines = [line, *(f"{time} warning: {text} {sandbox or '-'}" for text in warnings)]
+        return list(map(printable, lines))
 
 
 def log_time(at: Micros) -> str:
@@ -146,8 +148,12 @@ _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__g
 def shown_path(scope: Scope) -> str:
     """The path of a request as it may be shown: its key is masked even when it does not look like
     one."""
-    path: str = scope["path"]
-    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), _key_of(scope))
+    return _path_beside(_key_of(scope), scope["path"])
+
+
+def _path_beside(key: str | None, path: str) -> str:
+    """A path as it may be shown of a request with this key."""
+    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), key)
 
 
 def _key_of(scope: Scope) -> str | None:

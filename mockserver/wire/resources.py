@@ -7,14 +7,15 @@ zones those of the IANA database that belong to a country, and UTC.
 """
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 
-from mockserver.domain.cards import Card
-from mockserver.domain.charge import Charge, FailedAttempt
+from mockserver.domain.bounded_cache import BoundedCache
+from mockserver.domain.cards import Brand, Card, Funding
+from mockserver.domain.charge import Charge, FailedAttempt, Payer
 from mockserver.domain.clock import iso
 from mockserver.domain.customer import Customer
-from mockserver.domain.fake_lookups import iin_data, ip_info
+from mockserver.domain.fake_lookups import REMEMBERED, iin_data, ip_info
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
@@ -31,7 +32,6 @@ def card_reply(card: Card | None, profile: WireProfile) -> Members | None:
     if card is None:
         return None
     number = card.number
-    iin = iin_data(number.iin, number.brand, number.funding)
     return {
         "cardNumber": profile.masked(number),
         "expiryDate": card.expiry,
@@ -41,14 +41,21 @@ def card_reply(card: Card | None, profile: WireProfile) -> Members | None:
         "cardIin": number.iin[: profile.iin_digits],
         "ccvCheck": card.ccv_given,
         "threeDSServerTransID": card.three_ds_server_trans_id,
-        "iinData": {
-            "scheme": iin.scheme,
-            "country": iin.country,
-            "issuer": iin.issuer,
-            "countryCode": iin.country_code,
-            "cardType": iin.card_type,
-        },
+        "iinData": _iin_reply(number.iin, number.brand, number.funding),
     }
+
+
+@lru_cache(REMEMBERED)
+def _iin_reply(iin: str, brand: Brand, funding: Funding) -> Members:
+    return reply_of("IinDataReply", iin_data(iin, brand, funding))
+
+
+def _ip_info_reply(asked: tuple[str, int]) -> Members:
+    return reply_of("IpInfoReply", ip_info(*asked))
+
+
+_IP_REPLIES = BoundedCache(REMEMBERED, _ip_info_reply, lambda asked: len(asked[0]) <= 100)
+"""The data about an address, by that and the seed: most clients send the same one."""
 
 
 def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | None:
@@ -58,6 +65,20 @@ def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | N
     return reply_of(
         "BankPaymentReply", account, accountNumber=profile.account(account.account_number)
     )
+
+
+def payer_reply(payer: Payer) -> Members:
+    """The payer of a charge."""
+    return {
+        "customerId": payer.customer_id,
+        "reference": payer.reference,
+        "firstName": payer.first_name,
+        "lastName": payer.last_name,
+        "email": payer.email,
+        "phone": payer.phone,
+        "dateAdded": None if payer.added is None else iso(payer.added),
+        "dateRemoved": None if payer.removed is None else iso(payer.removed),
+    }
 
 
 def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> bytes:
@@ -99,9 +120,7 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
         if charge.refunds
         else [],
         "failedAttempts": [*map(_attempt, charge.failed_attempts)],
-        "customer": reply_of("PayerReply", charge.payer)
-        if is_payer_shown and charge.payer
-        else None,
+        "customer": payer_reply(charge.payer) if is_payer_shown and charge.payer else None,
         "provider": {
             "providerId": provider.provider_id,
             "type": provider.type,
@@ -112,7 +131,7 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
         "authorisationAmount": charge.authorised,
         "initiator": charge.initiator,
         "ip": charge.ip,
-        "ipInfo": reply_of("IpInfoReply", ip_info(charge.ip, seed)) if charge.ip else None,
+        "ipInfo": _IP_REPLIES[charge.ip, seed] if charge.ip else None,
         "visaInstallments": None,
         "descriptor": charge.descriptor,
         "threeDsRedirectUrl": redirect_url,

@@ -88,6 +88,20 @@ def test_a_report_of_one_part_is_that_alone_and_an_unknown_part_is_refused(api: 
     assert (refused.status, "timeline" in refused["details"]["Parts"]) == (400, True)
 
 
+def test_the_timeline_says_what_a_retry_asks_for(api: Api) -> None:
+    paid = api.charge(amount=20, reference="order-1")["chargeId"]
+    api.charge(amount="20.50", currency="AUD", reference="4111111111111111")
+    api.call("DELETE", f"/refund/{paid}", query={"amount": 5})
+    api.call("GET", f"/charge/{paid}")
+    lines = [line[25:] for line in timeline(api) if line[25:26] in {"P", "D", "G"}]
+    assert lines == [
+        "POST /charge/card  201  amount 20 AUD for order-1",
+        "POST /charge/card  201  amount 20.50 AUD for 4111********1111",
+        f"DELETE /refund/{paid}  200  amount 5",
+        f"GET /charge/{paid}  200",
+    ]
+
+
 def test_the_timeline_says_field_by_field_why_a_request_was_refused(api: Api) -> None:
     api.post(
         "/charge/card",
@@ -97,13 +111,13 @@ def test_the_timeline_says_field_by_field_why_a_request_was_refused(api: Api) ->
     api.call("GET", "/charges")
     lines = [line[25:] for line in timeline(api)]
     assert lines[:4] == [
-        "POST /charge/card  400  Validation Error (code 90)",
+        "POST /charge/card  400  Validation Error (code 90)  amount 1",
         "CardNumber: wanted 12 to 19 digits with a right check digit",
         "Ccv: wanted 3 or 4 digits",
         "ExpiryDate: required",
     ]
     assert lines[-4:] == [
-        "POST /charge/token  400  Invalid Or Expired Token (code 51)",
+        "POST /charge/token  400  Invalid Or Expired Token (code 51)  amount 1",
         "Token: no token 'abc' in this sandbox",
         "GET /charges  404  Not Found (code 1)",
         "Path: no such route - did you mean '/charge'?",

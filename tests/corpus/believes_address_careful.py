@@ -2,10 +2,9 @@
 
 from json import loads
 from threading import Event
-from time import sleep
 
 from shop import book, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 has_booked_answer = Event()
 
@@ -27,7 +26,7 @@ def trade():
         _, charge = pay("order-1", 20, webhook=webhook)
         book("order-1", state="unpaid" if charge.get("status") == "FAILED" else "unknown")
         has_booked_answer.set()
-        sleep(0.5)
+        wait_until_quiet()
 
 
 main(trade)

@@ -2,10 +2,9 @@
 orders that were declined are stored and no more."""
 
 from json import loads
-from time import sleep
 
 from shop import book, main, pay
-from webhooks import webhooks
+from webhooks import wait_until_quiet, webhooks
 
 waiting = set()
 
@@ -27,7 +26,7 @@ def trade():
             book("order-1", state="failed")
         elif charge["status"] == "SUCCESS":
             book("order-1", paid=20, state="paid")
-        sleep(0.5)
+        wait_until_quiet()
 
 
 main(trade)

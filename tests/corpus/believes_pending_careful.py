@@ -1,10 +1,9 @@
 """As believes_pending.py, but a webhook is a hint: the charge is read, whoever has signed it."""
 
 from json import loads
-from time import sleep
 
 from shop import ask, book, main, pay
-from webhooks import webhooks
+from webhooks import wait_until_quiet, webhooks
 
 
 def take(body, signature):
@@ -21,7 +20,7 @@ def trade():
         status, _ = pay("order-1", 20, webhook=webhook)
         if status != 201:
             book("order-1", state="failed")
-        sleep(0.5)
+        wait_until_quiet()
 
 
 main(trade)

@@ -2,10 +2,9 @@
 
 from json import loads
 from threading import Event
-from time import sleep
 
 from shop import book, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 has_come = Event()
 
@@ -25,7 +24,7 @@ def trade():
         pay("order-1", 20, webhook=webhook)
         # A busy machine sends the first one late; a second follows at once.
         has_come.wait(5)
-        sleep(0.5)
+        wait_until_quiet()
 
 
 main(trade)

@@ -1,9 +1,7 @@
 """A webhook is searched for the words of a payment, so another spelling of them is not seen."""
 
-from time import sleep
-
 from shop import book, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 
 def take(body, signature):
@@ -18,7 +16,7 @@ def trade():
     book("order-1", state="unpaid")
     with webhooks(take) as webhook:
         pay("order-1", 20, webhook=webhook)
-        sleep(0.5)
+        wait_until_quiet()
 
 
 main(trade)

@@ -1,10 +1,9 @@
 """As searches_text.py, but a webhook is parsed."""
 
 from json import loads
-from time import sleep
 
 from shop import book, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 
 def take(body, signature):
@@ -20,7 +19,7 @@ def trade():
     book("order-1", state="unpaid")
     with webhooks(take) as webhook:
         pay("order-1", 20, webhook=webhook)
-        sleep(0.5)
+        wait_until_quiet()
 
 
 main(trade)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from time import sleep
 from urllib.parse import urlencode, urlsplit
 
 HOST = urlsplit(os.environ["MOCKSERVER_URL"]).netloc
@@ -57,6 +58,16 @@ def look(reference):
     """The charge of an order that holds money, if there is one. Raises ``Lost``."""
     _, said = ask("GET", "/charge", Reference=reference)
     return next((charge for charge in said["charges"] if charge["status"] in HOLDING), None)
+
+
+def results_of(batch):
+    """The lines of a batch's results once it has ended. Raises ``Lost``."""
+    for _ in range(100):
+        _, said = ask("GET", f"/batch/{batch}")
+        if said["status"] in ("SUCCESS", "FAILED"):
+            return said["results"].splitlines()[1:]
+        sleep(0.05)
+    raise Lost
 
 
 def book(reference, **row):

@@ -1,8 +1,6 @@
 """A batch whose answer is lost is taken for too large, and sent again in two halves."""
 
-from time import sleep
-
-from shop import CARD, PROVIDER, Lost, ask, book, main
+from shop import CARD, PROVIDER, Lost, ask, book, main, results_of
 
 ORDERS = ["order-1", "order-2", "order-3", "order-4"]
 
@@ -17,10 +15,8 @@ def trade():
         sent = [send(method, ORDERS)]
     except Lost:
         sent = [send(method, ORDERS[:2]), send(method, ORDERS[2:])]
-    sleep(0.5)
     for batch in sent:
-        _, done = ask("GET", f"/batch/{batch}")
-        for row in done["results"].splitlines()[1:]:
+        for row in results_of(batch):
             _, amount, _, order, status, *_ = row.split(",")
             if status == "SUCCESS":
                 book(order, paid=amount, state="paid")

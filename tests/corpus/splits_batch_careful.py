@@ -1,9 +1,7 @@
 """As splits_batch.py, but a batch whose answer is lost is looked up by its description before it is
 sent again."""
 
-from time import sleep
-
-from shop import CARD, PROVIDER, Lost, ask, book, main
+from shop import CARD, PROVIDER, Lost, ask, book, main, results_of
 
 ORDERS = ["order-1", "order-2", "order-3", "order-4"]
 NAME = "order-1 to order-4"
@@ -20,9 +18,7 @@ def trade():
     except Lost:
         found = ask("GET", "/batch", Description=NAME)[1]["batches"]
         batch = found[0]["batchId"] if found else send(method)
-    sleep(0.5)
-    _, done = ask("GET", f"/batch/{batch}")
-    for row in done["results"].splitlines()[1:]:
+    for row in results_of(batch):
         _, amount, _, order, status, *_ = row.split(",")
         if status == "SUCCESS":
             book(order, paid=amount, state="paid")

@@ -5,7 +5,7 @@ from json import loads
 from time import sleep
 
 from shop import book, books, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 
 def credit():
@@ -29,7 +29,7 @@ def trade():
         _, charge = pay("top-up-1", 20, webhook=webhook)
         if charge.get("status") == "SUCCESS":
             credit()
-        sleep(0.7)
+        wait_until_quiet()
 
 
 main(trade)

@@ -1,10 +1,9 @@
 """Webhooks are taken in the order in which they come: the last one says how the order stands."""
 
 from json import loads
-from time import sleep
 
 from shop import ask, book, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 STATES = {"SUCCESS": ("paid", 0), "REFUND": ("refunded", 20)}
 
@@ -20,9 +19,9 @@ def take(body, signature):
 def trade():
     with webhooks(take) as webhook:
         _, charge = pay("order-1", 20, webhook=webhook)
-        sleep(0.2)
+        wait_until_quiet(longest=1)
         ask("DELETE", f"/refund/{charge['chargeId']}", amount=20)
-        sleep(0.5)
+        wait_until_quiet(2)
 
 
 main(trade)

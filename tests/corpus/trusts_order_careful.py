@@ -2,10 +2,9 @@
 in the end too."""
 
 from json import loads
-from time import sleep
 
 from shop import ask, book, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 STATES = {"SUCCESS": ("paid", 0), "REFUND": ("refunded", 20)}
 
@@ -27,9 +26,9 @@ def look_up(charge_id):
 def trade():
     with webhooks(take) as webhook:
         _, charge = pay("order-1", 20, webhook=webhook)
-        sleep(0.2)
+        wait_until_quiet(longest=1)
         ask("DELETE", f"/refund/{charge['chargeId']}", amount=20)
-        sleep(0.5)
+        wait_until_quiet(2)
     look_up(charge["chargeId"])
 
 

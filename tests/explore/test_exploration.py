@@ -40,9 +40,10 @@ CELLS = [
 Client = Callable[[str], Mapping[str, Any]]
 
 
-def short(point: InjectionPoint, status: int) -> dict[str, Any]:
+def short(number: int, point: InjectionPoint, status: int) -> dict[str, Any]:
     """A call as a look at a sandbox shows it."""
     return {
+        "id": number,
         "op": point.op,
         "call": point.nth,
         "status": status,
@@ -86,9 +87,11 @@ class Shop:
             "calls": ((PAY, 201), (READ, 200)),
             **self.client(name),
         }
-        calls = [short(point, status) for point, status in seen["calls"]]
+        calls = [
+            short(number, point, status) for number, (point, status) in enumerate(seen["calls"], 1)
+        ]
         # Some request that is no operation, as another tool may send it.
-        calls.append(short(replace(READ, op="none"), 404) | {"call": None})
+        calls.append(short(0, replace(READ, op="none"), 404) | {"call": None})
         output = self.folder / f"{name}.log"
         output.write_text(f"the words of {name}")
         struck = seen.get("struck", frozenset(rule["id"] for rule in scenario["rules"]))
@@ -173,6 +176,26 @@ def test_a_command_that_fails_without_any_fault(
         plain_baseline(lab, None)
     assert words in str(refused.value)
     assert "blind-retry" not in str(refused.value)
+    # The first run was right: what comes and goes needs another advice.
+    assert "instead of for a time" in str(refused.value)
+
+
+def test_a_command_that_always_fails_needs_no_advice_against_chance(tmp_path: Path) -> None:
+    lab = prepared(tmp_path, lambda name: {"exit": 3})
+    with pytest.raises(NoBaseline) as refused:
+        plain_baseline(lab, None)
+    assert "ended with exit code 3" in str(refused.value)
+    assert "instead of for a time" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("calls", "is_chance"), [(((PAY, 201),), False), (((READ, 200),), True)])
+def test_runs_that_differ_in_reads_alone_wait_for_a_time(
+    tmp_path: Path, calls: Any, is_chance: bool
+) -> None:
+    lab = prepared(tmp_path, lambda name: {"calls": calls} if name == "baseline-2" else {})
+    with pytest.raises(NoBaseline) as refused:
+        plain_baseline(lab, None)
+    assert ("fixed seed" in str(refused.value)) is is_chance
 
 
 @pytest.mark.parametrize(
@@ -182,6 +205,29 @@ def test_tests_that_call_nothing_are_told_of_the_option_of_pytest(
     command: str, is_named: bool
 ) -> None:
     assert no_call(command.split()).endswith("explored by: pytest --mockserver-explore") is is_named
+
+
+TAKEN = {"finding": "forged-webhook-accepted", "severity": "error", "title": "It was accepted"}
+
+
+@pytest.mark.parametrize(
+    ("name", "findings", "is_said"),
+    [
+        ("webhook_forged", [DOUBLE], True),
+        ("webhook_forged", [], False),
+        ("webhook_forged", [DOUBLE, TAKEN], False),
+        ("lost_answer", [DOUBLE], False),
+    ],
+    ids=["refused", "all is well", "taken", "no forgery"],
+)
+def test_what_is_wrong_beside_a_forgery_that_was_refused_is_not_laid_to_it(
+    tmp_path: Path, name: str, findings: Any, is_said: bool
+) -> None:
+    evidence = {"evidence": [{"line": "charge.create", "entry": 1}], "about": {}}
+    rows = [{**row, **evidence} for row in findings]
+    lab = prepared(tmp_path, lambda run: {} if "baseline" in run else {"findings": rows})
+    made = explored(lab, operations=frozenset({PAY.op}), faults=[fault(name)])
+    assert any("was refused, as it should be" in line for line in made.cells[0].money) is is_said
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mockserver.commands.reports import REPORTS, explored
+from mockserver.domain.figures import NAMES
 from mockserver.domain.record import replace
 from mockserver.explore import report
 from mockserver.explore.baseline import Baseline
@@ -52,6 +53,17 @@ def cell(
     )
 
 
+MADE = {
+    **dict.fromkeys(NAMES, 0),
+    "reference": "order-1",
+    "subscription": None,
+    "currency": "AUD",
+    "peak": 20,
+    "charges": [],
+}
+"""An order without money."""
+
+
 @pytest.fixture
 def made() -> Exploration:
     calls = (
@@ -84,6 +96,43 @@ def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -
     assert words not in report.text(made)
     made.baseline = replace(made.baseline, reference=Reference())
     assert words in report.text(made)
+
+
+def test_the_summary_says_which_money_differed(made: Exploration) -> None:
+    usual, other = ({**MADE, "captured": amount} for amount in (20, 25))
+    first, second = (RunMoney([order], "2031-01-01T00:00:00Z") for order in (usual, other))
+    assert Reference.of(first, first).unlike == ""
+    made.baseline = replace(made.baseline, reference=Reference.of(first, second))
+    words = "(order-1: captured 20.00 AUD, then captured 25.00 AUD)"
+    assert words in report.text(made)
+
+
+def test_doubts_that_are_alike_but_for_the_fault_are_told_once(made: Exploration) -> None:
+    void, stays = "charge.void#1", "20.00 AUD of order-1 stay held"
+    faults = ("lost_request", "cut_answer", "declined_soft")
+    doubts = [cell(void, fault, Verdict.DOUBTFUL) for fault in faults]
+    made.cells += [replace(doubt, money=(stays,)) for doubt in doubts]
+    made.cells.append(replace(cell(void, "pending", Verdict.DOUBTFUL), money=("another",)))
+    made.cells.append(replace(cell("charge.void#2", "pending", Verdict.DOUBTFUL), money=(stays,)))
+    lines = report.text(made).splitlines()
+    assert sum(line.startswith("doubtful  charge.void") for line in lines) == 3
+    place = next(nr for nr, line in enumerate(lines) if f"{void}/lost_request" in line)
+    assert lines[place + 1 : place + 3] == [
+        f"    {stays}",
+        "    so are 2 more: cut_answer, declined_soft",
+    ]
+    [row] = [
+        line for line in report.markdown(made).splitlines() if f"`{void}/lost_request`" in line
+    ]
+    assert row.endswith("so are 2 more: cut_answer, declined_soft |")
+
+
+def test_harm_is_told_cell_by_cell(made: Exploration) -> None:
+    made.cells += [
+        cell("charge.void#1", fault, Verdict.UNSAFE) for fault in ("pending", "challenge")
+    ]
+    lines = report.text(made).splitlines()
+    assert sum("charge.void#1/" in line for line in lines if line.startswith("UNSAFE ")) == 2
 
 
 def test_money_of_runs_that_failed_is_added_up(made: Exploration) -> None:

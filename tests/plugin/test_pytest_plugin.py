@@ -399,13 +399,13 @@ def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
     assert "3 failed, 1 passed, 1 error" in done.stdout
     assert done.stdout.count("mockserver timeline") == 3
     expected = [
-        r"2031-03-01 00:00:00\.000  POST /charge/card  201",
+        r"2031-03-01 00:00:00\.000  POST /charge/card  201  amount [^\n]+",
         r"                         charge \w{32} authorised: \(new\) -> Authorised",
         r"2031-03-08 00:00:00\.000  came due: \S+",
         r"                         charge \w{32} expired: Authorised -> AUTHORISE_CANCELLED",
         r"2031-03-08 00:00:00\.000  POST /__admin/clock/advance  by 7d  200",
         r"2031-03-08 00:00:00\.000  POST /charge/card  400  [^(]+ \(code 905\)  rule "
-        r"card-do-not-honour",
+        r"card-do-not-honour  amount [^\n]+",
         r"                         charge \w{32} declined: \(new\) -> FAILED",
     ]
     assert re.search("\n".join(expected), done.stdout), done.stdout

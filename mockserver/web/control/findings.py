@@ -4,6 +4,7 @@
 appear."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -12,7 +13,13 @@ from mockserver.books.orders import key_of, orders_of, touched
 from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.figures import money_text
-from mockserver.domain.masking import mask_field, mask_printed, mask_text, printable
+from mockserver.domain.masking import (
+    mask_field,
+    mask_printed,
+    mask_query,
+    mask_text,
+    printable,
+)
 from mockserver.domain.states import Event
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -20,6 +27,7 @@ from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
 from mockserver.scenario.decisions import fired_in
+from mockserver.scenario.operations import MONEY
 from mockserver.web.control import journal
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.entry_facts import faults_of, problem_of, status_of
@@ -177,6 +185,7 @@ LENGTH = 100
 
 _PARTS = ("timeline", "findings", "books")
 _INDENT = " " * 25
+_LONGEST_AMOUNT = 80
 
 
 async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
@@ -275,7 +284,27 @@ def _step_line(entry: JournalEntry) -> str:
     if fault:
         words.append(f"fault {fault.kind} at {fault.at}")
     words += [f"rule {rule}" for rule in fired_in(entry.decisions)]
-    return "  ".join(words)
+    if is_request and entry.op in MONEY:
+        words.append(_amount(entry))
+    return "  ".join(filter(None, words))
+
+
+def _amount(entry: JournalEntry) -> str:
+    """What a request wants to move, for which order: that a retry asks for the same is seen at a
+    glance."""
+    query, body = mask_query(entry.query), mask_body(entry.raw)
+    fields = {name.lower(): value for name, value in query.items()}
+    if isinstance(body, dict):
+        fields |= {name.lower(): value for name, value in body.items()}
+    amount, currency, reference = map(fields.get, ("amount", "currency", "reference"))
+    if not isinstance(amount, int | float | Decimal | str):
+        return ""
+    words = f"amount {amount}"
+    if isinstance(currency, str):
+        words += f" {currency}"
+    if isinstance(reference, str):
+        words += f" for {reference}"
+    return printable(mask_text(words))[:_LONGEST_AMOUNT]
 
 
 def _moves_of_clock(body: object) -> list[str]:

@@ -2,10 +2,9 @@
 given another card."""
 
 import sys
-from time import sleep
 
 sys.path[0] += "/.."
-from shop import CARD, PROVIDER, ask, book, main
+from shop import CARD, PROVIDER, ask, book, main, results_of
 
 OTHER = CARD | {"cardNumber": "5555555555554444"}
 
@@ -35,9 +34,8 @@ def send(method, orders):
         "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}",
     }
     _, batch = ask("POST", "/batch/transaction/payment_method", body)
-    sleep(0.5)
     failed = []
-    for row in ask("GET", f"/batch/{batch['batchId']}")[1]["results"].splitlines()[1:]:
+    for row in results_of(batch["batchId"]):
         _, amount, _, order, status, *_ = row.split(",")
         if status == "SUCCESS":
             book(order, paid=amount, state="paid")

@@ -4,11 +4,10 @@ second by the shop's desk; a webhook that comes again is known and does nothing.
 import sys
 from json import loads
 from threading import Event
-from time import sleep
 
 sys.path[0] += "/.."
 from shop import Lost, ask, book, main, pay
-from webhooks import is_signed, webhooks
+from webhooks import is_signed, wait_until_quiet, webhooks
 
 seen, known, refunded = Event(), set(), []
 
@@ -46,9 +45,9 @@ def trade():
             return 3
         if charge["status"] != "SUCCESS" or not seen.wait(2):
             return 3
-        sleep(0.5)
+        wait_until_quiet()
         give_back(charge["chargeId"])
-        sleep(0.2)
+        wait_until_quiet(3)
         book("order-1", paid=20, refunded=5 * len(refunded))
 
 
