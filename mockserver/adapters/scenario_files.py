@@ -40,11 +40,11 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
     problems: list[ScenarioProblem] = []
     for name in names_or_paths:
         try:
-            scenarios += [
-                read_file(path)
-                for path in files_of(name)
-                if path.stem != TEST_VALUES or not test_values
-            ]
+            for path in files_of(name):
+                # A folder may have the test values too: the built-in ones count, and come last.
+                is_built_in = test_values and path.stem == TEST_VALUES
+                if not is_built_in:
+                    scenarios.append(read_file(path))
         except ScenarioRefused as refused:
             problems += refused.problems
         except OSError as problem:

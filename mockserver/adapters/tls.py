@@ -72,19 +72,19 @@ def _authority(directory: Path, now: datetime) -> CA:
     """The stored authority, or a new one when a file is missing, the two do not belong together, or
     it ends before a certificate that is made now would. Raises :class:`ValueError` when a file is
     not what its name says."""
-    certificate, key = directory / "ca.pem", directory / "ca-key.pem"
-    if certificate.exists() and key.exists():
-        stored = load_pem_x509_certificate(certificate.read_bytes())
-        private_key = load_pem_private_key(key.read_bytes(), password=None)
-        belong_together = private_key.public_key() == stored.public_key()
-        if belong_together and stored.not_valid_after_utc >= now + LEAF_LIFE + RENEW_BEFORE:
-            return CA.from_pem(certificate.read_bytes(), key.read_bytes())
+    certificate_file, key_file = directory / "ca.pem", directory / "ca-key.pem"
+    if certificate_file.exists() and key_file.exists():
+        certificate = load_pem_x509_certificate(certificate_file.read_bytes())
+        key = load_pem_private_key(key_file.read_bytes(), password=None)
+        belong_together = key.public_key() == certificate.public_key()
+        if belong_together and certificate.not_valid_after_utc >= now + LEAF_LIFE + RENEW_BEFORE:
+            return CA.from_pem(certificate_file.read_bytes(), key_file.read_bytes())
     authority = CA(
         path_length=0,
         organization_name="mockserver",
         organization_unit_name="mockserver local authority",
     )
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_whole(key, authority.private_key_pem.bytes(), 0o600)
-    write_whole(certificate, authority.cert_pem.bytes(), 0o644)
+    write_whole(key_file, authority.private_key_pem.bytes(), 0o600)
+    write_whole(certificate_file, authority.cert_pem.bytes(), 0o644)
     return authority

@@ -262,9 +262,9 @@ class ComparedBooks:
                 continue
             payment = self._payment_in(entry)
             if payment is not None and payment.reference:
-                amount = f"whose payment{payment.of_amount}"
-                words = f"{amount} was asked for and not made: {_ending(entry)}"
-                in_vain["reference", payment.reference] = words
+                in_vain["reference", payment.reference] = (
+                    f"whose payment{payment.of_amount} was asked for and not made: {_ending(entry)}"
+                )
         return in_vain
 
     def _payment_in(self, entry: JournalEntry) -> _AskedPayment | None:

@@ -124,7 +124,7 @@ class BatchPace:
         return next(self.times(row))
 
     def times(self, row: int) -> Iterator[Micros]:
-        """The same for this row and each that follows it."""
+        """How long after the batch was submitted each row is done, from the ``row``-th on."""
         steps = self.steps
         first = bisect_left(steps, row, key=attrgetter("rows"))
         for before, step in zip(steps[first - 1 :], steps[first:], strict=False):
@@ -217,6 +217,7 @@ class Batch:
         self.failure += 1
 
     def _replace_row(self, place: int, row: BatchRow) -> None:
+        """Put a row in a place; the store hears of it, once it has asked."""
         self.rows[place] = row
         if self._moved is not None:
             self._moved.append(place)
@@ -239,8 +240,8 @@ class Batch:
         return self._by_charge.get(charge_id)
 
     def copied(self) -> Batch:
-        """A batch of its own that stands alike; the two share the rows until one of them moves
-        on."""
+        """A batch of its own that stands alike, as for a fork or an export. The two share the
+        rows, which are values, until one of them puts another in a place."""
         return replace(self, rows=self.rows.copy())
 
     def write_current_rows(self, start: int) -> None:

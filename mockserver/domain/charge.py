@@ -176,7 +176,7 @@ class Charge:
         """The days (UTC), by their first instant, on which money came in or was given back."""
         return tuple({_day_of(instant) for instant, _ in self._movements()})
 
-    def moved_on(self, day: Micros) -> Decimal:
+    def net_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
         return sum(
             (amount for instant, amount in self._movements() if _day_of(instant) == day), ZERO
@@ -265,19 +265,19 @@ class Charge:
         """The provider has answered the refund with this ``mark``, which waited for it: its money
         has gone back (``settled``), or it has failed and is a refund no longer. None when nothing
         changes. Raises ``WrongState`` (54)."""
-        reserved = _marked(self.reserved or (), mark)
-        if reserved is not None:
-            others = tuple(refund for refund in self.reserved or () if refund is not reserved)
+        unseen = _marked(self.reserved or (), mark)
+        if unseen is not None:
+            others = tuple(refund for refund in self.reserved or () if refund is not unseen)
             released = replace(self, reserved=others or None)
-            return released.after_refund(reserved) if settled else released
-        shown = _marked(self.refunds, mark)
+            return released.after_refund(unseen) if settled else released
+        seen = _marked(self.refunds, mark)
         # One that is shown since it was ordered counts already: nothing changes as it settles.
-        if shown is None or settled:
+        if seen is None or settled:
             return None
-        others = tuple(refund for refund in self.refunds if refund is not shown)
+        others = tuple(refund for refund in self.refunds if refund is not seen)
         event = ChargeEvent.REFUND_FAILED if others else ChargeEvent.LAST_REFUND_FAILED
         status = CHARGE.advance(self.status, event)
-        return replace(self, status=status, refunded=self.refunded - shown.amount, refunds=others)
+        return replace(self, status=status, refunded=self.refunded - seen.amount, refunds=others)
 
     def refund_of(self, amount: Decimal | None, comment: str | None, now: Micros) -> Refund:
         """A refund of a part or of all that is left. Raises ``WrongState`` (54), ``Invalid`` 74

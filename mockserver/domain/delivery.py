@@ -107,17 +107,20 @@ def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
 
 @entity
 class Delivery:
-    """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other;
-    those that go ``together`` do not wait.
+    """One message to one receiver.
 
-    Later ones to the receiver of one that ``blocks`` wait from its first try to its end.
+    Its turn: ``due`` is when the next try is to be made. Deliveries of one ``ordering_key`` go out
+    one after the other; those that go ``together`` do not wait. Later ones to the receiver of one
+    that ``blocks`` wait from its first try to its end. ``held_for`` is how long at most it waits
+    for the next one about its subject.
 
-    ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or
-    sent again; ``script`` is what the pretend receiver answers, in turn; ``holds``: its first
-    taking does not count, and holds all of its sandbox. ``entry`` is the journal entry that caused
-    it, ``reports`` the state of its subject that it reports, ``subscription_id`` the webhook
-    subscription that it is for, ``held_for`` how long at most it waits for the next one about its
-    subject, ``changed`` the number of its last change among those of all deliveries.
+    Its tries: ``series`` counts those since it was planned or sent again; ``script`` is what the
+    pretend receiver answers, in turn; with ``holds`` its first taking does not count, and holds all
+    of its sandbox.
+
+    Where it comes from: ``entry`` is the journal entry that caused it, ``reports`` the state of its
+    subject that it reports, ``subscription_id`` the webhook subscription that it is for.
+    ``changed`` is the number of its last change among those of all deliveries.
     """
 
     delivery_id: str

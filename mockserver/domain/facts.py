@@ -41,24 +41,31 @@ ALSO_TAKEN = frozenset({"batch.create", "subscription.create", "subscription.upd
 class Call:
     """One call of the client, as it was decided.
 
-    ``entry`` is its number in the journal; ``request`` has camelCase names, ``path`` the
-    placeholders of the path, ``text`` is the body, ``where`` path and query, all as sent. ``code``
-    is that of our refusal. ``charge`` is the charge that it is about or has made, as it now is;
+    What was asked: ``entry`` is its number in the journal; ``request`` has camelCase names,
+    ``path`` the placeholders of the path; ``text`` is the body, ``where`` path and query, all as
+    sent; ``connection`` are the address and the port from which it came, None where nothing tells.
+
+    How it was read: ``unknown`` are the fields that the service ignores, each with a hint;
+    ``undocumented`` what it took in a form that its document does not show, by field, in words;
+    ``misread`` the parameters that it reads other than they are written, with what was got and what
+    is wanted. ``rows`` is equal for batches whose rows mean the same, None where they were not
+    read.
+
+    What it is about: ``charge`` is the charge that it names or has made, as it now is;
     ``instrument`` what it wanted to charge where it has made none, as far as that is stored;
-    ``subject`` the id of what it is about or has made. ``currency`` is that of an amount that names
-    none, as far as it is known; of a refused call, and of those ``ALSO_TAKEN``. ``unknown`` are the
-    fields that the service ignores, each with a hint; ``undocumented`` what it took in a form that
-    its document does not show, by field, in words; ``misread`` the parameters that it reads other
-    than they are written, with what was got and what is wanted. ``pace`` is the instant by which
-    reads are counted, None where they are not. ``is_open`` says that its answer is still on the way
-    and that ``Observer.ended`` follows; ``waited_as`` is the number, below 0, under which
-    ``Observer.arrived`` has told of it, 0 when it was acted on at once. ``is_repeat`` says that it
-    was given the first answer of its key again, ``is_late`` that it showed an earlier state,
-    ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
-    provider approved a part only. ``retry_after`` is the pause that the answer asks for,
-    ``may_retry`` says that an error in the place of ours called itself retryable. ``rows`` is equal
-    for batches whose rows mean the same, None where they were not read. ``connection`` are the
-    address and the port from which it came, None where nothing tells.
+    ``subject`` the id of what it names or has made. ``currency`` is that of an amount that names
+    none, as far as it is known; of a refused call, and of those ``ALSO_TAKEN``.
+
+    How it was answered: ``code`` is that of our refusal. ``is_ours`` says that no scenario put
+    another answer in the place of ours, ``is_repeat`` that it was given the first answer of its key
+    again, ``is_late`` that it showed an earlier state, ``is_partial`` that the provider approved a
+    part only. ``retry_after`` is the pause that the answer asks for, ``may_retry`` says that an
+    error in the place of ours called itself retryable.
+
+    When: ``is_open`` says that its answer is still on the way and that ``Observer.ended`` follows;
+    ``waited_as`` is the number, below 0, under which ``Observer.arrived`` has told of it, 0 when it
+    was acted on at once. ``pace`` is the instant by which reads are counted, None where they are
+    not.
     """
 
     entry: int

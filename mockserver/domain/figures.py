@@ -117,7 +117,7 @@ def money_of(
 
 
 def figures_of(charge: Charge, at: Micros, last: Event | None = None) -> Figures:
-    """The same as a whole."""
+    """The figures of one charge at an instant (``money_of``), all of them."""
     return Figures(**dict(money_of(charge, at, last)))
 
 

@@ -86,9 +86,9 @@ def mask_text(text: str) -> str:
         return _mask_as_it_stands(text)
     as_written, *as_decoded = readings_of(text)
     for reading in as_decoded:
-        shown = _mask_as_it_stands(reading)
-        if shown != reading:
-            return shown
+        masked = _mask_as_it_stands(reading)
+        if masked != reading:
+            return masked
     return _mask_as_it_stands(as_written)
 
 

@@ -106,7 +106,7 @@ def snake(name: str) -> str:
 
 
 def camel(name: str) -> str:
-    """The same the other way round."""
+    """A name of code as the wire spells it: ``payment_method_id`` as ``paymentMethodId``."""
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)
 

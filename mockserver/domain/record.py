@@ -158,7 +158,8 @@ def read_table(name: str, row: Callable[..., T], folder: Path = _DATA) -> tuple[
 def read_grouped(
     name: str, row: Callable[..., T], folder: Path = _DATA
 ) -> Mapping[str, Sequence[T]]:
-    """The same by the text in the first column, each group in the order of the file."""
+    """The rows of ``NAME.csv`` by the text in their first column, each group in the order of the
+    file."""
     groups: dict[str, list[T]] = {}
     for cells in read_table(name, dict[str, str], folder):
         first_cell = next(iter(cells.values()))

@@ -198,7 +198,7 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Se
         # Sorting keeps the charges of a provider in the order of their adding.
         charges = sorted(sandbox.charges.find("money_day", day), key=_PROVIDER_ID)
         for charge in charges:
-            amount = charge.moved_on(day)
+            amount = charge.net_on(day)
             if amount:
                 rows.append(_settlement_row(sandbox, charge, day, amount))
     return rows

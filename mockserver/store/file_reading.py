@@ -48,7 +48,7 @@ APPLICATION = 0x6D6F636B
 """What says in the beginning of a database that it is a store."""
 
 _APPLICATION_OF_4 = 68
-"""The same of files of format 4."""
+"""What says so in files of format 4."""
 
 CHECKED = 1 << 26
 """Bytes of a file that is checked whole before it is used. Of a larger one the index is, and each
@@ -307,8 +307,8 @@ def named_failures(path: Path) -> Iterator[None]:
 
 
 def _full(path: Path) -> str | None:
-    """That the disk of a file is full; None when it is not. The database says so only of some of
-    its files."""
+    """In words, that the disk of a file is full; None when it is not. The database itself says so
+    only of some of its files, so a page is written beside it."""
     try:
         with TemporaryFile(dir=path.resolve().parent, buffering=0) as file:
             file.write(bytes(_BESIDE))

@@ -296,6 +296,7 @@ class SandboxPersister:
     def _take_head(self, head: Head) -> None:
         """Take over the small things, when all rows are there."""
         sandbox, journal = self.sandbox, self.sandbox.journal
+        # By their paths, such as now and journal.last.
         for path, value in head.plain.items():
             owner_path, _, name = path.rpartition(".")
             owner = attrgetter(owner_path)(sandbox) if owner_path else sandbox

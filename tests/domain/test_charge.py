@@ -72,7 +72,7 @@ def test_the_days_on_which_money_moved() -> None:
     )
     given = charge(refunds=refunds)
     assert sorted(given.money_days()) == [5 * DAY, 6 * DAY, 8 * DAY]
-    assert {day: given.moved_on(day * DAY) for day in range(4, 10)} == {
+    assert {day: given.net_on(day * DAY) for day in range(4, 10)} == {
         4: 0,
         5: 19,
         6: -4,
@@ -81,7 +81,7 @@ def test_the_days_on_which_money_moved() -> None:
         9: 0,
     }
     plain = charge()
-    assert (plain.money_days(), plain.moved_on(5 * DAY), plain.moved_on(6 * DAY)) == (
+    assert (plain.money_days(), plain.net_on(5 * DAY), plain.net_on(6 * DAY)) == (
         (5 * DAY,),
         20,
         0,
@@ -91,9 +91,9 @@ def test_the_days_on_which_money_moved() -> None:
 def test_a_payment_that_is_taken_back_moves_money_only_if_it_had_come() -> None:
     paid = charge().after_settlement(ChargeEvent.RETURNED, 9 * DAY + NOON)
     assert sorted(paid.money_days()) == [5 * DAY, 9 * DAY]
-    assert paid.moved_on(9 * DAY) == -20
+    assert paid.net_on(9 * DAY) == -20
     pending = charge(ChargeState.PENDING).after_settlement(ChargeEvent.RETURNED, 9 * DAY + NOON)
-    assert (pending.returned, pending.money_days(), pending.moved_on(9 * DAY)) == (None, (), ZERO)
+    assert (pending.returned, pending.money_days(), pending.net_on(9 * DAY)) == (None, (), ZERO)
 
 
 def test_a_charge_as_it_was_before() -> None:
