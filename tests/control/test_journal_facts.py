@@ -13,7 +13,7 @@ import pytest
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.lines import line_of, value_of
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario import matching
+from mockserver.scenario import values
 from mockserver.scenario.decisions import MOST_FAILED
 from tests.driving import CARD, Api
 from tests.scenario.test_cookbook import story
@@ -138,7 +138,7 @@ def test_rules_after_the_one_that_fired_are_not_named() -> None:
 
 def test_no_word_is_made_before_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     masked: list[str] = []
-    plain = matching.mask_start
+    plain = values.mask_start
 
     def counting(text: str, most: int) -> str:
         masked.append(text)
@@ -146,7 +146,7 @@ def test_no_word_is_made_before_somebody_looks(monkeypatch: pytest.MonkeyPatch) 
 
     api = Api(scenario=None)
     put(api, *searching(120))
-    monkeypatch.setattr(matching, "mask_start", counting)
+    monkeypatch.setattr(values, "mask_start", counting)
     api.charge(metadata={f"k{number}": "4%20" * 400 + str(number) for number in range(120)})
     assert masked == []
     assert provider_decision(api, 1)["more"] == 120 - MOST_FAILED
