@@ -46,7 +46,14 @@ from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import KINDS, Step, state_of
-from mockserver.engine.webhook_content import TYPES, News, content_of, news_of, notice_of, word_of
+from mockserver.engine.webhook_content import (
+    TYPES,
+    ReportedEvent,
+    content_of,
+    notice_of,
+    reported_events,
+    word_of,
+)
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
@@ -86,8 +93,8 @@ def plan(step: Step) -> None:
         # Most have no receiver: nothing need be put into words for them.
         is_heard = event.subject is Subject.PAYTO or sandbox.webhook_subscriptions.rows
         if is_heard or _named(KINDS[event.subject].table(sandbox).get(event.subject_id), event):
-            for news in news_of(sandbox, kind, event):
-                planned += _plan_for(step, news, MOST_OF_STEP - planned)
+            for reported in reported_events(sandbox, kind, event):
+                planned += _plan_for(step, reported, MOST_OF_STEP - planned)
 
 
 def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
@@ -314,19 +321,21 @@ def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]
             yield _Target(receiver, row.webhook_subscription_id)
 
 
-def _plan_for(step: Step, news: News, room: int) -> int:
+def _plan_for(step: Step, reported: ReportedEvent, room: int) -> int:
     """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are
     refused because too many are under way: in a fork at an entry none has ended, and the rules must
     count the same there."""
     planned = 0
     scripted = _plan_of_step(step)
-    notice = cache(lambda stale: notice_of(step.sandbox, news, stale=stale))
-    targets = chain(_named(news.subject, news.event), _subscribed(step.sandbox, news.type))
+    notice = cache(lambda stale: notice_of(step.sandbox, reported, stale=stale))
+    targets = chain(
+        _named(reported.subject, reported.event), _subscribed(step.sandbox, reported.type)
+    )
     for place, target in enumerate(targets):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
-        wanted = scripted or _planned_by_rule(step, news, target.receiver.url, notice)
+        wanted = scripted or _planned_by_rule(step, reported, target.receiver.url, notice)
         if wanted.drop:
             continue
         copies = min(wanted.copies, room - planned)
@@ -335,18 +344,18 @@ def _plan_for(step: Step, news: News, room: int) -> int:
         deliveries = [
             *_plan_one(
                 step,
-                news.message,
+                reported.message,
                 target,
                 wanted,
                 notice(wanted.stale),
-                event=news.event,
+                event=reported.event,
                 copies=copies,
             )
         ]
         if wanted.extra and planned + copies < room:
             # The one above was the wrong one more; this is the real one.
             deliveries += _plan_one(
-                step, news.message, target, _ORDINARY, notice(False), event=news.event
+                step, reported.message, target, _ORDINARY, notice(False), event=reported.event
             )
         # Those that were refused for want of room count too.
         planned += max(copies, len(deliveries))
@@ -384,14 +393,14 @@ def _warn_of_more(step: Step) -> None:
 
 
 def _planned_by_rule(
-    step: Step, news: News, url: str, notice: Callable[[bool], Notice]
+    step: Step, reported: ReportedEvent, url: str, notice: Callable[[bool], Notice]
 ) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts
     before it."""
     sandbox = step.sandbox
     if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked_at:
         return _ORDINARY
-    message = news.message
+    message = reported.message
     own = {
         "type": message.type,
         "eventType": message.event_type,
@@ -400,7 +409,7 @@ def _planned_by_rule(
     }
     facts = own | sandbox.config.render("", message, notice(False), sandbox.assumed)
     # Work that comes due is about nothing else, and of several objects of a kind this is the one.
-    about = {**step.result.about, news.event.subject.value: news.subject}
+    about = {**step.result.about, reported.event.subject.value: reported.subject}
     state = partial(state_of, sandbox, step.asked, about)
     attempt = Attempt(_OP, sandbox.now, request=facts, state=state, subject=message.subject_id)
     decision = sandbox.decide(Stage.ARRIVAL, attempt)
@@ -452,7 +461,7 @@ def _plan_one(
             script=wanted.receiver,
             holds=wanted.hold,
             entry=sandbox.journal.last + 1,
-            reports=_reported(event, wanted),
+            reports=_state_told(event, wanted),
             subscription_id=target.subscription_id,
             held_for=wanted.held_for,
         )
@@ -462,7 +471,7 @@ def _plan_one(
         yield delivery
 
 
-def _reported(event: Event | None, wanted: WebhookPlan) -> str | None:
+def _state_told(event: Event | None, wanted: WebhookPlan) -> str | None:
     """The state that a webhook tells of its object; None where it tells none that is true."""
     if event is None or wanted.is_edited:
         return None

@@ -1,6 +1,9 @@
 """Amounts and cards as they come in: checked once, in one place, before anything is stored or
 charged.
 
+A check that finds a fault adds it to the ``Faults`` of the request and goes on, as a client puts
+all of them right at once. It gives None then, and what follows from that value is not checked.
+
 Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default``,
 ``card.required``; docs/spec/service.md, Limits (ccv); docs/spec/published-facts.md, 3.1 (codes 2,
 5, 6, 9, 14, 29, 59, 81).

@@ -474,10 +474,10 @@ def _mapping(key: Form, item: Form) -> Form:
     def read(raw: Any, cards: CardRegistry) -> Any:
         members: dict[Any, Any] = {}
         for name, member in raw.items():
-            key = name if read_key is None else read_key(name, cards)
             if read_item is not None and member is not None:
                 member = read_item(member, cards)
-            members[key] = member
+            member_key = name if read_key is None else read_key(name, cards)
+            members[member_key] = member
         return members
 
     def faults(raw: Any) -> Sequence[Fault]:
@@ -764,6 +764,7 @@ class RecordForm:
         return self._read(raw, cards)
 
     def _read(self, raw: Any, cards: CardRegistry) -> Any:
+        """The same for one that is not shared: its fields are read in place."""
         reads = self._reads
         for name, held in raw.items():
             if name in reads and held is not None:

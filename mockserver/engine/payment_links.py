@@ -40,6 +40,7 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     if command.redirect_url is not None and not is_web_address(command.redirect_url):
         faults.wrong("RedirectUrl", "wanted an absolute http or https address")
     faults.refuse()
+    # A link that names no currency is paid in the one that is usual by then.
     code = money.code if money is not None and command.currency else None
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
     return step.add(

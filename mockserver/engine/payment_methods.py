@@ -1,5 +1,10 @@
 """Payment-method use cases: every check of every way in, then store, read, change the card, remove.
 
+A payment method comes from a card, a token, a bank account, an agreement or another method, alone
+or with a customer. Every way takes the same three steps: ``checked`` names all faults and changes
+nothing; ``ask`` lets the provider refuse, which changes nothing either; ``store`` keeps the method
+with all that it brings, and has nothing left to refuse.
+
 Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7;
 docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``,
 ``gateway_delete``, ``network_token.status``.

@@ -1,5 +1,10 @@
 """All sandboxes of one server, by secret key and by public key. A key opens its own on first use.
 
+What a key opens may change: a reset, an import or an undo puts another sandbox in the place of the
+one that had it (``install``), which may be kept aside for an undo. Work that still holds the old
+one asks ``is_live`` or ``present``. With a store a sandbox may also leave the memory and come back
+(``put_away``, ``put_back``): its key, its id and its name stay known meanwhile.
+
 Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxes``.
 """
 

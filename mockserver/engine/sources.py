@@ -1,6 +1,12 @@
 """From the source of a charge to its routes: which instrument, through which provider, for whom,
 and who is next when one fails.
 
+Stored cards, tokens, wallets and bank accounts are charged alike once they are a route: an
+instrument through a provider. ``plan`` finds the first one and changes nothing, so that a refusal
+names every fault of a request at once. When its provider declines, ``routes_left`` says what may
+follow: first the provider that takes over for it, then those that were planned as next (dearer
+ones, where the cheapest is tried first), and last the payment method that takes over.
+
 Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``,
 ``failover``, ``provider.unknown``, ``charge.customer_summary``, ``payto.status``.
 """

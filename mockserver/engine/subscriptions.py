@@ -1,6 +1,15 @@
 """Subscription use cases: create, read, change, suspend, resume, cancel; what follows from each of
 its payments, and when the next one is due (``charges.renew`` takes it).
 
+A subscription is a row of dates: payment number ``period`` is due so many intervals after its
+``anchor``. The next one stands in the schedule under a number, ``awaited``. A pause, another rhythm
+or a failed payment changes what is next: then ``awaited`` counts on, and the entry that was planned
+before finds that it is awaited no more.
+
+Each payment is a charge of its own, and may end days after it began, as debits of bank accounts
+do. So what a payment means for its subscription follows each move of the charge (``follow``): it
+counts as paid, as under way, or not at all; a failed one is tried again, skipped, or suspends.
+
 Sources: docs/spec/published-facts.md, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions);
 assumptions ``subscription.*``.
 """

@@ -1,5 +1,8 @@
 """Vault use cases: store, read, delete, expire, and the removal of the ccv.
 
+A ccv is not kept for long: it leaves the vault with the first payment by its card, with its item,
+or after a time, whichever comes first (``remove_ccv``).
+
 Source: docs/spec/service.md, Vault; What the service does, 6-9.
 """
 

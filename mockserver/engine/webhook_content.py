@@ -47,7 +47,7 @@ _WRONG_KEY = "forged:"
 
 
 @record
-class News:
+class ReportedEvent:
     """Something to report: the object as it is now, and the event that is its cause."""
 
     type: WebhookType
@@ -61,7 +61,7 @@ def word_of(kind: WebhookType) -> str:
     return kind.value[:1].lower() + kind.value[1:]
 
 
-def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]:
+def reported_events(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[ReportedEvent]:
     """What webhooks of a type have to report of an event."""
     if event.subject in _STATUS_CHANGES and event.before == event.after:
         return
@@ -71,7 +71,7 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
         if event.before is not None and event.before != event.after:
             for method in sandbox.payment_methods.find("payto", event.subject_id):
                 message = WebhookMessage(word, f"{word}.updated", method.payment_method_id)
-                yield News(kind, message, event, method)
+                yield ReportedEvent(kind, message, event, method)
         return
     subject = KINDS[event.subject].table(sandbox).get(event.subject_id)
     if subject is None:
@@ -82,7 +82,7 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
         name = event.what
     elif kind in _BY_STATUS:
         name = f"{word}.status.changed"
-    yield News(kind, WebhookMessage(word, name, event.subject_id), event, subject)
+    yield ReportedEvent(kind, WebhookMessage(word, name, event.subject_id), event, subject)
 
 
 def content_of(
@@ -215,10 +215,10 @@ def _text(sandbox: Sandbox, value: object) -> str:
     return sandbox.config.write(value, sandbox.assumed).decode()
 
 
-def notice_of(sandbox: Sandbox, news: News, *, stale: bool) -> Notice:
+def notice_of(sandbox: Sandbox, reported: ReportedEvent, *, stale: bool) -> Notice:
     """What there is to report, or, ``stale``, was before the event: worded once, as a thousand
     receivers get the same words."""
-    subject, event, at = news.subject, news.event, news.event.at
+    subject, event, at = reported.subject, reported.event, reported.event.at
     if stale and event.data is None:
         at = subject.added
         if isinstance(subject, Charge) and event.before is not None:
@@ -239,5 +239,5 @@ def notice_of(sandbox: Sandbox, news: News, *, stale: bool) -> Notice:
             notice = Notice(
                 at, subject, Subject.PAYMENT_METHOD, agreement=agreement, network_token=token
             )
-    payload = sandbox.config.render("", news.message, notice, sandbox.assumed)
+    payload = sandbox.config.render("", reported.message, notice, sandbox.assumed)
     return Notice(at, payload["data"]) if "data" in payload else notice
