@@ -166,8 +166,8 @@ def _by_id(_: Sandbox, wanted: str) -> Test:
 
 
 def _shows(part: str, wanted: str) -> bool:
-    """Whether a part of a path has a text in it, as it is shown. Most parts are ids, of which
-    masking leaves what it shows as it stands."""
+    """Whether a part of a path has a text in it, as it is shown. Masking takes its time, and of
+    letters and digits it can only make asterisks: what is not there before is not there after."""
     is_plain = part.isascii() and part.isalnum()
     if is_plain and "*" not in wanted and wanted not in part:
         return False
@@ -381,7 +381,9 @@ bodies of so many takes a quarter of a second."""
 async def look_through(
     runner: Runner, journal: Journal, tests: Sequence[Test], after: int, before: int | None = None
 ) -> Found:
-    """Find the entries between two numbers that pass every test, among those that there are now."""
+    """Find the entries between two numbers that pass every test, among those that there are now.
+    Many are looked at in a thread, slice by slice, so that others are served meanwhile and may look
+    at something there in between."""
     candidates = list(journal.since(max(after, 0)))
     if before:
         candidates = [entry for entry in candidates if entry.number < before]

@@ -280,12 +280,12 @@ def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
     if not attempts:
         return _Comparison(entry, 0)
     failed = [list(expected.when.differences(attempt)) for attempt in attempts]
-    fitting = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
-    if not fitting:
+    passing = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
+    if not passing:
         return _Comparison(entry, 0, min(failed, key=len))
     if entry.op in expected.operations:
         return _Comparison(entry, 1)
-    payments = {(attempt.row, attempt.subject) for attempt in fitting if attempt.attempt == 1}
+    payments = {(attempt.row, attempt.subject) for attempt in passing if attempt.attempt == 1}
     # One that fits only at a later provider is a payment too.
     return _Comparison(entry, len(payments) or 1)
 
