@@ -111,6 +111,7 @@ class _Import:
         expect: dict[str, object] = {"status": answer.status}
         # The answer of an exchange may not have been recorded.
         if exchange.status in (0, answer.status):
+            # Of our own answer what masking leaves as it is: a test card may be none.
             agreed = _agreed(exchange.answer, _agreed(answer.body, answer.known))
             if agreed:
                 expect["body"] = agreed

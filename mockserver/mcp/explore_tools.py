@@ -14,7 +14,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -33,14 +33,20 @@ OUT = "explored"
 _OWN = ("url", "admin_token", "out", "replay", "baseline", "fixed", "form", "command")
 """Parameters of the command that the tools give themselves."""
 
-_OPTIONS = {one.opts[0].removeprefix("--"): one for one in explore.params if one.name not in _OWN}
+_OPTIONS = {
+    parameter.opts[0].removeprefix("--"): parameter
+    for parameter in explore.params
+    if isinstance(parameter, click.Option) and parameter.name not in _OWN
+}
+"""The options that the tools offer, by their names without the hyphens."""
 _COMMANDS = ("books", "restart", "reconcile")
 """Options that are commands too."""
 
 _MASKED = "***"
 """What stands in a report where a word held a card number or a key."""
 
-_OF_A_CELL = {"replay": "--replay", "check_fix": "--fixed"}
+_CELL_OPTIONS = {"replay": "--replay", "check_fix": "--fixed"}
+"""The option by which each tool that is about one cell names it."""
 _CELL = re.compile(r"seed-\d{1,10}|[\w.]+#\d+[\w.#+]*/\w[\w.+]*")
 
 
@@ -53,14 +59,16 @@ class Folders:
 
     allowed: Sequence[Path]
 
-    def folder(self, given: str) -> Path:
+    def folder(self, path: str) -> Path:
         """Where a command runs, read from the first folder on. Raises ``ToolRefused``."""
-        self.check_text(given, self.allowed[0], "folder")
-        folder = _real(self.allowed[0] / given)
+        self.check_text(path, self.allowed[0], "folder")
+        folder = _real(self.allowed[0] / path)
         if not os.path.isdir(folder):
-            raise self._outside("folder", given)
+            raise self._outside("folder", path)
         out = folder / OUT
-        if out.is_symlink() or (out.is_dir() and any(path.is_symlink() for path in out.iterdir())):
+        # What is written through a link goes elsewhere.
+        has_links = out.is_dir() and any(entry.is_symlink() for entry in out.iterdir())
+        if out.is_symlink() or has_links:
             raise ToolRefused(
                 f"folder: {out} is or holds a symbolic link; remove it: reports are written there"
             )
@@ -82,25 +90,29 @@ class Folders:
             raise ToolRefused(
                 f"{name}: wanted the words of a command, such as ['python', 'pay.py']"
             )
-        program, *others = words
-        is_of_path = os.path.basename(program) == program
-        found = shutil.which(program) if is_of_path else str(folder / program)
-        if (
-            found is None
-            or not os.path.isfile(found)
-            or not (is_of_path or self._may_run(Path(found)))
-        ):
+        program, *arguments = words
+        if not self._is_allowed_program(program, folder):
             raise self._outside(name, program, "a program of the PATH, or ")
-        for word in others:
+        for word in arguments:
             self.check_text(word, folder, name)
+
+    def _is_allowed_program(self, program: str, folder: Path) -> bool:
+        """Whether a program, as the first word of a command names it, is there and may be run."""
+        if os.path.basename(program) == program:
+            # A bare name is looked for in the PATH alone.
+            file = shutil.which(program)
+            return file is not None and os.path.isfile(file)
+        path = folder / program
+        return os.path.isfile(path) and self._may_run(path)
 
     def check_argument(self, text: str, folder: Path, name: str) -> None:
         """Raise ``ToolRefused`` for an argument that names a file elsewhere, or a folder in which
         the reader of scenarios would find one. The name of a shipped scenario names nothing
         elsewhere. A text may be a list, which the server parts at its commas and strips of
         blanks."""
-        for one in dict.fromkeys([text, *(part.strip() for part in text.split(","))]):
-            self._check_name(one, folder, name)
+        parts = [part.strip() for part in text.split(",")]
+        for part in dict.fromkeys([text, *parts]):
+            self._check_name(part, folder, name)
 
     def _check_name(self, text: str, folder: Path, name: str) -> None:
         """Raise ``ToolRefused`` for a name of a file or a folder as ``check_argument`` does."""
@@ -120,8 +132,10 @@ class Folders:
         """Whether a program is inside, or inside a link to one of the PATH, as the Python of a
         virtual environment."""
         target = _real(program)
-        is_known = target.parent in (_real(Path(one)) for one in os.get_exec_path())
-        return self._holds(target) or (self._holds(_real(program.parent)) and is_known)
+        if self._holds(target):
+            return True
+        path_folders = [_real(Path(folder)) for folder in os.get_exec_path()]
+        return self._holds(_real(program.parent)) and target.parent in path_folders
 
     def _leaves(self, word: str, folder: Path) -> bool:
         """Whether a word, read as a path, leads out of the folders."""
@@ -161,26 +175,32 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Sequence[Tool]:
-    """The tools that run a command, against a server of their own, or ``joined``: an address and
-    its admin token."""
-    offered = {
-        name: _schema(one) for name, one in _OPTIONS.items() if isinstance(one, click.Option)
-    }
+class JoinedServer(NamedTuple):
+    """A server that runs already."""
 
-    def made(name: str) -> Tool:
-        async def run(given: Arguments) -> str:
-            folder = folders.folder(str(given.get("folder", "")))
-            if "command" not in given:
-                given = {**_explored_before(folder), **given}
-            return await _explored(_asked(name, given, folder, folders), folder, joined)
-
-        return listed(name, run, offered, reads=False)
-
-    return [made(name) for name in ("explore", *_OF_A_CELL)]
+    url: str
+    admin_token: str | None
 
 
-def _explored_before(folder: Path) -> Arguments:
+def explore_tools(folders: Folders, joined: JoinedServer | None) -> Sequence[Tool]:
+    """The tools that run a command, against a server that is ``joined``, or else one of their
+    own."""
+    schemas = {name: _schema(option) for name, option in _OPTIONS.items()}
+
+    def tool_of(name: str) -> Tool:
+        async def run(arguments: Arguments) -> str:
+            folder = folders.folder(str(arguments.get("folder", "")))
+            if "command" not in arguments:
+                arguments = {**_arguments_of_last(folder), **arguments}
+            words = _checked_words(name, arguments, folder, folders)
+            return await _explore(words, folder, joined)
+
+        return listed(name, run, schemas, reads=False)
+
+    return [tool_of(name) for name in ("explore", *_CELL_OPTIONS)]
+
+
+def _arguments_of_last(folder: Path) -> Arguments:
     """The command of the last exploration of a folder, with the options on which it depends what a
     cell does, as a tool is given them: they are checked as if the agent had given them. Raises
     ``ToolRefused``."""
@@ -195,39 +215,46 @@ def _explored_before(folder: Path) -> Arguments:
             "command is missing: the report masks a card number or a key in it, so give the "
             "command again"
         )
-    found: dict[str, Any] = {"command": report.command}
+    arguments: dict[str, Any] = {"command": report.command}
+    # A report has options as words, each followed by its value.
     for option, value in zip(report.options[::2], report.options[1::2], strict=False):
         name = option.removeprefix("--")
         # The server is that of the tools.
-        if name in _OPTIONS:
-            found[name] = [*found.get(name, ()), value] if _OPTIONS[name].multiple else value
-    return found
+        if name not in _OPTIONS:
+            continue
+        if _OPTIONS[name].multiple:
+            arguments.setdefault(name, []).append(value)
+        else:
+            arguments[name] = value
+    return arguments
 
 
-def _asked(name: str, given: Arguments, folder: Path, folders: Folders) -> list[str]:
-    """The options and the command that the arguments of a tool mean. Raises ``ToolRefused``."""
-    _check(given, folder, folders)
-    asked = [f"--out={OUT}"]
-    if "cell" in given:
-        cell = str(given["cell"])
+def _checked_words(name: str, arguments: Arguments, folder: Path, folders: Folders) -> list[str]:
+    """The words that the arguments of a tool mean, behind ``mockserver explore``: options, then the
+    command. Raises ``ToolRefused`` when they lead out of the folders."""
+    _check(arguments, folder, folders)
+    words = [f"--out={OUT}"]
+    if "cell" in arguments:
+        cell = str(arguments["cell"])
         if not _CELL.fullmatch(cell):
             raise ToolRefused(
                 f"cell: got '{mask_start(cell, 100)}', wanted such as charge.create#1/lost_answer"
             )
-        asked.append(f"{_OF_A_CELL[name]}={cell}")
-    for one in [one for one in _OPTIONS if one in given]:
-        asked += [
-            f"--{one}" if value is True else f"--{one}={value}"
-            for value in _values(given[one])
-            if value is not False
-        ]
-    return [*asked, "--", *map(str, given["command"])]
+        words.append(f"{_CELL_OPTIONS[name]}={cell}")
+    for option in _OPTIONS:
+        for value in _values(arguments.get(option, [])):
+            if value is True:
+                words.append(f"--{option}")
+            elif value is not False:
+                # In one word: a value that begins with a hyphen is no option.
+                words.append(f"--{option}={value}")
+    return [*words, "--", *map(str, arguments["command"])]
 
 
-def _check(given: Arguments, folder: Path, folders: Folders) -> None:
+def _check(arguments: Arguments, folder: Path, folders: Folders) -> None:
     """The one check of all that a tool is given. Raises ``ToolRefused`` for the first that leads
     out of the folders."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name == "command":
             folders.check_command([str(word) for word in value], folder, name)
         elif name in _COMMANDS:
@@ -243,41 +270,41 @@ def _values(value: Any) -> Sequence[Any]:
 
 
 def _schema(option: click.Option) -> Schema:
-    kind = (
-        "boolean"
-        if option.is_flag
-        else "integer"
-        if isinstance(option.type, click.IntRange)
-        else "string"
-    )
-    return argument("array" if option.multiple else kind, option.help or "")
+    """An option as the argument of a tool."""
+    kind = "string"
+    if option.multiple:
+        kind = "array"
+    elif option.is_flag:
+        kind = "boolean"
+    elif isinstance(option.type, click.IntRange):
+        kind = "integer"
+    return argument(kind, option.help or "")
 
 
-def _words(given: str, name: str) -> Sequence[str]:
+def _words(command: str, name: str) -> Sequence[str]:
+    """A command as its words. Raises ``ToolRefused``."""
     try:
-        return shlex.split(given)
+        return shlex.split(command)
     except ValueError as fault:
-        raise ToolRefused(f"{name}: got '{mask_start(given, 100)}': {fault}") from None
+        raise ToolRefused(f"{name}: got '{mask_start(command, 100)}': {fault}") from None
 
 
-async def _explored(
-    words: Sequence[str], folder: Path, joined: tuple[str, str | None] | None
-) -> str:
+async def _explore(words: Sequence[str], folder: Path, joined: JoinedServer | None) -> str:
     """What the command printed. It ends when nobody waits any more. Raises ``ToolRefused`` when it
     did not explore."""
-    url, token = joined or (None, None)
+    # Without -P a module in the folder could stand in the place of ours.
+    command = [sys.executable, "-P", "-m", "mockserver", "explore"]
+    variables = child_environment()
+    if joined is not None:
+        command += ["--url", joined.url]
+        if joined.admin_token:
+            # In the environment, as everybody on the machine may read the words of a command.
+            variables["MOCKSERVER_ADMIN_TOKEN"] = joined.admin_token
     process = await asyncio.create_subprocess_exec(
-        *(
-            sys.executable,
-            "-P",
-            "-m",
-            "mockserver",
-            "explore",
-            *(["--url", url] if url else []),
-            *words,
-        ),
+        *command,
+        *words,
         cwd=folder,
-        env=child_environment() | ({"MOCKSERVER_ADMIN_TOKEN": token} if token else {}),
+        env=variables,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -289,7 +316,7 @@ async def _explored(
         if process.returncode is None:
             # It ends what it runs and then itself, as when somebody presses Ctrl-C.
             process.terminate()
-    said = f"{masked(printed.decode('utf-8', 'replace'))}\nexit code {process.returncode}"
+    text = f"{masked(printed.decode('utf-8', 'replace'))}\nexit code {process.returncode}"
     if process.returncode not in (Exit.OK, Exit.FOUND):
-        raise ToolRefused(said)
-    return said
+        raise ToolRefused(text)
+    return text

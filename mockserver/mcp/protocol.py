@@ -69,54 +69,65 @@ class _Offered:
             )
             raise MCPError(types.INVALID_PARAMS, f"{words}, allowed: {', '.join(self.tools)}")
         try:
-            said, is_error = await tool(params.arguments or {}), False
+            answer, is_error = await tool(params.arguments or {}), False
         except ToolRefused as refused:
-            said, is_error = str(refused), True
+            # Not an error of the protocol: the agent reads it and does better.
+            answer, is_error = str(refused), True
         return types.CallToolResult(
-            content=[types.TextContent(text=_bounded(said))], is_error=is_error
+            content=[types.TextContent(text=_bounded(answer))], is_error=is_error
         )
 
 
 def _described(name: str, tool: Tool) -> types.Tool:
-    schema = {"type": "object", "properties": dict(tool.properties), "required": [*tool.required]}
+    """A tool as the protocol describes it."""
     return types.Tool(
         name=name,
         description=tool.row.about,
-        input_schema={**schema, "additionalProperties": False},
+        input_schema={
+            "type": "object",
+            "properties": dict(tool.properties),
+            "required": [*tool.required],
+            "additionalProperties": False,
+        },
         annotations=types.ToolAnnotations(read_only_hint=tool.reads, open_world_hint=False),
     )
 
 
-def _bounded(said: str) -> str:
+def _bounded(text: str) -> str:
     """A text that can be sent, and that an agent can read as a whole."""
-    sendable = said.encode("utf-8", "replace").decode()
-    left = len(sendable) - MOST_CHARACTERS
-    return sendable if left <= 0 else f"{sendable[:MOST_CHARACTERS]}\n... {left} more characters"
+    sendable = text.encode("utf-8", "replace").decode()
+    left_out = len(sendable) - MOST_CHARACTERS
+    if left_out <= 0:
+        return sendable
+    return f"{sendable[:MOST_CHARACTERS]}\n... {left_out} more characters"
 
 
 async def _list_resources(context: object, params: object) -> types.ListResourcesResult:
+    """Every page of the documentation, and the schema of scenario files."""
     titles = {
         f"{_PAGES}{name}": title_of(path.read_text("utf-8")) for name, path in pages().items()
     }
     titles[SCHEMA] = "JSON Schema of scenario files"
-    found = [
-        types.Resource(name=title, uri=uri, mime_type=_kind(uri)) for uri, title in titles.items()
+    resources = [
+        types.Resource(name=title, uri=uri, mime_type=_media_type(uri))
+        for uri, title in titles.items()
     ]
-    return types.ListResourcesResult(resources=found)
+    return types.ListResourcesResult(resources=resources)
 
 
 async def _read_resource(
     context: object, params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
+    """The text of a page, or of the schema."""
     uri = str(params.uri)
     try:
         body = schema_text() if uri == SCHEMA else page_text(uri.removeprefix(_PAGES))
     except LookupError as unknown:
         raise MCPError(types.INVALID_PARAMS, f"uri: {mask_text(unknown.args[0])}") from None
     return types.ReadResourceResult(
-        contents=[types.TextResourceContents(uri=uri, text=body, mime_type=_kind(uri))]
+        contents=[types.TextResourceContents(uri=uri, text=body, mime_type=_media_type(uri))]
     )
 
 
-def _kind(uri: str) -> str:
+def _media_type(uri: str) -> str:
     return "application/schema+json" if uri == SCHEMA else "text/markdown"

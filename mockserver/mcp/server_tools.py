@@ -1,5 +1,12 @@
 """The tools that ask a server, by its control API or the payments API, and those that look
-something up."""
+something up.
+
+Most tools are calls of the control API, and know nothing of it: what such a tool takes is read from
+the document in which that API describes itself, so that a new field of a call is a new argument of
+its tool. A row of ``tools.csv`` says which call, and how it is narrowed down: arguments that it
+offers, parameters that it gives itself. Some calls have no tool on purpose, since an agent needs
+few tools with few arguments. What is answered is masked, as an agent may send it anywhere.
+"""
 
 import asyncio
 import json
@@ -55,14 +62,10 @@ class Line:
 
     def __init__(self, url: str, admin_token: str | None, app: Any = None) -> None:
         self.url = url.rstrip("/")
+        self._app = app
         # In process by a name that every guard lets in.
-        self._asked = self.url if app is None else "http://localhost"
+        self._base = self.url if app is None else "http://localhost"
         self._token = {} if admin_token is None else {"x-admin-token": admin_token}
-        transport = None if app is None else httpx.ASGITransport(app)
-        self._how: dict[str, Any] = {
-            "transport": transport,
-            "verify": self._asked.startswith("https:"),
-        }
 
     async def ask(
         self,
@@ -76,19 +79,31 @@ class Line:
     ) -> tuple[int, bytes]:
         """Status and body of an answer; a body that is sent as text is YAML. Raises ``ToolRefused``
         where none came."""
-        headers = {**self._token, **({} if key is None else {"x-secretkey": key})}
-        sent: dict[str, Any] = {"headers": headers, "params": params or None}
-        if body is not None or method != "GET":
-            headers["content-type"] = (
-                "application/yaml" if isinstance(body, str) else "application/json"
-            )
-            text = body if isinstance(body, str) else json.dumps(body or {})
-            sent["content"] = text.encode("utf-8", "replace")
+        headers = dict(self._token)
+        if key is not None:
+            headers["x-secretkey"] = key
+        content = None
+        if isinstance(body, str):
+            headers["content-type"] = "application/yaml"
+            content = body.encode("utf-8", "replace")
+        elif body is not None or method != "GET":
+            headers["content-type"] = "application/json"
+            content = json.dumps(body or {}).encode("utf-8", "replace")
+        client = httpx.AsyncClient(
+            trust_env=False,
+            # ``patience`` is that of the whole answer.
+            timeout=None,  # noqa: S113
+            transport=None if self._app is None else httpx.ASGITransport(self._app),
+            # To read the certificates of all authorities takes a while.
+            verify=self._base.startswith("https:"),
+        )
+        url = self._base + target
         try:
-            async with httpx.AsyncClient(trust_env=False, timeout=None, **self._how) as client:  # noqa: S113
-                answer = await asyncio.wait_for(
-                    client.request(method, self._asked + target, **sent), patience
+            async with client:
+                request = client.request(
+                    method, url, headers=headers, params=params or None, content=content
                 )
+                answer = await asyncio.wait_for(request, patience)
         except (ConnectionError, httpx.RemoteProtocolError, httpx.ReadError):
             raise ToolRefused(
                 "the connection was cut without a whole answer, as a scenario may want it"
@@ -117,7 +132,7 @@ class Line:
         raise ToolRefused(masked(str(ControlRefused(f"{method} {target}", status, body_of(raw)))))
 
 
-def _shown(raw: bytes) -> str:
+def _masked_text(raw: bytes) -> str:
     """The body of an answer as text, card numbers and keys masked."""
     try:
         return dumps(mask_json(loads(raw))).decode()
@@ -137,25 +152,31 @@ def server_tools(line: Line) -> Sequence[Tool]:
         _looking_up("documentation", page_text),
     ]
     document = control(CONTROL_ROUTES, line.url)
-    made = {tool.row.name: tool for tool in own}
-    made |= {name: _control_tool(row, line, document) for name, row in rows().items() if row.call}
-    return [made[name] for name in rows() if name in made]
+    tools = {tool.row.name: tool for tool in own}
+    for name, row in rows().items():
+        if row.call:
+            tools[name] = _control_tool(row, line, document)
+    # In the order of the table; those that run a command are made elsewhere.
+    return [tools[name] for name in rows() if name in tools]
 
 
-async def _open_sandbox(line: Line, given: Arguments) -> str:
-    key = str(given.get("key", DEFAULT_KEY))
-    opened = await line.call(
-        "POST", "/__admin/sandboxes", body={"key": key, "name": given.get("name", "agent")}
+async def _open_sandbox(line: Line, arguments: Arguments) -> str:
+    """Open and name the sandbox of a key: what a client needs to find it. Its secret key is that of
+    the agent, who has given it."""
+    key = str(arguments.get("key", DEFAULT_KEY))
+    answer = await line.call(
+        "POST", "/__admin/sandboxes", body={"key": key, "name": arguments.get("name", "agent")}
     )
     variables = {
         "MOCKSERVER_URL": line.url,
-        "MOCKSERVER_PUBLIC_KEY": json.loads(opened)["publicKey"],
+        "MOCKSERVER_PUBLIC_KEY": json.loads(answer)["publicKey"],
     }
-    return json.dumps({"environment": variables, "sandbox": json.loads(_shown(opened))})
+    return json.dumps({"environment": variables, "sandbox": json.loads(_masked_text(answer))})
 
 
-async def _call_operation(line: Line, given: Arguments) -> str:
-    method, path = str(given["method"]).upper(), str(given["path"])
+async def _call_operation(line: Line, arguments: Arguments) -> str:
+    """Call an operation of the payments API, as a client does."""
+    method, path = str(arguments["method"]).upper(), str(arguments["path"])
     if not _is_of_an_operation(path):
         raise ToolRefused(
             f"path: got '{mask_printed(path[:100])}', wanted that of an operation: see `operations`"
@@ -164,26 +185,27 @@ async def _call_operation(line: Line, given: Arguments) -> str:
         raise ToolRefused(
             f"method: got '{mask_printed(method[:100])}', allowed: {', '.join(_METHODS)}"
         )
-    key, body = str(given.get("key", DEFAULT_KEY)), given.get("body")
-    status, raw = await line.ask(method, path, key, body, patience=OPERATION_SECONDS)
-    return f"{status}\n{_shown(raw)}"
+    key, body = str(arguments.get("key", DEFAULT_KEY)), arguments.get("body")
+    status, answer = await line.ask(method, path, key, body, patience=OPERATION_SECONDS)
+    return f"{status}\n{_masked_text(answer)}"
 
 
-async def _operations(line: Line, given: Arguments) -> str:
-    described = json.loads(await line.call("GET", "/openapi.json"))
-    wanted = str(given.get("find", "*")).lower()
-    lines, known = list[str](), list[str]()
-    for path, methods in described["paths"].items():
-        for method, one in methods.items():
-            known.append(one["description"].partition("Rule name: `")[2].partition("`")[0])
-            if fnmatchcase(known[-1], wanted) or wanted in path:
-                lines.append(f"{method.upper()} {path}  {known[-1]}  {one['summary']}")
-                lines += _taken(one) if "find" in given else []
+async def _operations(line: Line, arguments: Arguments) -> str:
+    """The operations, a line each; of those that ``find`` looks for also what they take."""
+    document = json.loads(await line.call("GET", "/openapi.json"))
+    wanted = str(arguments.get("find", "*")).lower()
+    lines, rule_names = list[str](), list[str]()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            rule_name = operation["description"].partition("Rule name: `")[2].partition("`")[0]
+            rule_names.append(rule_name)
+            if fnmatchcase(rule_name, wanted) or wanted in path:
+                lines.append(f"{method.upper()} {path}  {rule_name}  {operation['summary']}")
+                if "find" in arguments:
+                    lines += _request_lines(operation)
     if not lines:
-        words = (
-            f"got '{mask_printed(wanted[:60])}', which no operation or path "
-            f"has{nearest(wanted, known)}"
-        )
+        hint = nearest(wanted, rule_names)
+        words = f"got '{mask_printed(wanted[:60])}', which no operation or path has{hint}"
         raise ToolRefused(f"find: {words}")
     return "\n".join(lines)
 
@@ -192,35 +214,33 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
     """The tool of a call of the control API, which ``document`` describes."""
     method, path = row.call.split()
     operation = document["paths"][path][method.lower()]
-    fixed, offered, has_key = (
-        dict(parse_qsl(row.fixed)),
-        row.offers.split(),
-        bool(operation["security"]),
-    )
+    fixed, offered = dict(parse_qsl(row.fixed)), row.offers.split()
+    has_key = bool(operation["security"])
     properties: dict[str, Schema] = {"key": _KEY} if has_key else {}
     required = list[str]()
-    for one in operation.get("parameters", ()):
-        name = one["name"]
-        if one["in"] == "path" or (name not in fixed and (not offered or name in offered)):
-            properties[name] = {
-                **one["schema"],
-                "description": one.get("description", f"{name} in {path}"),
-            }
-            required += [name] if one["required"] else []
-    fields, needed = _body_of(operation, document)
+    for parameter in operation.get("parameters", ()):
+        name = parameter["name"]
+        is_offered = name not in fixed and (not offered or name in offered)
+        if parameter["in"] != "path" and not is_offered:
+            continue
+        description = parameter.get("description", f"{name} in {path}")
+        properties[name] = {**parameter["schema"], "description": description}
+        if parameter["required"]:
+            required.append(name)
+    fields, required_fields = _body_fields(operation, document)
     call = _ControlCall(line, method, path, has_key, fixed, fields)
-    return Tool(row, properties | fields, [*required, *needed], call, reads=method == "GET")
+    required += required_fields
+    return Tool(row, properties | fields, required, call, reads=method == "GET")
 
 
-def _body_of(
+def _body_fields(
     operation: Mapping[str, Any], document: Mapping[str, Any]
 ) -> tuple[dict[str, Schema], Sequence[str]]:
     """The fields of the body of a call, and those that it needs."""
     if "requestBody" not in operation:
         return {}, ()
-    model = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition(
-        "/"
-    )[2]
+    reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    model = reference.rpartition("/")[2]
     schema = document["components"]["schemas"][model]
     if not schema["properties"]:
         # A scenario is a body as a whole.
@@ -240,65 +260,71 @@ class _ControlCall:
     fixed: Mapping[str, str]
     fields: Collection[str]
 
-    async def __call__(self, given: Arguments) -> str:
+    async def __call__(self, arguments: Arguments) -> str:
         """Its answer, when it is called with some arguments."""
-        named, query, body = dict[str, str](), dict[str, Any](self.fixed), dict[str, Any]()
-        for name, value in given.items():
+        placeholders: dict[str, str] = {}
+        query: dict[str, Any] = dict(self.fixed)
+        fields: dict[str, Any] = {}
+        for name, value in arguments.items():
             if f"{{{name}}}" in self.path:
-                named[name] = quote(str(value), safe="", errors="replace")
+                placeholders[name] = quote(str(value), safe="", errors="replace")
             elif name in self.fields:
-                body[name] = value
+                fields[name] = value
             elif name != "key":
                 query[name] = json.dumps(value) if isinstance(value, bool) else value
-        key = str(given.get("key", DEFAULT_KEY)) if self.has_key else None
-        sent = None if self.method == "GET" else body.get("scenario", body)
-        return _shown(
-            await self.line.call(self.method, self.path.format(**named), key, sent, query)
-        )
+        target = self.path.format(**placeholders)
+        key = str(arguments.get("key", DEFAULT_KEY)) if self.has_key else None
+        # A scenario is a body as a whole.
+        body = None if self.method == "GET" else fields.get("scenario", fields)
+        return _masked_text(await self.line.call(self.method, target, key, body, query))
 
 
 def _is_of_an_operation(path: str) -> bool:
     """Whether a path stays on the server, and outside its control API, however it is written."""
     try:
-        read = httpx.URL(f"http://server{path}")
+        url = httpx.URL(f"http://server{path}")
     except (httpx.InvalidURL, ValueError):
         return False
-    bare = read.path.lstrip("/")
-    return (
-        path[:1] == "/"
-        and read.host == "server"
-        and not bare.startswith(("__", "mcp"))
-        and ".." not in bare
-    )
+    # "@elsewhere/" would make of our name that of a user.
+    stays_here = path[:1] == "/" and url.host == "server"
+    tidy_path = url.path.lstrip("/")
+    is_control = tidy_path.startswith(("__", "mcp"))
+    return stays_here and not is_control and ".." not in tidy_path
 
 
-def _taken(operation: Mapping[str, Any]) -> list[str]:
-    """What an operation takes, in words: its parameters, and an example of its body."""
-    names = ", ".join(one["name"] for one in operation.get("parameters", ()))
+def _request_lines(operation: Mapping[str, Any]) -> list[str]:
+    """What an operation takes: its parameters, and an example of its body."""
+    lines = []
+    names = ", ".join(parameter["name"] for parameter in operation.get("parameters", ()))
+    if names:
+        lines.append(f"    parameters: {names}")
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
-    example = [] if content is None else [f"    body: {json.dumps(content['example'])}"]
-    return [*([f"    parameters: {names}"] if names else []), *example]
+    if content is not None:
+        lines.append(f"    body: {json.dumps(content['example'])}")
+    return lines
 
 
-async def _explain(given: Arguments) -> str:
+async def _explain(arguments: Arguments) -> str:
+    """Which rule of a scenario would fire on a request, before the built-in test values."""
     try:
-        chosen = [read_text(str(given["scenario"]), "scenario"), *load([], test_values=True)]
-        return masked(
-            "\n".join(explain(chosen, given["request"], now=machine_now(), op_of=operation_of))
-        )
+        scenario = read_text(str(arguments["scenario"]), "scenario")
+        in_force = [scenario, *load([], test_values=True)]
+        request = arguments["request"]
+        lines = explain(in_force, request, now=machine_now(), op_of=operation_of)
+        return masked("\n".join(lines))
     except ScenarioRefused as refused:
         raise ToolRefused(masked(str(refused))) from None
     except ValueError as fault:
         raise ToolRefused(masked(f"request: {fault}")) from None
 
 
-def _looking_up(name: str, found: Callable[[str | None], str]) -> Tool:
-    """A tool that prints one thing of a list, or the list. ``found`` raises ``LookupError`` with
-    the reason."""
+def _looking_up(name: str, look_up: Callable[[str | None], str]) -> Tool:
+    """A tool that prints the thing of a name, or without one the list of all. ``look_up`` raises
+    ``LookupError`` with the reason."""
 
-    async def run(given: Arguments) -> str:
+    async def run(arguments: Arguments) -> str:
         try:
-            return found(given.get("name"))
+            return look_up(arguments.get("name"))
         except LookupError as unknown:
             raise ToolRefused(f"name: {masked(unknown.args[0])}") from None
 
@@ -306,6 +332,7 @@ def _looking_up(name: str, found: Callable[[str | None], str]) -> Tool:
 
 
 def _scenario(name: str | None) -> str:
+    """The text of a shipped scenario, or the list of them."""
     if name is None:
         return "\n".join(f"{known}: {description}" for known, description, _ in shipped())
     try:
@@ -315,12 +342,12 @@ def _scenario(name: str | None) -> str:
 
 
 def _outcome(name: str | None) -> str:
+    """An outcome of providers in a line, or all of them."""
     if name is not None and name not in CATALOGUE:
         raise LookupError(f"got '{name[:60]}', which is not an outcome{nearest(name, CATALOGUE)}")
-    chosen = CATALOGUE.values() if name is None else [CATALOGUE[name]]
+    outcomes = CATALOGUE.values() if name is None else [CATALOGUE[name]]
     retry = {True: "may be tried again", False: "never try again", None: "no decline"}
-    told = (
+    return "\n".join(
         f"{row.name}: {row.error_code or '-'}, {retry[row.is_retryable]}: {row.meaning}"
-        for row in chosen
+        for row in outcomes
     )
-    return "\n".join(told)

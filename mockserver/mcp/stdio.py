@@ -26,18 +26,22 @@ def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> No
     when no server starts.
     """
     require()
-    from mockserver.mcp.explore_tools import Folders, explore_tools
+    from mockserver.mcp.explore_tools import Folders, JoinedServer, explore_tools
     from mockserver.mcp.protocol import protocol_server
     from mockserver.mcp.server_tools import Line, server_tools
 
-    with ExitStack() as ended:
-        folder = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
-        address = url or ended.enter_context(started((), folder))
-        made = [*server_tools(Line(address, admin_token))]
+    with ExitStack() as open_while_served:
+        folder = Path(
+            open_while_served.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-"))
+        )
+        address = url or open_while_served.enter_context(started((), folder))
+        tools = [*server_tools(Line(address, admin_token))]
         if allow:
             folders = Folders([folder.resolve() for folder in allow])
-            made += explore_tools(folders, None if url is None else (address, admin_token))
-        server = protocol_server(made, address, explores=bool(allow))
+            # Explorations without a server of the user's start their own.
+            joined = None if url is None else JoinedServer(address, admin_token)
+            tools += explore_tools(folders, joined)
+        server = protocol_server(tools, address, explores=bool(allow))
         try:
             asyncio.run(_serve(server))
             return
@@ -48,6 +52,7 @@ def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> No
 
 
 async def _serve(server: Any) -> None:
+    """Answer until standard input ends."""
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (requests, answers):

@@ -69,6 +69,7 @@ class _Argument:
 
 @cache
 def rows() -> Mapping[str, Row]:
+    """The tools by name, in the order in which they are listed."""
     return {row.name: row for row in read_table("tools", Row, _FOLDER)}
 
 
@@ -88,46 +89,50 @@ class Tool:
     run: Run
     reads: bool = True
 
-    async def __call__(self, given: Arguments) -> str:
+    async def __call__(self, arguments: Arguments) -> str:
         """The answer in words. Raises ``ToolRefused``."""
         known = self.properties
-        for name in given:
+        for name in arguments:
             if name not in known:
                 got = f"unknown argument '{mask_start(name, 60)}'{nearest(name, known)}"
                 raise ToolRefused(f"{got}, allowed: {', '.join(known)}")
         for name in self.required:
-            if name not in given:
-                raise ToolRefused(
-                    f"{name} is missing: wanted {known[name].get('description', 'a text')}"
-                )
-        for name, value in given.items():
+            if name not in arguments:
+                wanted = known[name].get("description", "a text")
+                raise ToolRefused(f"{name} is missing: wanted {wanted}")
+        for name, value in arguments.items():
             kind = known[name].get("type", "")
-            # A flag is a whole number to Python alone.
-            if kind in _TYPES and (
-                not isinstance(value, _TYPES[kind])
-                or isinstance(value, bool) is not (kind == "boolean")
-            ):
-                got, about = (
-                    mask_printed(json.dumps(value))[:100],
-                    known[name].get("description", ""),
-                )
+            if not _is_of_kind(value, kind):
+                got = mask_printed(json.dumps(value))[:100]
+                about = known[name].get("description", "")
                 raise ToolRefused(f"{name}: got {got}, wanted {kind}: {about}")
-        return await self.run(given)
+        return await self.run(arguments)
+
+
+def _is_of_kind(value: object, kind: str) -> bool:
+    """Whether a value is of a type of JSON schema; any value is of one that is not listed, as where
+    a schema has several."""
+    if kind not in _TYPES:
+        return True
+    # A flag is a whole number to Python alone.
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES[kind])
 
 
 def listed(
     name: str, run: Run, more: Mapping[str, Schema] | None = None, *, reads: bool = True
 ) -> Tool:
     """A tool with the arguments of its table, and ``more``."""
-    known = _arguments()[name]
-    properties = {one.name: argument(one.kind, one.about) for one in known} | dict(more or {})
-    return Tool(rows()[name], properties, [one.name for one in known if one.required], run, reads)
+    rows_of_tool = _arguments()[name]
+    properties = {row.name: argument(row.kind, row.about) for row in rows_of_tool}
+    required = [row.name for row in rows_of_tool if row.required]
+    return Tool(rows()[name], {**properties, **(more or {})}, required, run, reads)
 
 
 def argument(kind: str, about: str) -> Schema:
     """The schema of one argument; a list holds texts."""
-    return {
-        "type": kind,
-        "description": about,
-        **({"items": {"type": "string"}} if kind == "array" else {}),
-    }
+    schema: Schema = {"type": kind, "description": about}
+    if kind == "array":
+        schema["items"] = {"type": "string"}
+    return schema

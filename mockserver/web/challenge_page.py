@@ -137,7 +137,7 @@ def _values_of_token(token: Token) -> dict[str, Any]:
 
 
 def _answer_of(charge: Charge) -> ChallengeAnswer:
-    """What the payer answered, as what became of the charge shows it."""
+    """What the payer answered: a charge does not keep it, but what became of it shows it."""
     if charge.status is not ChargeState.FAILED:
         return ChallengeAnswer.PASS
     code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None

@@ -117,8 +117,9 @@ class Unrouted(Endpoint):
         return self.act(request)
 
     def act(self, request: Request) -> Reply:
-        """The answer; with a key also an entry of the journal and a finding."""
+        """404 or 405; with a key also an entry of the journal and a finding."""
         if request.known is not None:
+            # Somebody may have put the key into the path, which the answer repeats.
             request.resource = star_key(request.resource, request.known.key)
         if self._allowed is None:
             return unknown_path(request, nearest(request.resource, self._templates))
@@ -169,10 +170,12 @@ def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
 
 
 def _step(request: Request, near: str | None) -> Step | None:
-    """The step of a request that came with a key, and the finding about it."""
+    """The step of a request that came with a key, of which all who watch the sandbox are told;
+    ``near`` is the path, or method and path, that may have been meant."""
     sandbox = request.known
     if sandbox is None:
         return None
+    # A browser asks for these by itself: nobody has mistaken a path.
     if not request.resource.startswith(_ASKED_BY_BROWSERS):
         what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
         meant = mask_start(near, _LONGEST_PATH) if near else None

@@ -66,7 +66,8 @@ def override(call: ControlCall[Overrides, ControlBody]) -> object:
 
 
 def _values(document: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str]]:
-    """The values of rows by key, None where the profile's counts again; and every fault."""
+    """What a body says of the rows: their values by key, as a scenario writes them, None where the
+    profile's counts again; and every fault by its field."""
     values: dict[str, object] = {}
     faults: dict[str, str] = {}
     for key, value in document.items():

@@ -1,8 +1,8 @@
 """The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``).
 
-An order is all charges with one reference (or one subscription, or one that has neither): what a
-charge belongs to is computed from the charges whenever somebody asks, and stored nowhere. So a page
-of all orders goes through the charges from a place on and keeps those with which an order begins;
+An order is the charges of one subscription or with one reference, or a charge without either. It is
+stored nowhere, but read off the charges whenever somebody asks. So a page of all orders goes
+through the charges from a place on and keeps those with which an order begins;
 ``next`` is the place where the next page goes on. Only the sums over all orders are kept running
 (``mockserver/books/totals.py``).
 

@@ -167,12 +167,11 @@ class ControlCall(Generic[B, Q]):
             # A cancelled task holds the place where it was, and by that the call.
             self._leaving = None
 
-    def stays(self) -> bool:
-        """True, or raises ``HungUp`` when the caller has left since the first look: the work for
-        the call stops."""
+    def check_caller(self) -> None:
+        """Raise ``HungUp`` when the caller has left since the first look: the work for the call
+        stops."""
         if self.leaving.done():
             raise HungUp
-        return True
 
     def since(self, sandbox: Sandbox, place: str | None) -> int:
         """The number of the journal entry that a query's ``since`` names, by a mark or a number; 0

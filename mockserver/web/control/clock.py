@@ -279,7 +279,7 @@ class Mover:
         while has_time and is_live(sandbox):
             # Most moves are over before it looks whether the caller has hung up.
             if steps >= 100:
-                self.call.stays()
+                self.call.check_caller()
             has_time = await self._go(sandbox, to)
             if sandbox.now >= to and not (is_behind(sandbox) or self._waits(sandbox)):
                 return is_live(sandbox)
@@ -296,7 +296,7 @@ class Mover:
                 return False
             to = max(entries[0].at, sandbox.now) if entries else end
             has_time = await self._go(sandbox, to)
-        self.call.stays()
+        self.call.check_caller()
         return has_time
 
     def _waits(self, sandbox: Sandbox) -> bool:
@@ -313,7 +313,7 @@ class Mover:
         elif runner.sending(sandbox):
             has_time = await runner.try_ends(sandbox, self.until, self.call.leaving)
             if has_time:
-                self.call.stays()
+                self.call.check_caller()
         else:
             run_slice(sandbox, to)
             sandbox.clock.move_to(sandbox.now, self.call.world.real_clock())
@@ -329,7 +329,7 @@ class Mover:
         world, holding = self.call.world, sandbox.holding
         left = self.until - world.real_clock()
         await holds.passed(world, sandbox, lambda: not holding.is_all, left, self.call.leaving)
-        self.call.stays()
+        self.call.check_caller()
         is_still_held = holding.is_all and world.sandboxes.is_live(sandbox)
         return not is_still_held
 
@@ -419,7 +419,7 @@ async def _watching(
             return sandbox, why
         within = min(left, _until_due(world, sandbox))
         await world.runner.activity.wait(sandbox.key, within, all_hold, call.leaving)
-        call.stays()
+        call.check_caller()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
 

@@ -116,8 +116,8 @@ def _why_untold(journal: Journal, number: int) -> str | None:
 
 
 def _set_up_again(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
-    """Take one request of a set-up again, and what was due at once because of it. Raises as
-    ``_repeat``."""
+    """Take one request of a set-up again, unheard by rules as it was then, and with it what was due
+    at once because of it. Raises as ``_repeat``."""
     with past.director.during_set_up():
         _repeat(past, entry, operation)
         due.run_due(past, past.now)

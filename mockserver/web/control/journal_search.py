@@ -126,7 +126,8 @@ def _by_status(_: Sandbox, wanted: str) -> Test:
             f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx"
         )
     digits = wanted.lower().rstrip("x")
-    return lambda entry: str(status_of(entry)).startswith(digits)
+    allowed = {status for status in range(100, 600) if str(status).startswith(digits)}
+    return lambda entry: status_of(entry) in allowed
 
 
 def _by_method(_: Sandbox, wanted: str) -> Test:
@@ -166,8 +167,8 @@ def _by_id(_: Sandbox, wanted: str) -> Test:
 
 
 def _shows(part: str, wanted: str) -> bool:
-    """Whether a part of a path has a text in it, as it is shown. Most parts are ids, of which
-    masking leaves what it shows as it stands."""
+    """Whether a part of a path has a text in it, as it is shown. Masking takes its time, and of
+    letters and digits it can only make asterisks: what is not there before is not there after."""
     is_plain = part.isascii() and part.isalnum()
     if is_plain and "*" not in wanted and wanted not in part:
         return False
@@ -381,7 +382,9 @@ bodies of so many takes a quarter of a second."""
 async def look_through(
     runner: Runner, journal: Journal, tests: Sequence[Test], after: int, before: int | None = None
 ) -> Found:
-    """Find the entries between two numbers that pass every test, among those that there are now."""
+    """Find the entries between two numbers that pass every test, among those that there are now.
+    Many are looked at in a thread, slice by slice, so that others are served meanwhile and may look
+    at something there in between."""
     candidates = list(journal.since(max(after, 0)))
     if before:
         candidates = [entry for entry in candidates if entry.number < before]

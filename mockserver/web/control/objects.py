@@ -304,10 +304,11 @@ class ObjectReader:
         return f"{currency} {number_text(amount)}".strip()
 
     def label_of(self, row: Any) -> str | None:
-        """What its maker calls it."""
+        """What its maker calls it: the first of ``_LABELS`` that it has."""
         for name in _LABELS:
             label = getattr(row, name, None)
             if label:
+                # Masked before it is cut to what is shown, as half a card number looks like none.
                 return mask_text(str(label)[:_LONGEST_LABEL])[:_SHOWN_LABEL]
         return None
 

@@ -29,11 +29,9 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import asked_with
 from mockserver.findings.catalogue import Severity, kind_of
-from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.matching import Difference
+from mockserver.scenario.matching import Attempt, Difference, shown
 from mockserver.scenario.problems import Problems, ScenarioRefused
 from mockserver.scenario.rule import Expectation
-from mockserver.scenario.values import excerpt
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall, ControlRoute
@@ -282,12 +280,12 @@ def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
     if not attempts:
         return _Comparison(entry, 0)
     failed = [list(expected.when.differences(attempt)) for attempt in attempts]
-    matching = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
-    if not matching:
+    passing = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
+    if not passing:
         return _Comparison(entry, 0, min(failed, key=len))
     if entry.op in expected.operations:
         return _Comparison(entry, 1)
-    payments = {(attempt.row, attempt.subject) for attempt in matching if attempt.attempt == 1}
+    payments = {(attempt.row, attempt.subject) for attempt in passing if attempt.attempt == 1}
     # One that fits only at a later provider is a payment too.
     return _Comparison(entry, len(payments) or 1)
 
@@ -324,12 +322,12 @@ def expectations(document: object) -> tuple[list[Expected], dict[str, str]]:
         return [], {"Requests": "wanted a list of {op, where, count}"}
     requests: list[Expected] = []
     for place, raw in enumerate(document):
-        if len(problems.faults) >= MOST_FAULTS:
+        if len(problems.found) >= MOST_FAULTS:
             break
         # The fault is among the problems already.
         with suppress(ScenarioRefused):
             requests += _expected(raw, problems.below("requests", place))
-    return requests, {problem.path: problem.message for problem in problems.faults}
+    return requests, {problem.path: problem.message for problem in problems.found}
 
 
 def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
@@ -338,12 +336,12 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
         raw = {"op": raw}
     if not isinstance(raw, Mapping):
         problems.add(
-            (), f"got {excerpt(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
+            (), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
         )
         return
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
-        problems.add(("where",), f"got {excerpt(where)}, wanted tests as in when")
+        problems.add(("where",), f"got {shown(where)}, wanted tests as in when")
     elif len(where) > _MOST_TESTS:
         problems.add(("where",), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
     else:
@@ -382,7 +380,7 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
     counts = {"exactly": raw} if type(raw) is int else raw
     with problems.at():
         if not isinstance(counts, Mapping) or not counts or counts.keys() - _COUNTS:
-            raise ValueError(f"got {excerpt(raw)}, wanted exactly, or min and max")
+            raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
         if not all(type(number) is int and 0 <= number <= _MOST for number in counts.values()):
             raise ValueError("wanted whole numbers of 0 or more")
         if "exactly" in counts and len(counts) > 1:

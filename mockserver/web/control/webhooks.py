@@ -127,17 +127,17 @@ async def listing(call: ControlCall[ControlBody, DeliveryQuery]) -> object:
     """Deliveries, oldest first. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out,
     ``refused`` found no room; ``changes`` have happened to all of them."""
     log, query = call.sandbox().deliveries, call.query
-    matching = [delivery for delivery in log if _fits(delivery, query)]
+    wanted = [delivery for delivery in log if _fits(delivery, query)]
     # All of one instant: others are served while the page is written.
     summary = {
-        "count": len(matching),
+        "count": len(wanted),
         "kept": len(log),
         "dropped": log.dropped,
         "refused": log.refused,
         "changes": log.changes,
     }
-    end = max(len(matching) - query.skip, 0)
-    page = matching[max(end - query.limit, 0) : end]
+    end = max(len(wanted) - query.skip, 0)
+    page = wanted[max(end - query.limit, 0) : end]
     webhooks = await for_each(page, lambda delivery: delivery_reply(delivery, bodies=query.bodies))
     return {**summary, "webhooks": webhooks}
 
