@@ -181,6 +181,9 @@ class _Difference:
         if belief.claims_no_money and truth.held and not truth.net and not truth.pending:
             held = f"{self.money(truth.held)} of {self.about}"
             yield "hold-left-open", f"{held} stay held, which the shop {self.called}"
+        if belief.claims_no_money and truth.pending and not truth.net:
+            coming = f"{self.money(truth.pending)} of {self.about} may still come"
+            yield "amount-differs", f"{coming}, which the shop {self.called}"
         paying = sum(one.captured > 0 for one in self.order.each)
         has = truth.told(self.order.currency) + (f" in {paying} charges" if paying > 1 else "")
         yield "amount-differs", f"{self.about}: the shop books {self.booked}, the sandbox has {has}"
