@@ -210,6 +210,7 @@ class _Difference:
         yield from self._charged_but_unpaid()
         yield from self._of_refunds()
         yield from self._hold_left_open()
+        yield from self._may_still_come()
         has = self.truth.in_words(self.order.currency)
         paying = sum(figures.captured > 0 for figures in self.order.each)
         if paying > 1:
@@ -218,6 +219,15 @@ class _Difference:
             "amount-differs",
             f"{self.order_name}: the shop books {self.shop_says}, the sandbox has {has}",
         )
+
+    def _may_still_come(self) -> Iterator[BookFinding]:
+        """The shop has given an order up whose payment is under way."""
+        truth = self.truth
+        if self.belief.claims_no_money and truth.pending and not truth.net:
+            coming = f"{self.part(truth.pending)}{self.order_name}"
+            yield BookFinding(
+                "amount-differs", f"{coming} may still come, which the shop {self.shop_calls}"
+            )
 
     def _without_money(self) -> Iterator[BookFinding]:
         """The shop counts money that has not come."""

@@ -13,9 +13,11 @@ Source: docs/explore.md, Verdicts by money; docs/findings.md, Each finding.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from mockserver.books.shop_rows import Claim
+from mockserver.domain.charge import ZERO
 from mockserver.domain.figures import Figures
 from mockserver.domain.record import replace
 from mockserver.explore.verdicts import Reference, RunEnd, RunMoney, keys_of
@@ -25,6 +27,7 @@ Finding: TypeAlias = Mapping[str, Any]
 """A finding, as the control API shows it."""
 
 FORGED = "forged-webhook-accepted"
+_NOTHING = Figures(), ZERO
 _PAID_AGAIN = ("double-charge", "batch-sent-twice")
 
 
@@ -94,7 +97,7 @@ def _has_more_money(
     money, or had more at once, than in the run without a fault."""
     before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
     for place in _places_of(about, run, shared):
-        was, most = before.get(place, (Figures(), 0))
+        was, most = before.get(place, _NOTHING)
         now, peak = after[place]
         if now.net - now.refunding > was.net - was.refunding or peak > most:
             return True
@@ -107,14 +110,14 @@ def _may_have_more(
     """Whether such an order has more money than in the run without a fault, or will have it when
     all comes that may still come."""
     before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
-    nothing = Figures(), 0
     return any(
-        _all_told(after[place][0]) > _all_told(before.get(place, nothing)[0])
+        _all_told(after[place][0]) > _all_told(before.get(place, _NOTHING)[0])
         for place in _places_of(about, run, shared)
     )
 
 
-def _all_told(figures: Figures) -> Any:
+def _all_told(figures: Figures) -> Decimal:
+    """What an order has, and what may still come."""
     return figures.exposure - figures.refunding + figures.waiting
 
 

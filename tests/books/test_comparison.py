@@ -327,6 +327,11 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
             "customer paid 20.00 AUD for order-5, which the shop calls cancelled",
         ),
         (
+            {"state": "cancelled"},
+            [PENDING],
+            "20.00 AUD of order-5 may still come, which the shop calls cancelled",
+        ),
+        (
             {"paid": 2000},
             [PAID],
             "minor units? the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD",

@@ -55,11 +55,14 @@ function book(string $order, string $paid, string $refunded = '0', string $curre
     file_put_contents(FOLDER . "/$order.csv", "$order,$paid,$refunded,$currency,$state\n");
 }
 
-/** Take the signed webhooks that come within some seconds: each is answered, and given to $take as data. */
+/** Take the first signed webhook and those that come within some seconds then: each is given to $take as data. */
 function webhooks($server, float $seconds, callable $take): void
 {
-    $end = microtime(true) + $seconds;
+    $end = microtime(true) + 5;
+    $isFirst = true;
     while (($left = $end - microtime(true)) > 0 && ($line = @stream_socket_accept($server, $left))) {
+        $end = $isFirst ? microtime(true) + $seconds : $end;
+        $isFirst = false;
         $length = 0;
         $signature = '';
         while (($header = trim(fgets($line))) !== '') {

@@ -90,7 +90,7 @@ async def _settle(call: ControlCall[LookBody, RunQuery], sandbox: Sandbox, timeo
     """Wait until nothing is under way any more, so long at most."""
     end = call.world.real_clock() + within_longest(timeout)
     while under_way(call, sandbox) and call.world.real_clock() < end:
-        call.stays()
+        call.check_caller()
         await asyncio.sleep(_LOOK_AGAIN)
 
 

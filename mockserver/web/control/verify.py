@@ -29,9 +29,11 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import asked_with
 from mockserver.findings.catalogue import Severity, kind_of
-from mockserver.scenario.matching import Attempt, Difference, shown
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.matching import Difference
 from mockserver.scenario.problems import Problems, ScenarioRefused
 from mockserver.scenario.rule import Expectation
+from mockserver.scenario.values import excerpt
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall, ControlRoute
@@ -322,12 +324,12 @@ def expectations(document: object) -> tuple[list[Expected], dict[str, str]]:
         return [], {"Requests": "wanted a list of {op, where, count}"}
     requests: list[Expected] = []
     for place, raw in enumerate(document):
-        if len(problems.found) >= MOST_FAULTS:
+        if len(problems.faults) >= MOST_FAULTS:
             break
         # The fault is among the problems already.
         with suppress(ScenarioRefused):
             requests += _expected(raw, problems.below("requests", place))
-    return requests, {problem.path: problem.message for problem in problems.found}
+    return requests, {problem.path: problem.message for problem in problems.faults}
 
 
 def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
@@ -336,12 +338,12 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
         raw = {"op": raw}
     if not isinstance(raw, Mapping):
         problems.add(
-            (), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
+            (), f"got {excerpt(raw)}, wanted an operation or an object with {', '.join(_KEYS)}"
         )
         return
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
-        problems.add(("where",), f"got {shown(where)}, wanted tests as in when")
+        problems.add(("where",), f"got {excerpt(where)}, wanted tests as in when")
     elif len(where) > _MOST_TESTS:
         problems.add(("where",), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
     else:
@@ -380,7 +382,7 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
     counts = {"exactly": raw} if type(raw) is int else raw
     with problems.at():
         if not isinstance(counts, Mapping) or not counts or counts.keys() - _COUNTS:
-            raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
+            raise ValueError(f"got {excerpt(raw)}, wanted exactly, or min and max")
         if not all(type(number) is int and 0 <= number <= _MOST for number in counts.values()):
             raise ValueError("wanted whole numbers of 0 or more")
         if "exactly" in counts and len(counts) > 1:
