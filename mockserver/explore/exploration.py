@@ -351,12 +351,14 @@ class _Search:
             self._end_at_first_red()
 
     def _begin(self, pool: ThreadPoolExecutor) -> bool:
-        """Begin what can be begun, of those that wait one at a time; whether anything runs."""
+        """Begin what can be begun, of those that wait one at a time; whether anything runs, or
+        something that was known may have made room."""
+        before = len(self.made.cells)
         while (trial := self._next_working()) is not None:
             self._begin_one(trial, pool)
         if (trial := self._next_waiting()) is not None:
             self._begin_one(trial, pool)
-        return bool(self.running)
+        return bool(self.running) or len(self.made.cells) > before
 
     @property
     def _is_closed(self) -> bool:
