@@ -1,8 +1,15 @@
 """Runs a command and ends it with everything that it has started. Source: docs/explore.md, What it
 runs.
 
-The command leads a session of its own, which is ended as a whole. What left that session is found,
-where there is a ``/proc``, by a mark in the environment that it inherited.
+A command may start others, and leave them behind: a server for its tests, a worker, a browser. They
+must go on until the run has been judged, as a webhook may still reach one; and none may live on
+into the next run, whose port or database it would hold. So the command leads a session of its own,
+which is ended as a whole when the block that ran it is left. What left that session is found, where
+there is a ``/proc``, by a mark in the environment that it inherited: only processes that were not
+there when the last command ended are looked at.
+
+It is waited for without a timeout, which would look again every so often and come late hundreds of
+times; a timer ends a command that takes too long.
 """
 
 import os

@@ -1,6 +1,25 @@
 """The whole of an exploration: what is tried at which calls, in which order, and what came of it.
 
-Source: docs/explore.md.
+All runs stand in a queue, those first that show most about a client, so that a budget that ends too
+early cuts off what matters least. Of most of them nothing is known beforehand. What is queued later
+follows from a run: a second fault where a single one did no harm (``--pairs``), and one where the
+command makes good. The seeds of a swarm come last, in their own order.
+
+Runs go on side by side, in threads of this process that wait for the processes of the commands. As
+many *work* as there are jobs. Others mostly *wait*: for an answer that comes too late, or a webhook
+that was put off. A client that waits five seconds for each of ten calls would take a job for most
+of a minute, in which nobody works; so these go on beside those that work. By the time of the run
+without a fault it is known which part of its time such a run works: together they keep half of the
+jobs busy at most. They begin one after the other, so that their first moments, in which they work
+like any other, do not slow the clients that measure an answer's time.
+
+The order in which runs end is a matter of luck, and nothing that is reported depends on it: a run
+knows nothing of those beside it (``trial``), cells are put in the order of their calls, and the red
+run at which a swarm ends is the one of the first seed. Runs are not left out because they seem
+equal: even where a client sees the same bytes, as in a read whose request or whose answer is lost,
+the findings see another story.
+
+Source: docs/explore.md, What it runs, Swarm, Large test suites.
 """
 
 from __future__ import annotations
@@ -342,12 +361,14 @@ class _Search:
             self._end_at_first_red()
 
     def _begin(self, pool: ThreadPoolExecutor) -> bool:
-        """Begin what can be begun, of those that wait one at a time; whether anything runs."""
+        """Begin what can be begun, of those that wait one at a time; whether anything runs, or
+        something that was known may have made room."""
+        before = len(self.made.cells)
         while (trial := self._next_working()) is not None:
             self._begin_one(trial, pool)
         if (trial := self._next_waiting()) is not None:
             self._begin_one(trial, pool)
-        return bool(self.running)
+        return bool(self.running) or len(self.made.cells) > before
 
     @property
     def _is_closed(self) -> bool:

@@ -1,9 +1,19 @@
 """One run of the command in a fresh sandbox, under a scenario or none: its calls, each of which can
 fail, and what became of it. Source: docs/explore.md, What it runs, Crashes, Two at once.
 
+Each run has a sandbox and a folder of its own, and shares nothing with those beside it but the
+server and the processors. The key of the sandbox is made of the name of the run and the seed, and
+of a key follow all ids and all chance: so a run comes to the same whenever it is repeated, alone or
+among others, and ``--jobs`` decides only how long all of them take.
+
+The fault is a rule of the sandbox's scenario. The command is not touched, so it may be written in
+anything, and the scenario that was used is the file that repeats the run. Three control calls frame
+it: one opens the sandbox under the scenario, one looks at what came of it (``aftermath``), one
+deletes it. All else that a run costs is the command's own.
+
 A run may be held at one of its calls: it is killed there, or run a second time meanwhile. What is
-held, and until when, is said by the rule of the scenario: so a file that was written is run in the
-same way.
+held, and until when, is said by the rule too; here somebody only waits until that has happened, and
+acts (``HeldRun``). A command is held once in a run, and nothing stays held when it has ended.
 """
 
 import time
@@ -369,13 +379,12 @@ class TrialRunner:
                 self._fresh(key or _key(self.seed, name, self.salt), scenario)
             )
             way: dict[str, Any] = {"given": given_to(sandbox, folder), "timeout": timeout}
-            done, second, restart = (
-                partial(self.commands.done, **way),
-                folder / "second",
-                folder / "restart",
-            )
+            run_to_end = partial(self.commands.done, **way)
+            second, restart = folder / "second", folder / "restart"
             held = HeldRun(
-                sandbox, held_until(scenario), second=partial(done, self.argv, output=second)
+                sandbox,
+                held_until(scenario),
+                second=partial(run_to_end, self.argv, output=second),
             )
             ended = runs.enter_context(
                 self.commands.run(self.argv, output=output, beside=held.go, **way)
@@ -386,21 +395,21 @@ class TrialRunner:
                 )
             held.let_go()
             ended = held.end_of(ended)
-            with output.open("ab") as file:
-                file.writelines(one.read_bytes() for one in (second, restart) if one.exists())
+            _append(output, second, restart)
             # After a crash it is the restart that tells, or not.
             said = restart if restart.exists() else output
             ending = ending_of(ended.exit, said.read_bytes(), self.argv, self.aftermath.told)
             journal = sandbox.journal() if wants_journal else ()
-            after, looks = AfterRun(
+            after_run = AfterRun(
                 sandbox,
                 self.aftermath,
-                done,
+                run_to_end,
                 folder,
                 {*ignored, *invented_orders(scenario)},
                 # The nightly job is not the command's: no fault is aimed at it.
                 before_reconcile=lambda: _tell(sandbox, {**scenario, "rules": []}),
-            ).end(ending)
+            )
+            after, looks = after_run.end(ending)
             calls = looks[0].calls
             return Observed(
                 ended,
@@ -427,6 +436,12 @@ class TrialRunner:
                 yield sandbox
             finally:
                 sandbox.call("DELETE", "/__admin/sandbox")
+
+
+def _append(output: Path, *others: Path) -> None:
+    """Add other outputs to one, as far as there are any."""
+    with output.open("ab") as file:
+        file.writelines(other.read_bytes() for other in others if other.exists())
 
 
 def _tell(sandbox: RemoteSandbox, scenario: Mapping[str, Any]) -> None:

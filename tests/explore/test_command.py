@@ -49,9 +49,7 @@ def test_what_is_shown_of_the_output_is_its_end_with_nothing_secret(tmp_path: Pa
         '{"cardNumber": "4111111111111111", "ccv": "123"} sk_live_1 cvv=1234 \\"ccv\\": \\"987\\"'
     )
     output.write_bytes(b"\xff" * 1_000_000 + b"x" * 19_000 + secret.encode())
-    said = Observed(
-        Ended(1, 0.1), [], after([]), frozenset(), "", output, is_manual=False
-    ).printed()
+    said = Observed(Ended(1, 0.1), [], after([]), "", output, is_manual=False).printed()
     shown = '{"cardNumber": "4111********1111", "ccv": "***"} sk_*** cvv=*** \\"ccv\\": \\"***\\"'
     assert (len(said), said[-len(shown) :]) == (20_000, shown)
 

@@ -434,6 +434,12 @@ def test_what_is_known_is_not_tried_again(tmp_path: Path) -> None:
     assert sorted(lab.tried) == sorted(CELLS[2:])
 
 
+def test_where_all_is_known_nothing_is_left_out(tmp_path: Path) -> None:
+    known = explored(prepared(tmp_path)).cells
+    made = explored(prepared(tmp_path), known=known)
+    assert (list(verdicts(made)), made.left_out) == (CELLS, [])
+
+
 def test_a_budget_that_is_spent_leaves_the_rest_out(tmp_path: Path) -> None:
     made = explored(prepared(tmp_path), budget=0)
     assert made.cells == []

@@ -40,7 +40,7 @@ _ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 """An id of a charge, where a request names one."""
 
 
-class RunQuery(ControlBody):
+class RunLookQuery(ControlBody):
     """From where on."""
 
     since: str | None = Field(
@@ -49,7 +49,7 @@ class RunQuery(ControlBody):
     )
 
 
-class LookBody(ControlBody):
+class RunLook(ControlBody):
     """What is waited for, and whether the run is over."""
 
     timeout: Duration | None = Field(
@@ -62,7 +62,7 @@ class LookBody(ControlBody):
     )
 
 
-async def look(call: ControlCall[LookBody, RunQuery]) -> object:
+async def look(call: ControlCall[RunLook, RunLookQuery]) -> object:
     """What a run came to: ``calls`` are those that had come when this was asked; the money, with
     the calls in doubt, is that before the story ends."""
     sandbox, body = call.sandbox(), call.body
@@ -86,7 +86,9 @@ async def look(call: ControlCall[LookBody, RunQuery]) -> object:
     }
 
 
-async def _settle(call: ControlCall[LookBody, RunQuery], sandbox: Sandbox, timeout: Micros) -> None:
+async def _settle(
+    call: ControlCall[RunLook, RunLookQuery], sandbox: Sandbox, timeout: Micros
+) -> None:
     """Wait until nothing is under way any more, so long at most."""
     end = call.world.real_clock() + within_longest(timeout)
     while under_way(call, sandbox) and call.world.real_clock() < end:
@@ -145,8 +147,8 @@ ROUTES = (
         "POST",
         "/__admin/run",
         look,
-        body=LookBody,
-        query=RunQuery,
+        body=RunLook,
+        query=RunLookQuery,
         keyed=True,
         reply="RunAnswer",
         example={"body": {"timeout": "5s", "finish": True}},
