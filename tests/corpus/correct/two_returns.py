@@ -44,7 +44,7 @@ def trade():
             _, charge = pay("order-1", 20, webhook=webhook)
         except Lost:
             return 3
-        if charge["status"] != "SUCCESS" or not seen.wait(2):
+        if charge["status"] != "SUCCESS" or not seen.wait(5):
             return 3
         sleep(0.5)
         give_back(charge["chargeId"])
