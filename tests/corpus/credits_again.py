@@ -30,7 +30,7 @@ def trade():
             place.write_text(str(urlsplit(webhook["url"]).port))
             book("top-up-1", paid=0, state="unknown")
             pay("top-up-1", 20, webhook=webhook)
-            came.wait(2)
+            came.wait(5)
         # An hour later the service has sent again what it takes for lost.
         ask("POST", "/__admin/clock/advance", {"by": "1h"})
 

@@ -235,7 +235,7 @@ def test_what_hangs_is_ended(
     outcomes: dict[str, str], explored: subprocess.CompletedProcess[str]
 ) -> None:
     assert tries(outcomes, "test_patience") == {"charge.search#1-lost_answer": "FAILED"}
-    assert "Failed: hung: not done in 1 s" in explored.stdout
+    assert "Failed: hung: not done in 3 s" in explored.stdout
 
 
 def test_calls_that_differ_from_run_to_run_are_reported(

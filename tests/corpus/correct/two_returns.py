@@ -43,7 +43,7 @@ def trade():
             _, charge = pay("order-1", 20, webhook=webhook)
         except Lost:
             return 3
-        if charge["status"] != "SUCCESS" or not seen.wait(2):
+        if charge["status"] != "SUCCESS" or not seen.wait(5):
             return 3
         wait_until_quiet()
         give_back(charge["chargeId"])
