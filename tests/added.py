@@ -47,6 +47,13 @@ def source() -> Any:
     return [paid["status"], spent["code"], described["summary"]]
 
 
+def charge_field() -> Any:
+    api = Api()
+    charge = api.charge(terminal="till 3")
+    stored = api.get(f"/charge/{charge['chargeId']}")
+    return [charge["terminal"], stored["terminal"]]
+
+
 def code() -> Any:
     reply = Api().try_charge(amount=13)
     return [reply.status, reply["code"], reply["message"], reply["details"]]
@@ -149,6 +156,7 @@ USES = {
     "a new kind of provider outcome": outcome,
     "a transport fault": fault,
     "a payment source": source,
+    "a field of a charge": charge_field,
     "an error code": code,
     "a control operation": control,
     "an assumption": assumption,

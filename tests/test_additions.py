@@ -14,413 +14,12 @@ from typing import Any
 
 import pytest
 
+from tools.additions import ADDITIONS, Insertion, added_to, diff_of, text_of
+
 ROOT = Path(__file__).resolve().parents[1]
-MOST_FILES = 4
-
-Insertion = tuple[str, str]
-"""A text, and what it goes before; at the end of the file where that is empty."""
-
-CONTROL = "mockserver/web/control"
-ADDITIONS: Mapping[str, Mapping[str, list[Insertion]]] = {
-    "an outcome of a provider, by name": {
-        "mockserver/scenario/outcomes.csv": [
-            (
-                "issuer_on_holiday,PROVIDER_SERVICE_ERROR,Z9,Gone fishing,yes,nobody is at the "
-                "issuer\n",
-                "",
-            )
-        ]
-    },
-    "a new kind of provider outcome": {
-        "mockserver/scenario/provider_outcome.py": [
-            (
-                """@file_model
-class WholeUnits(OutcomeTraits):
-    \"\"\"The provider approves no cents.\"\"\"
-
-    word = "whole_units"
-    fits = TAKING
-
-    def approved(self, amount: Decimal) -> Decimal:
-        return amount // 1
-
-    @property
-    def words(self) -> str:
-        return "approve whole units only"
-
-
-""",
-                "ProviderOutcome = ",
-            ),
-            (" | WholeUnits", "\nBY_NAME: "),
-        ],
-        "mockserver/scenario/outcome.py": [
-            ("    WholeUnits,\n", ")\nfrom mockserver.scenario.scalars import"),
-            ('    "whole_units",\n', ")\n\n\n@file_model\nclass OutcomeMap"),
-            (
-                "    whole_units: WholeUnits | None = None\n",
-                "    latency: LatencyWord | None = None\n",
-            ),
-        ],
-        "mockserver/scenario/reference.md": [
-            (
-                '| `whole_units` | cents are not approved | the usual outcome | `{"whole_units": '
-                "{}}` |\n",
-                "| `partial_approve` | ",
-            )
-        ],
-    },
-    "a transport fault": {
-        "mockserver/scenario/transport.py": [
-            ("SHOUT ", "SLOW COPIES EDIT"),
-            ("    FaultKind.SHOUT: _Row(_ANSWER),\n", "    FaultKind.SLOW: _Row("),
-            ("    shout: Switch = False\n", "    kind: FaultKind = field("),
-        ],
-        "mockserver/web/transport_faults.py": [
-            (
-                """            case FaultKind.SHOUT:
-                await self._answer(self.body.upper())
-""",
-                "            case FaultKind.SLOW |",
-            )
-        ],
-        "mockserver/scenario/reference.md": [
-            (
-                '| `shout` | capitals only | | `{"at": "answer", "shout": true}` |\n',
-                "| `truncate` | ",
-            )
-        ],
-    },
-    "a payment source": {
-        "mockserver/domain/sources.py": [
-            (
-                """@record
-class VoucherSource:
-    \"\"\"A voucher of a shop.\"\"\"
-
-    word = "voucher"
-
-    voucher_code: str
-    provider_id: str
-
-
-""",
-                "ChargeSource = (",
-            ),
-            ("    | VoucherSource\n", ")\nSOURCE_WORDS"),
-        ],
-        "mockserver/engine/sources.py": [
-            (
-                """            case sources.VoucherSource():
-                provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET)
-                return ChargePlan(provider, sources.Instrument(sources.PaymentType.WALLET, display_type="voucher"))
-""",
-                "            case _:\n                assert_never(source)",
-            )
-        ],
-        "mockserver/wire/bodies/charges.py": [
-            ("    VoucherSource,\n", "    WalletSource,\n)"),
-            (
-                """class VoucherCharge(ChargeFields):
-    \"\"\"Charge a voucher.\"\"\"
-
-    voucher_code: NonEmpty
-    provider_id: NonEmpty
-
-    def command(self) -> NewCharge:
-        source = VoucherSource(voucher_code=self.voucher_code, provider_id=self.provider_id)
-        return self.charge(source)
-
-
-""",
-                "class RefundQuery(",
-            ),
-        ],
-        "mockserver/web/operations/charges.py": [
-            ("    VoucherCharge,\n", "    WalletCharge,\n)"),
-            (
-                """    Route(
-        "POST",
-        "/charge/voucher",
-        "charge.create",
-        create,
-        reply="ChargeReply",
-        body=VoucherCharge,
-        creates=True,
-        summary="Charge a voucher",
-        source="an example",
-    ),
-""",
-                """    Route(
-        "POST",
-        "/charge/checkout",""",
-            ),
-        ],
-    },
-    "an error code": {
-        "mockserver/domain/codes.py": [
-            ("    UNLUCKY_AMOUNT = 118\n", "    VALIDATION_ERROR = 90\n")
-        ],
-        "mockserver/engine/intake.py": [
-            (
-                """        if amount == 13:
-            faults.add(Code.UNLUCKY_AMOUNT, "Amount", "got 13, wanted another")
-            return None
-""",
-                "        return Money(exact(",
-            )
-        ],
-    },
-    "a control operation": {
-        "mockserver/wire/control_answers.csv": [
-            ("GreetingAnswer,,,,A greeting.\nGreetingAnswer,greeting,text,,\n", "")
-        ],
-        f"{CONTROL}/greeting.py": [
-            (
-                """from mockserver.web.control.call import ControlCall, ControlRoute
-from mockserver.wire.control_body import ControlBody
-
-
-class Greeting(ControlBody):
-    \"\"\"Whom to greet.\"\"\"
-
-    name: str
-
-
-def greet(call: ControlCall[Greeting, ControlBody]) -> object:
-    return {"greeting": f"Hello, {call.body.name}"}
-
-
-ROUTES = (
-    ControlRoute(
-        "POST",
-        "/__admin/greeting",
-        greet,
-        body=Greeting,
-        keyed=True,
-        reply="GreetingAnswer",
-        example={"body": {"name": "Ann"}},
-        summary="Be greeted",
-    ),
-)
-""",
-                "",
-            )
-        ],
-        f"{CONTROL}/routes.py": [
-            ("    greeting,\n", "    journal,\n"),
-            ("    *greeting.ROUTES,\n", "    *webhooks.ROUTES,\n"),
-        ],
-    },
-    "an assumption": {
-        "mockserver/assumptions/table.csv": [
-            ("link.untitled,taken,,taken | refuse,payment links without a title,an example\n", "")
-        ],
-        "mockserver/engine/payment_links.py": [
-            (
-                """    if not command.title and step.assume("link.untitled") == "refuse":
-        faults.add(Code.VALIDATION_ERROR, "Title", "required")
-""",
-                "    faults.refuse()\n",
-            )
-        ],
-        "mockserver/drift/walk.yaml": [
-            (
-                "  - {id: link-untitled, call: POST /payment_link, body: {amount: 1, currency: "
-                "AUD}}\n",
-                "  - {id: link-read,",
-            )
-        ],
-    },
-    "work that comes due": {
-        "mockserver/engine/schedule.py": [
-            (
-                '    LINK_AGED = "link_aged", "payment_links", "a payment link is old"\n',
-                "    TOKEN_EXPIRY = ",
-            )
-        ],
-        "mockserver/engine/due.py": [
-            ("    payment_links,\n", "    payto,\n    step_effects,"),
-            ("    Due.LINK_AGED: _while(None, payment_links.age),\n", "    Due.TOKEN_EXPIRY: "),
-        ],
-        "mockserver/engine/payment_links.py": [
-            ("from mockserver.domain.clock import DAY\n", "from mockserver.domain.codes"),
-            ("from mockserver.engine.schedule import Due\n", "from mockserver.engine.step"),
-            (
-                """def age(step: Step, link: PaymentLink) -> None:
-    step.change(link, replace(link, title=f"{link.title} (old)"))
-
-
-""",
-                "def create(step: Step",
-            ),
-            (
-                """    step.sandbox.schedule.plan(sandbox.now + DAY, Due.LINK_AGED, bare.payment_link_id)
-""",
-                "    return step.add(\n        replace(updated(bare, command)",
-            ),
-        ],
-    },
-    "an event that time causes": {
-        "mockserver/engine/schedule.py": [
-            (
-                '    CUSTOMER_GREETED = "customer_greeted", "customers", "a customer is greeted"\n',
-                "    CUSTOMER_SHOWN = ",
-            )
-        ],
-        "mockserver/engine/due.py": [
-            (
-                "    Due.CUSTOMER_GREETED: _while(states.Presence.ACTIVE, customers.greet),\n",
-                "    Due.CUSTOMER_SHOWN: ",
-            )
-        ],
-        "mockserver/engine/customers.py": [
-            ("from mockserver.domain.clock import HOUR\n", "from mockserver.domain.codes"),
-            (
-                """def greet(step: Step, customer: Customer) -> None:
-    step.change(customer, replace(customer), "greeted")
-
-
-""",
-                "def create(step: Step",
-            ),
-            (
-                "    sandbox.schedule.plan(sandbox.now + HOUR, Due.CUSTOMER_GREETED, "
-                "bare.customer_id)\n",
-                "    customer = updated(bare, command.details)",
-            ),
-        ],
-        "mockserver/web/webhooks.csv": [(" customer.greeted", ",CustomerReply,")],
-    },
-    "an index that an operation asks": {
-        "mockserver/engine/tables.py": [
-            (
-                '        *_by(is_asked=True, phone="phone"),\n',
-                '        index_by(\n            "email",',
-            )
-        ],
-        "mockserver/engine/customers.py": [
-            (
-                """    phone = command.details.phone
-    if phone is not None and sandbox.customers.count("phone", phone):
-        raise Invalid(Code.VALIDATION_ERROR, {"Phone": "another customer has it"})
-""",
-                '    payment_methods.ask(step, "customer.create",',
-            )
-        ],
-    },
-    "a setting": {
-        "mockserver/settings.csv": [
-            (
-                '--least-amount,1 to 1000,"a whole number, 1 to 1000",N,,Smallest amount that is '
-                "charged.\n",
-                "",
-            )
-        ],
-        "mockserver/settings.py": [("    least_amount: int = 1\n", "    sandbox_idle: str")],
-        "mockserver/engine/config.py": [("    least_amount: int = 1\n", "    webhook_key: str")],
-        "mockserver/engine/intake.py": [
-            (
-                """        if amount < (least := step.sandbox.config.least_amount):
-            faults.wrong("Amount", f"got {amount}, wanted at least {least}")
-            return None
-""",
-                "        return Money(exact(",
-            )
-        ],
-    },
-    "a finding": {
-        "mockserver/findings/catalogue.md": [
-            (
-                """## large-amount
-
-- severity: note
-- title: A large amount was charged
-- why: Large payments are looked at by hand.
-- advice: Charge less.
-- raised: A charge of 5000 or more is made.
-- wrong: {"amount": 5000}
-- right: {"amount": 4999}
-
-""",
-                "## polled-hard",
-            )
-        ],
-        "mockserver/findings/request_checks.py": [
-            (
-                """        if call.charge is not None and call.charge.amount >= 5000:
-            evidence = Evidence(f"{call.charge.amount}", entry=call.entry)
-            self._ledger.add("large-amount", call.at, (evidence,), operation=call.op)
-""",
-                "        charge = call.charge\n        if (",
-            )
-        ],
-    },
-    "one who watches every sandbox": {
-        "mockserver/findings/call_count.py": [
-            (
-                """from mockserver.domain.facts import Call
-from mockserver.engine.observer import Observer
-from mockserver.engine.tables import Tables
-
-
-class CallCount(Observer):
-    def __init__(self, tables: Tables) -> None:
-        self.calls = 0
-
-    def called(self, call: Call) -> None:
-        self.calls += 1
-""",
-                "",
-            )
-        ],
-        "mockserver/web/app.py": [
-            (
-                "from mockserver.findings.call_count import CallCount\n",
-                "from mockserver.findings.watch import",
-            ),
-            ("        observers = (*observers, CallCount)\n", "        self.world = world ="),
-        ],
-    },
-    "a fault of explore": {
-        "mockserver/explore/faults.csv": [
-            (
-                'teapot,answer,it is done,5,,,,,,,,"{""transport"": {""at"": ""answer"", '
-                '""status"": 418}}"\n',
-                "",
-            )
-        ]
-    },
-    "a page": {
-        "mockserver/web/pages.py": [
-            (", hello", ", hosted, page\n"),
-            (
-                '    PageRoute("GET", "/hello/{name}", hello.page, "Says hello"),\n',
-                '    PageRoute("GET", "/demo",',
-            ),
-        ],
-        "mockserver/web/hello.py": [
-            (
-                """from mockserver.web.page import PageCall, html
-from mockserver.web.request import Reply
-
-
-def page(call: PageCall) -> Reply:
-    return html(200, "hello.html", who=call.path["name"])
-""",
-                "",
-            )
-        ],
-        "mockserver/web/templates/hello.html": [
-            (
-                '{% extends "layout.html" %}\n{% block main %}<h1>Hello, {{ who }}</h1>{% '
-                "endblock %}\n",
-                "",
-            )
-        ],
-    },
-}
-"""By the name of its row in the table: the texts that an addition puts into each file."""
+MOST_FILES = 6
+MOST_LINES = 40
+"""Of a recipe."""
 
 WORKS: Mapping[str, Any] = {
     "an outcome of a provider, by name": [34, "Z9", "Gone fishing", True],
@@ -431,6 +30,7 @@ WORKS: Mapping[str, Any] = {
     ],
     "a transport fault": {"LIMIT": 100, "SKIP": 0, "COUNT": 0, "CHARGES": []},
     "a payment source": ["SUCCESS", 15, "Charge a voucher"],
+    "a field of a charge": ["till 3", "till 3"],
     "an error code": [400, 118, "Unlucky Amount", {"Amount": "got 13, wanted another"}],
     "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
     "an assumption": [201, {"Title": "required"}, ["link-untitled"]],
@@ -448,6 +48,11 @@ WORKS: Mapping[str, Any] = {
     "a page": [200, "<h1>Hello, &lt;Ann&gt;</h1>"],
 }
 """What ``tests/added.py`` sees of each."""
+
+
+RECIPES = re.findall(
+    r"```diff\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+)
 
 
 def promised() -> dict[str, list[list[str]]]:
@@ -479,7 +84,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / name)
     for files in ADDITIONS.values():
         for path, insertions in files.items():
-            add(folder / path, insertions)
+            add(folder, path, insertions)
     return folder
 
 
@@ -498,13 +103,24 @@ def seen(folder: Path) -> dict[str, Any]:
     return json.loads(used.stdout)
 
 
-def add(path: Path, insertions: list[Insertion]) -> None:
-    text = path.read_text("utf-8") if path.exists() else ""
-    for new, place in insertions:
-        before, found, after = text.partition(place) if place else (text, "", "")
-        assert not place or found, f"{path.name}: {place}"
-        text = f"{before}{new}{found}{after}"
-    path.write_text(text, "utf-8")
+def add(folder: Path, path: str, insertions: list[Insertion]) -> None:
+    text = added_to(text_of(folder / path), insertions, path)
+    (folder / path).write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize("diff", RECIPES)
+def test_a_recipe_applies_and_can_be_taken_back(diff: str, tmp_path: Path) -> None:
+    """That what it adds works is ``test_an_addition_works``: it prints one of those additions."""
+    assert len(diff.splitlines()) <= MOST_LINES
+    [what] = [what for what in ADDITIONS if diff_of(what) == diff]
+    before = {path: text_of(ROOT / path) for path in ADDITIONS[what]}
+    for path, text in before.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        if text:
+            (tmp_path / path).write_text(text, "utf-8")
+    for apply in (["git", "apply", "-"], ["git", "apply", "--reverse", "-"]):
+        subprocess.run(apply, cwd=tmp_path, input=diff, text=True, check=True)
+    assert {path: text_of(tmp_path / path) for path in before} == before
 
 
 @pytest.mark.parametrize("what", ADDITIONS)

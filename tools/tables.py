@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from graphlib import TopologicalSorter
 from typing import Any
 from urllib.parse import urlencode
@@ -38,6 +39,7 @@ from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
+from tools.additions import diff_of
 from tools.imports import INNER_HOUSE, PACKAGE, graph, layer_of
 
 DEMO_KEY = "sk_demo"
@@ -484,6 +486,11 @@ def tools() -> str:
     return markdown(["tool", "does"], rows)
 
 
+def recipe(what: str) -> str:
+    """An addition as a diff."""
+    return f"```diff\n{diff_of(what)}```"
+
+
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (row.name for rows in COMMANDS.values() for row in rows):
@@ -546,4 +553,9 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "inner-layers": inner_layers,
     "rooms": rooms,
     "room-layers": room_layers,
+    "recipe-outcome": partial(recipe, "an outcome of a provider, by name"),
+    "recipe-field": partial(recipe, "a field of a charge"),
+    "recipe-setting": partial(recipe, "a setting"),
+    "recipe-assumption": partial(recipe, "an assumption"),
+    "recipe-finding": partial(recipe, "a finding"),
 }

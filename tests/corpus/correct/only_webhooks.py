@@ -31,7 +31,9 @@ def trade():
             print("no answer, as usual")
         if heard.wait(3):
             return 0
-    print("order-1: nobody has told us whether it is paid; ask the service by hand", file=sys.stderr)
+    print(
+        "order-1: nobody has told us whether it is paid; ask the service by hand", file=sys.stderr
+    )
     return 3
 
 
