@@ -317,7 +317,7 @@ ROUTES = (
         "mockserver/engine/tables.py": [
             (
                 '        *_by(is_asked=True, phone="phone"),\n',
-                '        index_by(\n            "email",',
+                '        index_by("email", _email),\n',
             )
         ],
         "mockserver/engine/customers.py": [
