@@ -317,11 +317,7 @@ ROUTES = (
         "mockserver/engine/tables.py": [
             (
                 '        *_by(is_asked=True, phone="phone"),\n',
-<<<<<<< HEAD
                 '        index_by("email",',
-=======
-                '        index_by("email", _email),\n',
->>>>>>> h-house2
             )
         ],
         "mockserver/engine/customers.py": [
