@@ -153,7 +153,8 @@ def mockserver_server(
 def mockserver(
     request: pytest.FixtureRequest, mockserver_server: Server
 ) -> Iterator[RemoteSandbox]:
-    """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
+    """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox. It lasts
+    as long as the session's server."""
     __tracebackhide__ = True
     from mockserver.remote import RemoteSandbox
 

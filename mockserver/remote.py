@@ -417,7 +417,7 @@ class RemoteSandbox:
         return str(self.call("GET", "/__admin/report", params={"parts": parts, **self.from_mark}))
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back: the sandbox itself stays on its server."""
         if "client" in self.__dict__:
             self.client.close()
         if self._own_line:

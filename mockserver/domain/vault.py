@@ -1,5 +1,8 @@
 """The vault: a card number and, for a short while, its ccv.
 
+A payment does not ask whether the item of its card has expired: the payment method still pays, but
+can no longer be given to another provider.
+
 Source: docs/spec/service.md, What the service does, 6-9; assumptions ``vault.gone``,
 ``vault.ccv_delay``, ``vault.both_expiries``.
 """
