@@ -47,7 +47,8 @@ def key_of(charge: Charge) -> OrderKey:
     """The order that a charge belongs to."""
     if charge.subscription_id is not None:
         return "subscription", charge.subscription_id
-    if charge.reference is not None:
+    # An empty reference names no order: charges that have one are not the same order.
+    if charge.reference is not None and charge.reference.strip():
         return "reference", charge.reference
     return "charge", charge.charge_id
 

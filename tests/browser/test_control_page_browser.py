@@ -590,7 +590,7 @@ def test_a_request_shows_its_webhook_which_when_it_fails_shows_its_next_try(
     )
     sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop"})
     control.get_by_test_id("tab-requests").click()
-    rows(control, "requests").first.click()
+    rows(control, "requests").filter(has_text="charge.create").click()
     caused = control.get_by_test_id("caused")
     expect(caused).to_contain_text(f"{sandbox.url}/__inbox/shop")
     expect(caused).to_contain_text("1: 503")

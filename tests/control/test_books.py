@@ -62,6 +62,14 @@ def test_currencies_count_apart_and_charges_without_a_reference_by_themselves(ap
     }
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_charges_with_an_empty_reference_are_not_one_order(api: Api, blank: str) -> None:
+    for amount in (11, 12):
+        api.charge(amount=amount, reference=blank)
+    orders = api.get("/__admin/books")["orders"]
+    assert [order["net"] for order in orders] == [11, 12]
+
+
 def test_totals_follow_every_change(api: Api) -> None:
     held = pay(api, capture=False)
     assert figures(books(api)["totals"]["AUD"]) == {"held": 20}
