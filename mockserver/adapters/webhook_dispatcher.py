@@ -21,9 +21,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -175,19 +174,26 @@ class WebhookDispatcher:
             self._share.widen(sandbox, receiver, CONNECTIONS)
 
     async def _send(self, sandbox: Sandbox, delivery: Delivery) -> Sent:
-        """Post a delivery, in a span where tracing is on."""
-        within, headers = sandbox.assumed["webhook.timeout"], delivery.headers()
-        sending = partial(
-            self._sender.send, delivery.url, headers, delivery.content.raw, within, sandbox
-        )
+        """Post a delivery; where tracing is on, in a span of which its headers tell the receiver,
+        so that what the receiver does belongs to the same trace."""
+        headers = delivery.headers()
         if self._tracing is None:
-            return await sending()
-        span, sent = self._tracing.try_begins(delivery, headers), None
+            return await self._post(sandbox, delivery, headers)
+        # Adds its ``traceparent`` to the headers.
+        span = self._tracing.try_begins(delivery, headers)
+        sent = None
         try:
-            sent = await sending()
+            sent = await self._post(sandbox, delivery, headers)
         finally:
+            # None is of a try that a stop of the server has cut off.
             self._tracing.try_ends(span, sent)
         return sent
+
+    async def _post(self, sandbox: Sandbox, delivery: Delivery, headers: Mapping[str, str]) -> Sent:
+        within = sandbox.assumed["webhook.timeout"]
+        return await self._sender.send(
+            delivery.url, headers, delivery.content.raw, within, owner=sandbox
+        )
 
     def _end(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """A try has ended: with the last of its sandbox, time goes on."""
