@@ -195,7 +195,7 @@ class Sandbox(Tables):
         self.assumed = self.config.assumed
         if own is not None:
             overrides = {**self.assumed.overrides, **own.overrides}
-            self.assumed = self.assumed.or_else(own.profile, overrides)
+            self.assumed = self.assumed.reused_or_new(own.profile, overrides)
 
     def is_untouched(self) -> bool:
         """Whether nothing has been made or held in it since it was opened, so that it can as well
