@@ -181,7 +181,8 @@ class SandboxPersister:
         self.parts = [*named, *told, *others, *self._memories]
 
     def close(self) -> None:
-        """Stop listening to the sandbox and let go of it."""
+        """Stop listening to the sandbox and let go of it. What refers to it is taken out, since
+        it refers back: a cycle that the garbage collector has frozen would stay for good."""
         sandbox = self.sandbox
         sandbox.schedule.on_change = sandbox.director.on_count = None
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
