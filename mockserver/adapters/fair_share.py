@@ -71,16 +71,17 @@ class _Limit:
 class FairShare:
     """At most ``places`` in use at once, by owners that want things.
 
-    An owner may hold one in ``share`` of the places that are free, at least one, and ``each`` of
-    them for one thing: an owner that holds none finds one free, unless there are as many owners as
-    places. Owners are served in turn.
+    An owner may hold one in ``share`` of the places that are free (with 1: as many as it leaves to
+    the others), at least one, and ``each`` of them for one thing: an owner that holds none finds
+    one free, unless there are as many owners as places. Owners are served in turn.
     """
 
     def __init__(self, places: int, each: int, share: int = 4) -> None:
         self._free = places
         self._each = each
-        self._part = share
+        self._one_in = share
         self._held: Counter[Hashable] = Counter()
+        # By owner, whose turn is next first.
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}
         # One that nobody holds or waits for is forgotten.
         self._limits: WeakValueDictionary[Hashable, _Limit] = WeakValueDictionary()
@@ -163,4 +164,4 @@ class FairShare:
 
     def _may_hold_more(self, owner: Hashable) -> bool:
         held = self._held[owner]
-        return not held or held < self._free // self._part
+        return not held or held < self._free // self._one_in

@@ -71,11 +71,13 @@ class Resolver:
             lookup.exception()
 
     async def _ask(self, host: str, owner: Hashable) -> list[str]:
-        """Ask in a thread, whose place is taken until it ends."""
+        """Ask in a thread, whose place is taken until it ends. It is a daemon: a server that stops
+        does not wait for name servers."""
         answer: Future[list[str]] = Future()
+        # From now on nobody can cancel it, so that the thread can always set what it has found.
+        answer.set_running_or_notify_cancel()
 
         def ask() -> None:
-            answer.set_running_or_notify_cancel()
             try:
                 answer.set_result(self._look_up(host))
             except (OSError, ValueError) as failure:

@@ -21,9 +21,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -79,9 +78,11 @@ class WebhookDispatcher:
         # How many tries in a row have timed out, of each receiver whose last one has.
         self._timed_out: WeakKeyDictionary[Sandbox, Counter[str]] = WeakKeyDictionary()
         self._tries: dict[Sandbox, dict[str, asyncio.Task[None]]] = {}
-        self._held: set[Sandbox] = set()
+        # Those in which time stands still until the last of their tries has ended.
+        self._standing_still: set[Sandbox] = set()
         self._next_ends: dict[Sandbox, asyncio.Future[None]] = {}
-        self._ends: float | None = None
+        # When tries under way are cut off, by the event loop's time; None before a stop.
+        self._cut_off_at: float | None = None
 
     def send_all(self, sandbox: Sandbox) -> None:
         """Begin a try of everything that stands in the outbox of a sandbox."""
@@ -91,8 +92,8 @@ class WebhookDispatcher:
             if delivery is not None and delivery.state is DeliveryState.SENDING:
                 tries = self._tries.setdefault(sandbox, {})
                 tries[delivery.delivery_id] = asyncio.create_task(self._try(sandbox, delivery))
-                if sandbox not in self._held and sandbox.clock.mode is not ClockMode.REAL:
-                    self._held.add(sandbox)
+                if sandbox not in self._standing_still and sandbox.clock.mode is not ClockMode.REAL:
+                    self._standing_still.add(sandbox)
                     sandbox.clock.hold(sandbox.now)
 
     def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
@@ -111,12 +112,12 @@ class WebhookDispatcher:
         waited for."""
         for sandbox in tuple(self._next_ends):
             self._report_end(sandbox)
-        self._ends = asyncio.get_running_loop().time() + GRACE
+        self._cut_off_at = asyncio.get_running_loop().time() + GRACE
 
     async def stop(self, sandboxes: Iterable[Sandbox]) -> None:
         """Let the tries under way end, within a short time, and log what was not sent."""
         now = asyncio.get_running_loop().time()
-        left = GRACE if self._ends is None else max(self._ends - now, LAST)
+        left = GRACE if self._cut_off_at is None else max(self._cut_off_at - now, LAST)
         tries = [task for under_way in self._tries.values() for task in under_way.values()]
         if tries:
             _, late = await asyncio.wait(tries, timeout=left)
@@ -133,7 +134,7 @@ class WebhookDispatcher:
 
     async def _try(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """Make one try, after those before it for the same object."""
-        apart = PATIENCE if sandbox in self._held and not delivery.together else 0.0
+        apart = PATIENCE if sandbox in self._standing_still and not delivery.together else 0.0
         ordering_key = delivery.url, delivery.ordering_key
         receiver = _receiver_of(delivery.url)
         sent = None
@@ -175,19 +176,26 @@ class WebhookDispatcher:
             self._share.widen(sandbox, receiver, CONNECTIONS)
 
     async def _send(self, sandbox: Sandbox, delivery: Delivery) -> Sent:
-        """Post a delivery, in a span where tracing is on."""
-        within, headers = sandbox.assumed["webhook.timeout"], delivery.headers()
-        sending = partial(
-            self._sender.send, delivery.url, headers, delivery.content.raw, within, sandbox
-        )
+        """Post a delivery; where tracing is on, in a span of which its headers tell the receiver,
+        so that what the receiver does belongs to the same trace."""
+        headers = delivery.headers()
         if self._tracing is None:
-            return await sending()
-        span, sent = self._tracing.try_begins(delivery, headers), None
+            return await self._post(sandbox, delivery, headers)
+        # Adds its ``traceparent`` to the headers.
+        span = self._tracing.try_begins(delivery, headers)
+        sent = None
         try:
-            sent = await sending()
+            sent = await self._post(sandbox, delivery, headers)
         finally:
+            # None is of a try that a stop of the server has cut off.
             self._tracing.try_ends(span, sent)
         return sent
+
+    async def _post(self, sandbox: Sandbox, delivery: Delivery, headers: Mapping[str, str]) -> Sent:
+        within = sandbox.assumed["webhook.timeout"]
+        return await self._sender.send(
+            delivery.url, headers, delivery.content.raw, within, owner=sandbox
+        )
 
     def _end(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """A try has ended: with the last of its sandbox, time goes on."""
@@ -195,8 +203,8 @@ class WebhookDispatcher:
         del tries[delivery.delivery_id]
         if not tries:
             del self._tries[sandbox]
-            if sandbox in self._held:
-                self._held.remove(sandbox)
+            if sandbox in self._standing_still:
+                self._standing_still.remove(sandbox)
                 sandbox.clock.release(self._now())
         self._report_end(sandbox)
 

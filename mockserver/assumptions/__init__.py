@@ -242,9 +242,10 @@ class Assumed:
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
-    def or_else(self, profile: Profile, overrides: Mapping[str, object]) -> Assumed:
-        """The values under a profile and overrides: this very object where they are its own, as
-        many sandboxes share one. Raises ``Invalid`` (90)."""
+    def reused_or_new(self, profile: Profile, overrides: Mapping[str, object]) -> Assumed:
+        """The values under a profile and overrides: this very object where they are its own, so
+        that thousands of sandboxes with the same values hold them once, else a new one. Raises
+        ``Invalid`` (90)."""
         # By the texts, as 1 is equal to True.
         is_same = profile is self.profile and repr(dict(overrides)) == repr(self.overrides)
         return self if is_same else Assumed(profile, overrides)

@@ -377,8 +377,9 @@ class Report:
 
 
 def _credited_by_another(order: OrderMoney, deliveries: Iterable[Delivery]) -> str:
-    """Which webhook of another order has come to the address of an order and was taken; empty when
-    none has."""
+    """Which of the webhooks about the charges of an order has spoken of another order and was
+    taken; empty when none has. A scenario can make them (``foreign``), and a shop that credits what
+    the address names, instead of what the webhook says, books money that nobody paid for it."""
     own_charges = {charge.charge_id for charge in order.charges}
     for delivery in deliveries:
         data = _data_of(delivery)

@@ -149,6 +149,8 @@ def _table_row(name: str, currency: str, figures: Mapping[str, Any]) -> dict[str
 
 
 def _print_table(answer: Mapping[str, Any]) -> None:
+    """Print the money of each order, then the calls of which the client does not know how they
+    ended: its books may be right to say something else of what these have moved."""
     rows = table_of(answer)
     if not rows:
         click.echo("no orders")

@@ -85,12 +85,15 @@ def _stopping() -> Iterator[None]:
 
 
 def _record_walk(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
-    """Play a walk against a server, with the key in a variable of the environment. Raises
+    """Play the calls of the walk against a server, and keep its answers to be compared with ours.
+    The key is in a variable of the environment, since a command line can be read by others. Raises
     ``NotCompared``."""
     key = environment().get(key_env or "", "")
     if not key:
         wanted = "the name of a variable of the environment that holds the key"
         raise click.UsageError(f"--key-env: got {key_env or 'nothing'}, wanted {wanted}")
+    # A name of its own: what earlier walks made is still there, a search must not find it, and some
+    # references are taken only once.
     run = Run(f"drift-{machine_now() // 1_000:x}", machine_now())
     server = remote(url, key, machine_now)
     try:

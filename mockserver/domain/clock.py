@@ -163,11 +163,10 @@ def datetime_of(instant: Micros) -> datetime:
 
 
 def iso(instant: Micros) -> str:
-    """``YYYY-MM-DDTHH:MM:SS.fffffffZ``, the published form (assumption
-    ``response.letter_case``)."""
+    """``YYYY-MM-DDTHH:MM:SS.fffffffZ``, the published form (published facts, 5.2)."""
     second, micros = divmod(instant, SECOND)
     tenths = instant.tenths if isinstance(instant, Instant) else 0
-    return f"{_second_text(second)}{str(micros + SECOND)[1:]}{tenths}Z"
+    return f"{_second_text(second)}{micros:06d}{tenths}Z"
 
 
 @lru_cache(maxsize=64)

@@ -291,7 +291,7 @@ def _missing_variables(exchange: Exchange, sent: str) -> str:
     ``sent`` is the text of its body, which may be JSON only once they have."""
     path = exchange.path.partition("?")[0]
     variables = [match[0] for match in _PATH_VARIABLE.finditer(path)]
-    texts = [sent] if exchange.body is None else _texts(exchange.body)
+    texts = [sent] if exchange.body is None else _texts_that_need_values(exchange.body)
     for text in (exchange.path, *texts):
         variables += [match[0] for match in _VARIABLE.finditer(text)]
     names = [mask_start(name, _LONGEST) for name in dict.fromkeys(variables)][:_MOST_NAMED]
@@ -301,18 +301,19 @@ def _missing_variables(exchange: Exchange, sent: str) -> str:
     return f"{' and '.join(names)} {verb} no value in the file"
 
 
-def _texts(value: object) -> Iterator[str]:
-    """The texts of a body, but for that which names a provider."""
+def _texts_that_need_values(value: object) -> Iterator[str]:
+    """The texts of a body that a variable without a value spoils: all but the id of a provider, in
+    whose place the usual provider is meant (``PROVIDER_FIELD``)."""
     match value:
         case str():
             yield value
         case Mapping():
             for name, member in value.items():
                 if name.lower() != PROVIDER_FIELD:
-                    yield from _texts(member)
+                    yield from _texts_that_need_values(member)
         case list():
             for item in value:
-                yield from _texts(item)
+                yield from _texts_that_need_values(item)
         case _:
             pass
 

@@ -19,7 +19,7 @@ from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, value_at
 from mockserver.scenario.kinds import TEXT, Kind
-from mockserver.scenario.matching import Difference, FieldTest, compile_test, known_operators
+from mockserver.scenario.matching import Difference, FieldTest, check_operators, compile_test
 from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
 from mockserver.scenario.patterns import Patterns
 
@@ -208,7 +208,7 @@ def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:
         if len(faults) >= _MOST_FAULTS:
             break
         try:
-            known_operators(wanted)
+            check_operators(wanted)
             read_as = _kind_of(kind, path)
             # A test that no value can meet never holds.
             with suppress(ValueError):

@@ -205,7 +205,7 @@ def report(
         delivery.due = tried.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     else:
-        _end(sandbox, delivery)
+        _unblock(sandbox, delivery)
 
 
 def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> None:
@@ -220,14 +220,18 @@ def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> 
         observer.webhook_tried(tried)
 
 
-def _end(sandbox: Sandbox, delivery: Delivery) -> None:
-    """A delivery has ended: those to its receiver that it has kept waiting go out, in order."""
+def _unblock(sandbox: Sandbox, ended: Delivery) -> None:
+    """Let those go out, in order, that have waited for the end of a delivery to their receiver.
+
+    What came due meanwhile was passed over (``come_due``) and stands in no schedule any more, so it
+    is planned again, for this instant. What is due later is still planned, and what waits for the
+    answer to its step is planned with that (``release``)."""
     deliveries = sandbox.deliveries
-    if deliveries.blocking.get(delivery.url) != delivery.delivery_id:
+    if deliveries.blocking.get(ended.url) != ended.delivery_id:
         return
-    del deliveries.blocking[delivery.url]
+    del deliveries.blocking[ended.url]
     for other in deliveries:
-        if other.url != delivery.url or other.state is not DeliveryState.WAITING:
+        if other.url != ended.url or other.state is not DeliveryState.WAITING:
             continue
         if other.due <= sandbox.now and other.delivery_id not in deliveries.unanswered:
             other.due = sandbox.now
@@ -296,7 +300,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
             if delivery.state is DeliveryState.HELD:
                 sandbox.deliveries.held.pop(delivery.overtaken_by, None)
             _move(sandbox, delivery, DeliveryEvent.WITHDRAWN)
-            _end(sandbox, delivery)
+            _unblock(sandbox, delivery)
 
 
 def _named(subject: Any, event: Event) -> list[_Target]:

@@ -97,10 +97,11 @@ class Result:
     that shaped it. ``answered`` is False while an answer is still to be given, and webhooks wait
     for it; ``urgent`` when some must go before it. ``is_repeat`` says that its idempotency key was
     used before: it was given the first answer again, or refused. ``watched`` is the journal entry
-    of a request whose answer is still on its way, for the findings; 0 otherwise. ``pause`` is how
-    long the client is asked to wait before it asks again. ``ruled`` says that a rule has fired: in
-    most steps none has, and the decisions need not be searched. ``search_text`` is what searches of
-    the journal look into, with the wire profile that words it, once one has.
+    of a request whose answer is still on its way, for the findings; of one that is held back and
+    has no entry yet the number of its arrival, below 0; 0 otherwise. ``pause`` is how long the
+    client is asked to wait before it asks again. ``ruled`` says that a rule has fired: in most
+    steps none has, and the decisions need not be searched. ``search_text`` is what searches of the
+    journal look into, with the wire profile that words it, once one has.
     """
 
     about: dict[str, object] = field(default_factory=dict)

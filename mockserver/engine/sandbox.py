@@ -195,7 +195,7 @@ class Sandbox(Tables):
         self.assumed = self.config.assumed
         if own is not None:
             overrides = {**self.assumed.overrides, **own.overrides}
-            self.assumed = self.assumed.or_else(own.profile, overrides)
+            self.assumed = self.assumed.reused_or_new(own.profile, overrides)
 
     def is_untouched(self) -> bool:
         """Whether nothing has been made or held in it since it was opened, so that it can as well
@@ -240,7 +240,7 @@ class Sandbox(Tables):
 
 
 def public_key_of(key: str) -> str:
-    """The public key of a secret key (assumption ``public key``): ``sk_X`` pairs with ``pk_X``,
+    """The public key of a secret key (assumption ``public_key``): ``sk_X`` pairs with ``pk_X``,
     others are derived."""
     if key.startswith("sk_"):
         return "pk_" + key[3:]

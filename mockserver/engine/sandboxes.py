@@ -154,17 +154,15 @@ class Sandboxes:
     def open_by_public_key(
         self, public_key: str | None, real: Micros, *, keep: bool = True
     ) -> Sandbox:
-        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``, as ``open``
-        does. Raises ``Unauthorised`` (40), ``Full`` (37)."""
+        """The sandbox that a public key belongs to. ``pk_X`` also opens that of ``sk_X``, as
+        ``open`` does, since a page in a browser may come before the shop's server. Raises
+        ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self.get(self._by_public_key.get(public_key or ""))
         if sandbox is not None:
             return sandbox
-        if (
-            public_key
-            and public_key.startswith("pk_")
-            and public_key_of("sk_" + public_key[3:]) == public_key
-        ):
-            return self.open("sk_" + public_key[3:], real, keep=keep)
+        if public_key is not None and public_key.startswith("pk_"):
+            # The other way round than ``public_key_of``.
+            return self.open("sk_" + public_key.removeprefix("pk_"), real, keep=keep)
         raise Unauthorised(
             Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"}
         )

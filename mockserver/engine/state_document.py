@@ -102,7 +102,8 @@ class Carried:
 
 @mutable
 class Records:
-    """What is stored outside the tables."""
+    """What is stored outside the tables. ``replays`` is None rather than empty, so that a document
+    names it only where answers are kept to be given again."""
 
     scripts: dict[str, dict[int, ProviderOutcome]]
     idempotency: dict[str, First] = field(default_factory=dict)
@@ -287,7 +288,7 @@ class Document:
             for keys in _in_lots(tally.keys):
                 yield "rule_keys", RuleKeysLine(rule, keys)
         for batch_id, outcomes in state.records.scripts.items():
-            # One without any has its line too.
+            # Of a batch without any outcome too: what is read from the lines differs in nothing.
             for lot in _in_lots(outcomes) if outcomes else [outcomes]:
                 yield "scripts", ScriptLine(batch_id, lot)
         for key, first in state.records.idempotency.items():
@@ -384,7 +385,7 @@ class ReadState:
     def opened(self, key: str, config: SandboxConfig, real: Micros) -> Sandbox:
         """The sandbox that they make. Their schedule holds a heap."""
         state = self.state
-        assumed = config.assumed.or_else(state.profile, state.assumptions)
+        assumed = config.assumed.reused_or_new(state.profile, state.assumptions)
         if config.seed != state.seed:
             config = replace(config, seed=state.seed)
         sandbox = Sandbox(key, config, real)

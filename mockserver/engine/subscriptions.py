@@ -267,7 +267,10 @@ def _money(
     step: Step, amount: Decimal, code: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
     """Currency and exact amount; without a currency, the assumption's or that of the method's
-    provider."""
+    provider. ``method`` is None where that has a fault, or is gone.
+
+    With a fault what is returned has no meaning: the caller refuses all faults together, and takes
+    nothing before."""
     provider = None
     if method is not None:
         provider = step.sandbox.providers.get(method.provider.provider_id)

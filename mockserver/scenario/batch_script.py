@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, PlainValidator
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, only_one
 from mockserver.scenario.kinds import NUMBER, TEXT
-from mockserver.scenario.matching import FieldTest, compile_test, known_operators
+from mockserver.scenario.matching import FieldTest, check_operators, compile_test
 from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.provider_outcome import (
     Approve,
@@ -60,7 +60,7 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
         if name not in ROW_FIELDS:
             hint = nearest(str(name), ROW_FIELDS) or f", allowed: {', '.join(ROW_FIELDS)}"
             raise ValueError(f"unknown column '{str(name)[:60]}'{hint}")
-        known_operators(wanted)
+        check_operators(wanted)
         kind = NUMBER if name == "amount" else TEXT
         tests.append(compile_test(name, kind.wanted(wanted), patterns=patterns))
     return tuple(tests)

@@ -161,13 +161,16 @@ def _as_answered(op: str, fired: Sequence[Decision]) -> list[str]:
 
 
 def _as_notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str]:
-    """What becomes of the webhooks of an operation: the first rule that says how they go, else the
-    rules that each of them will meet."""
+    """What becomes of the webhooks of an operation: the first rule that has fired and says how they
+    go, else the rules that each of them will meet. Which of these fires is not known yet: it
+    depends on what the webhook will say."""
     if op not in NOTIFYING or op in _DELIVERY:
         return []
     for decision in fired:
         if decision.outcome.webhook is not None:
             return [f"{_NOTIFY}:", f"  {decision.rule} says how webhooks go"]
+    # A webhook has no body that is uploaded, and asks no provider: rules of other stages never
+    # hear of it.
     of_deliveries = [
         rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL
     ]

@@ -266,7 +266,7 @@ ORDER = ("above", "gt", "gte", "below", "lt", "lte", "between")
 """Operators whose operands are bounds of a number or a length of time."""
 
 
-def known_operators(wanted: object) -> None:
+def check_operators(wanted: object) -> None:
     """Raise ``ValueError`` for an operator that does not exist, or an operand that no test can
     have."""
     if isinstance(wanted, list):

@@ -32,7 +32,7 @@ from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.file_model import file_model, read_part
 from mockserver.scenario.kinds import LENGTH
-from mockserver.scenario.matching import Difference, FieldTest, Words, compile_test, known_operators
+from mockserver.scenario.matching import Difference, FieldTest, Words, check_operators, compile_test
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
     OPERATIONS,
@@ -107,10 +107,10 @@ def compile_when(
     nth = idle = None
     if "idle" in when:
         with problems.at("idle"):
-            idle = compile_test("idle", LENGTH.wanted(_bounds(when["idle"])))
+            idle = compile_test("idle", LENGTH.wanted(_checked_bounds(when["idle"])))
     if "nth" in when:
         with problems.at("nth"):
-            known_operators(when["nth"])
+            check_operators(when["nth"])
             nth = compile_test("nth", _counted(when["nth"]))
     window = None
     if "clock" in when:
@@ -204,7 +204,7 @@ def _test(
     path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS
 ) -> FieldTest:
     """A test of a path, its operands read as the values of the field are."""
-    known_operators(wanted)
+    check_operators(wanted)
     if path in _OPERANDS:
         wanted = _OPERANDS[path](wanted)
     known = known_path(path, operations)
@@ -237,8 +237,9 @@ def _wanted_values(wanted: object) -> list[object]:
     return values
 
 
-def _bounds(wanted: object) -> object:
-    """A time that has passed is more or less than another, never exactly so long."""
+def _checked_bounds(wanted: object) -> object:
+    """The test of a time that has passed. Raises ``ValueError`` for operators other than bounds:
+    to the microsecond no time is exactly so long, and a test for that would never pass."""
     if not isinstance(wanted, dict) or not wanted:
         raise ValueError(f"got {excerpt(wanted or None)}, wanted a map such as {{above: 30d}}")
     known = (*BOUNDS, "between")
@@ -271,7 +272,7 @@ def _counted(wanted: object) -> object:
 def _declared(wanted: object, declared: frozenset[str]) -> None:
     """Refuse the name of a provider that is nearly one of the file's. Any other may be that of a
     provider which is created later."""
-    known_operators(wanted)
+    check_operators(wanted)
     for value in _wanted_values(wanted):
         if value in declared or value == DEFAULT_PROVIDER_ID:
             continue
@@ -332,7 +333,7 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
     "batch.row": _counted,
     "call": _counted,
     "in_flight": _counted,
-    "age": _bounds,
+    "age": _checked_bounds,
     "card.brand": _brand,
     "card.bin": _bin,
     "card.last4": partial(_digits, most=4),

@@ -393,6 +393,7 @@ class BatchPart(Part):
             changes.put(self._ROWS, batch.seq * _BLOCKS + block, rows)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        # As ``gather`` has put them: a batch with how many transactions it has, then these.
         counts = []
         for place, (seq, (plain, count)) in enumerate(stored.get(self.name, ())):
             if place != seq:
@@ -407,6 +408,7 @@ class BatchPart(Part):
                 raise ValueError(
                     f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}"
                 )
+            # From here on the batch notes which of its rows move: all of them are stored.
             batch.take_moved_rows()
             self._stored.append(_progress_of(batch))
 

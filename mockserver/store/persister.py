@@ -181,7 +181,8 @@ class SandboxPersister:
         self.parts = [*named, *told, *others, *self._memories]
 
     def close(self) -> None:
-        """Stop listening to the sandbox and let go of it."""
+        """Stop listening to the sandbox and let go of it. What refers to it is taken out, since
+        it refers back: a cycle that the garbage collector has frozen would stay for good."""
         sandbox = self.sandbox
         sandbox.schedule.on_change = sandbox.director.on_count = None
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
@@ -354,7 +355,7 @@ def stored_sandbox(
         # Time stood still for a try of a webhook, which is made again.
         sandbox.clock.real = real
     sandbox.own = _assumed(settled.own)
-    sandbox.assumed = config.assumed.or_else(*settled.assumed)
+    sandbox.assumed = config.assumed.reused_or_new(*settled.assumed)
     sandbox.opened = settled.opened
     sandbox.warned.update(settled.warned)
     persister = SandboxPersister(sandbox, known.number, scenarios, settled)
@@ -387,7 +388,7 @@ def _config(settled: Settled, config: SandboxConfig) -> SandboxConfig:
     Where both are the same it is the config of the server itself, so that reloaded files count for
     the sandbox too."""
     seed = int(settled.seed)
-    assumed = config.assumed.or_else(*settled.opened_with)
+    assumed = config.assumed.reused_or_new(*settled.opened_with)
     if assumed is config.assumed and (seed, settled.clock_plan) == (config.seed, config.clock):
         return config
     return replace(config, seed=seed, clock=settled.clock_plan, assumed=assumed)

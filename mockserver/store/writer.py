@@ -130,8 +130,10 @@ class Store(SandboxStorage):
         self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
         self._fetching: dict[str, asyncio.Future[SandboxPersister]] = {}
         self._task: asyncio.Task[None] | None = None
+        # A heap of the instants at which sandboxes that are not in memory must be woken.
         self._due: list[tuple[Micros, str]] = []
-        self._is_earlier = asyncio.Event()
+        # Ends the nap of ``run``: one of them may come before those that it knows.
+        self._may_be_earlier = asyncio.Event()
         # Lists show sandboxes that were never used in the order of their opening.
         for stored in sorted(file.sandboxes):
             sandboxes.know(stored.key, stored.name)
@@ -339,7 +341,7 @@ class Store(SandboxStorage):
         if self._next.sandboxes:
             self._begin()
         while True:
-            self._is_earlier.clear()
+            self._may_be_earlier.clear()
             await self._wake_all_due()
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
@@ -350,7 +352,7 @@ class Store(SandboxStorage):
                 nap = min(max(next_instant - self._now(), 0), LONGEST_NAP)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(nap / SECOND):
-                    await self._is_earlier.wait()
+                    await self._may_be_earlier.wait()
 
     async def _wake_all_due(self) -> None:
         """Read the sandboxes in which something has come due."""
@@ -389,6 +391,7 @@ class Store(SandboxStorage):
         while self._next:
             await self._all_ready()
             self._writing, self._next = self._next, _Round()
+            # Stays so where this task is cancelled: nobody who waits for the commit is forgotten.
             failed: str | None = "the server stops"
             try:
                 await self._commit()
@@ -538,7 +541,7 @@ class Store(SandboxStorage):
         """Wake a sandbox that is not in memory when something comes due in it."""
         if stored.due is not None:
             heappush(self._due, (stored.due, stored.key))
-            self._is_earlier.set()
+            self._may_be_earlier.set()
 
 
 @contextlib.contextmanager

@@ -60,14 +60,15 @@ def _fault_of_webhook(outcome: Outcome) -> str | None:
 
 
 def _fault_of(
-    contents: Sequence[Content], edit: Mapping[str, object], omit: Sequence[str], where: str
+    contents: Sequence[Content], edit: Mapping[str, object], omit: Sequence[str], kind: str
 ) -> str | None:
-    """What is wrong with the first path that leads nowhere, None when none does."""
+    """What is wrong with the first path that leads nowhere, None when none does. ``kind`` is what
+    the contents are of: an answer or a webhook."""
     for word, paths in (("edits", edit), ("omits", omit)):
         for path in paths:
             words = _part_that_is_nowhere(contents, path.split("."), may_add=word == "edits")
             if words is not None:
-                return f"{word} '{mask_start(path, 80)}', and no {where} has {words}"
+                return f"{word} '{mask_start(path, 80)}', and no {kind} has {words}"
     return None
 
 

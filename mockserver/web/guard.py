@@ -200,7 +200,9 @@ class Guard:
         return None
 
     def _is_ours(self, host: bytes) -> bool:
-        """Whether a Host header names this server."""
+        """Whether a Host header names this server, and a page of a stranger cannot have sent it: a
+        stranger may lead its own names to this machine (DNS rebinding), but none that is reserved.
+        A server that other machines reach is also called by the names of its own network."""
         match = _HOST.fullmatch(host.decode("latin-1"))
         # Without port and brackets.
         name = match[1].strip("[]").lower().rstrip(".") if match is not None else ""

@@ -201,10 +201,12 @@ def remark_line(remark: Remark, masked_key: str, real: Micros) -> LogLine:
 
 
 def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
-    """The answer of a step that took its time has ended; ``is_gone``: the client had hung up
-    before."""
+    """Tell that the answer of a step has ended, if they were told that it is still on its way
+    (``watched``): only now is it known whether the client got it. ``is_gone``: the client had hung
+    up before."""
     sandbox, entry = step.sandbox, step.result.watched
     if entry:
+        # Told once, whoever ends the answer.
         step.result.watched = 0
         doubt = UncertainResult.HUNG_UP if is_gone else None
         for observer in sandbox.observers:

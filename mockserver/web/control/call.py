@@ -272,11 +272,14 @@ class ControlEndpoint(Endpoint):
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
+        """The reply that the function of the row makes of a call, by the rules that always hold
+        (above): read first, held up before and after, and told to those who wait."""
+        # Each commit that fails from now on may have lost what this call does (``kept``).
         request.failures = self.world.sandboxes.storage.failures
         call = AnyCall(self.route, self.world, request)
         if self.route.keyed:
-            # A misspelt parameter, or one in a body that is not read, must not widen what a call
-            # does.
+            # It acts on one sandbox. Read here, whether or not the function does, so that what is
+            # misspelt is refused: it must not widen what a call does.
             _ = call.query
             if self.route.body is None:
                 _ = call.body
