@@ -65,10 +65,11 @@ JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
 
-OURS, REFERENCE, BARE = (
+OURS, REFERENCE, BARE, SKETCH = (
     "this sandbox",
     "Starlette, pydantic, orjson, dict",
     "Starlette, constant answer",
+    "sketch of a sandbox, its log to /dev/null",
 )
 STATEFUL = ("stripe-stateful-mock", "localstripe", "json-server")
 """Peers that keep what they are told."""
@@ -302,6 +303,13 @@ def kinds(peers: Path | None) -> list[Kind]:
             first,
             ("post", *first),
             lambda _: {"get": ["/charge/1"], "search": ["/charge"]},
+        ),
+        Kind(
+            SKETCH,
+            lambda port, _: [sys.executable, str(HERE / "sketch.py"), str(port)],
+            first,
+            create,
+            charges,
         ),
     ]
     if peers is None:

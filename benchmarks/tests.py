@@ -15,11 +15,14 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
+
+from benchmarks.run import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 CLIENTS = ROOT / "clients"
@@ -36,7 +39,7 @@ import pytest
 
 CLIENT = httpx.Client(trust_env=False)
 
-
+{fixtures}
 @pytest.mark.parametrize("number", range({calls}))
 def test_one({fixture}, number):
     {before}
@@ -54,6 +57,41 @@ THEIRS = {
     "url": 'httpserver.url_for("/charge")',
     "key": '"sk_demo"',
 }
+SKETCH = {
+    "fixture": "sketch",
+    "before": "pass",
+    "url": 'sketch + "/charge?reference=none"',
+    "key": '"sk_demo"',
+}
+SKETCHED = """
+import subprocess
+import sys
+import time
+
+
+@pytest.fixture(scope="session")
+def sketched():
+    process = subprocess.Popen([sys.executable, "{server}", "{port}"], stderr=subprocess.DEVNULL)
+    url = "http://127.0.0.1:{port}"
+    while True:
+        try:
+            CLIENT.get(url + "/charge?reference=none")
+            break
+        except httpx.ConnectError:
+            time.sleep(0.01)
+    yield url
+    process.terminate()
+    process.wait()
+
+
+@pytest.fixture
+def sketch(sketched):
+    yield sketched
+    CLIENT.get(sketched + "/charge?reference=judged")
+"""
+"""The least that a fixture with a server of its own process needs: the start of a server that has
+nothing of ours (``sketch.py``), and one call at the end of each test that asks what it has seen."""
+
 NODE = """
 import {{ test }} from "node:test";
 import {{ mockserver }} from "{clients}/node/src/index.mjs";
@@ -162,31 +200,27 @@ def cpu(*words: str, **environ: str) -> float:
     return best
 
 
+def pytest_seconds(folder: Path, words: Mapping[str, str], plugin: str, fixture: str = "") -> float:
+    """CPU seconds of the tests that use a fixture, which a plugin brings or the tests themselves."""
+    file = folder / f"test_{words['fixture']}.py"
+    file.write_text(PYTEST.format(calls=CALLS, fixtures=fixture, **words))
+    loaded = ["-p", plugin] if plugin else []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loaded, str(file)]
+    seconds = cpu(*command, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONPATH=str(ROOT))
+    print(f"pytest, {CALLS} tests of one call, fixture {words['fixture']}: {seconds:.2f} s of CPU")
+    return seconds
+
+
 def pytest_ratio(folder: Path) -> float:
-    """How much longer the tests take than with pytest-httpserver."""
-    taken = {}
-    for name, words in {"ours": OURS, "theirs": THEIRS}.items():
-        file = folder / f"test_{name}.py"
-        file.write_text(PYTEST.format(calls=CALLS, **words))
-        plugins = (
-            ["pytest_httpserver.pytest_plugin"]
-            if name == "theirs"
-            else ["mockserver.pytest_plugin"]
-        )
-        loaded = [word for plugin in plugins for word in ("-p", plugin)]
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            *loaded,
-            str(file),
-        ]
-        taken[name] = cpu(*command, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONPATH=str(ROOT))
-        print(f"pytest, {CALLS} tests of one call, {name}: {taken[name]:.2f} s of CPU")
-    return taken["ours"] / taken["theirs"]
+    """How much longer the tests take than with pytest-httpserver; prints the limit beside it."""
+    sketched = SKETCHED.format(server=ROOT / "benchmarks" / "sketch.py", port=free_port())
+    ours = pytest_seconds(folder, OURS, "mockserver.pytest_plugin")
+    theirs = pytest_seconds(folder, THEIRS, "pytest_httpserver.pytest_plugin")
+    limit = pytest_seconds(folder, SKETCH, "", sketched)
+    print(
+        f"a server of its own process and one call a test, without a sandbox: {limit / theirs:.2f}"
+    )
+    return ours / theirs
 
 
 def milliseconds(stack: Stack, folder: Path) -> float:
