@@ -65,7 +65,7 @@ TEST_NUMBERS = frozenset(_TEST_NAMES)
 """They are published: no secret."""
 
 PREFIX_LENGTHS = (4, 6, 8)
-"""Lengths of the leading digits that a search may give (assumption
+"""Lengths of the leading digits that a search may give (settled fact
 ``charge.search_card_number``)."""
 
 MIN_LENGTH, MAX_LENGTH = 12, 19
@@ -152,7 +152,7 @@ CCV_LENGTHS: Mapping[Brand | None, tuple[int, int]] = {
     **dict.fromkeys((None, *Brand), (3, 4)),
     Brand.AMEX: (4, 4),
 }
-"""The least and the most digits of a card verification value (assumption ``card.required``); under
+"""The least and the most digits of a card verification value (assumption ``card.ccv``); under
 None while the brand is not known."""
 
 

@@ -14,8 +14,8 @@ Where the money is, by field:
   answered; either way nothing of it can be refunded twice;
 - ``returned``: the bank took back what had come in, as it may days after a direct debit.
 
-Sources: docs/spec/service.md, Charge, and States and transitions; assumptions
-``charge.capture_amount``, ``charge.refund_amount``.
+Sources: docs/spec/service.md, Charge, and States and transitions; assumption
+``charge.capture_amount``; settled fact ``charge.refund_amount``.
 """
 
 from __future__ import annotations

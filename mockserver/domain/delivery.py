@@ -153,7 +153,7 @@ class Delivery:
         return f"{self.url} {self.message.subject_id}" if self.held_for else self.url
 
     def headers(self) -> dict[str, str]:
-        """The headers that it is sent with (published facts, 6 and 10; assumption
+        """The headers that it is sent with (published facts, 6 and 10; settled fact
         ``webhook.headers``)."""
         headers = {
             "Content-Type": self.content.media_type.value,

@@ -50,7 +50,7 @@ def _masked(details: Mapping[str, str] | None) -> dict[str, str] | None:
 
 
 class Unauthorised(Refused):
-    """No key, or one that opens no sandbox (assumption ``keys``)."""
+    """No key, or one that opens no sandbox (settled fact ``keys``)."""
 
 
 class UnsupportedMedia(Refused):
@@ -89,7 +89,7 @@ class NotKept(TryLater):
 
 
 class Invalid(Refused):
-    """One or more fields are wrong, alone or together (assumption ``error.validation``)."""
+    """One or more fields are wrong, alone or together (settled fact ``error.validation``)."""
 
 
 def invalid(details: Mapping[str, str]) -> Invalid:

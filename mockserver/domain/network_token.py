@@ -1,6 +1,6 @@
 """A network token: what a card scheme gives instead of a card number.
 
-Source: docs/spec/service.md, Payment method, networkToken; assumption ``network_token.status``.
+Source: docs/spec/service.md, Payment method, networkToken; settled fact ``network_token.status``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A stored payment method: a card or an account known to one provider, with or without a customer.
 
-Source: docs/spec/service.md, Payment method; assumption ``removed.customer_or_method``.
+Source: docs/spec/service.md, Payment method; settled fact
+``removed.customer_or_method``.
 """
 
 from __future__ import annotations

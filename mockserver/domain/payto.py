@@ -1,6 +1,6 @@
 """A PayTo agreement: a payer's standing permission to take up to a maximum from a bank account.
 
-Source: docs/spec/service.md, NewPayToAgreement, and Payment method, payTo; assumption
+Source: docs/spec/service.md, NewPayToAgreement, and Payment method, payTo; settled fact
 ``payto.status``.
 """
 

@@ -135,8 +135,8 @@ class ChargeState(StrEnum):
 
     @classmethod
     def other_words(cls) -> dict[str, ChargeState]:
-        """Spellings besides the values, in lower case (assumptions ``charge.status.authorised``,
-        ``charge.status_filter``)."""
+        """Spellings besides the values, in lower case (assumption ``charge.status.authorised``;
+        settled fact ``charge.status_filter``)."""
         return {"authorised": cls.AUTHORISED}
 
 
@@ -144,7 +144,8 @@ CHARGE_STATE_BY_WORD: Mapping[str, ChargeState] = {
     **{state.value.lower(): state for state in ChargeState},
     **ChargeState.other_words(),
 }
-"""Charge states by every accepted spelling, in lower case (assumption ``charge.status_filter``)."""
+"""Charge states by every accepted spelling, in lower case (settled fact
+``charge.status_filter``)."""
 
 VaultState = StrEnum("VaultState", "STORED EXPIRED DELETED")
 """Whether a vault item still answers."""

@@ -9,7 +9,8 @@ due before them (``_is_through``). What a scenario wants of single rows is drawn
 batch is taken in, so that a row has its outcome however the batch is run.
 
 Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assumptions
-``batch.flow``, ``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
+``batch.flow``, ``batch.maximum``; settled fact ``batch.count_mismatch``; docs/scenario-language.md,
+batch, rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

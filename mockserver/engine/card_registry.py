@@ -1,7 +1,7 @@
 """The cards a sandbox has seen: facts shared by every object with the same card, found by leading
 digits.
 
-No number is kept but published test numbers: facts are looked up by a salted digest (assumption
+No number is kept but published test numbers: facts are looked up by a salted digest (settled fact
 ``charge.search_card_number``).
 """
 

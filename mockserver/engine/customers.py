@@ -1,7 +1,7 @@
 """Customer use cases: create with a first payment method, add more, change, read, remove.
 
-Sources: docs/spec/service.md, Customers; docs/spec/published-facts.md, 1.1 rows 14-28; assumptions
-``removed.customer_or_method``, ``gateway_delete``, ``removed.customer_methods``.
+Sources: docs/spec/service.md, Customers; docs/spec/published-facts.md, 1.1 rows 14-28; assumption
+``removed.customer_methods``; settled facts ``removed.customer_or_method``, ``gateway_delete``.
 """
 
 from itertools import islice

@@ -6,7 +6,7 @@ nothing; ``ask`` lets the provider refuse, which changes nothing either; ``store
 with all that it brings, and has nothing left to refuse.
 
 Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7;
-docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``,
+docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; settled facts ``removed.customer_or_method``,
 ``gateway_delete``, ``network_token.status``.
 """
 
@@ -228,7 +228,7 @@ def _next_default(step: Step, owner: Customer) -> str | None:
 
 
 def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
-    """Let the provider remove its copy too (assumption ``gateway_delete``). Raises
+    """Let the provider remove its copy too (settled fact ``gateway_delete``). Raises
     ``ProviderRefused``."""
     provider = step.sandbox.providers.get(method.provider.provider_id)
     if provider is not None:

@@ -1,7 +1,7 @@
 """PayTo use cases: ask a payer for an agreement, and move it on the clock.
 
-Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``,
-``payto.active_after``.
+Sources: docs/spec/service.md, NewPayToAgreement; assumption
+``payto.active_after``; settled fact ``payto.status``.
 """
 
 from mockserver.domain.clock import Micros

@@ -5,8 +5,8 @@ When one is asked, the rules of its stage decide, its time is counted, and its r
 words.
 
 Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 1.1 rows
-59-62, 2.12, 2.13, 7.2; docs/scenario-language.md, When a rule is asked, and outcome; assumptions
-``provider.unknown``, ``provider.other_currency``, ``least_cost``.
+59-62, 2.12, 2.13, 7.2; docs/scenario-language.md, When a rule is asked, and outcome; assumption
+``provider.other_currency``; settled facts ``provider.unknown``, ``least_cost``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ _LACKS: Mapping[Capability, Code] = {
     Capability.AUTHORISE: Code.FEATURE_AUTHORISE_AND_CAPTURE_IS_NOT_SUPPORTED,
     Capability.PARTIAL_CAPTURE: Code.FEATURE_PARTIAL_CAPTURE_IS_NOT_SUPPORTED_CAPTURE_AMOUNT,
 }
-"""Codes of a missing feature; any other is 32 (assumption ``provider.unknown``)."""
+"""Codes of a missing feature; any other is 32 (settled fact ``provider.unknown``)."""
 
 
 NEEDS: Mapping[PaymentType, Capability] = {
@@ -202,7 +202,7 @@ def lacks(provider: Provider, feature: Capability) -> Invalid:
 def by_cost(
     step: Step, amount: Decimal, given: Currency | None, card: CardNumber
 ) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption
+    """Providers that take the card and the currency, the cheapest first (settled fact
     ``least_cost``). Raises ``Invalid`` (63) when there is none.
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest

@@ -240,7 +240,7 @@ class Sandbox(Tables):
 
 
 def public_key_of(key: str) -> str:
-    """The public key of a secret key (assumption ``public_key``): ``sk_X`` pairs with ``pk_X``,
+    """The public key of a secret key (settled fact ``public_key``): ``sk_X`` pairs with ``pk_X``,
     others are derived."""
     if key.startswith("sk_"):
         return "pk_" + key[3:]

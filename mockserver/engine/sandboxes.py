@@ -5,7 +5,7 @@ one that had it (``install``), which may be kept aside for an undo. Work that st
 one asks ``is_live`` or ``present``. With a store a sandbox may also leave the memory and come back
 (``put_away``, ``put_back``): its key, its id and its name stay known meanwhile.
 
-Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxes``.
+Source: settled fact ``keys``; the command line's ``--keys`` and ``--most-sandboxes``.
 """
 
 import re

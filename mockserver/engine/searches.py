@@ -15,8 +15,8 @@ What always holds: a value that no row can have finds no row, and is no fault, b
 which there are few (states, fields to sort by): a misspelt one is refused with the nearest.
 
 Sources: docs/spec/service.md, Charges, Customers, Payment methods and Batches;
-docs/spec/published-facts.md, 3; assumptions ``charge.search_card_number``, ``customer.search``,
-``payment_method.search``, ``paging.*``, ``sort``, ``search.*``.
+docs/spec/published-facts.md, 3; assumptions ``paging.*``, ``sort``, ``search.*``; settled facts
+``charge.search_card_number``, ``customer.search``, ``payment_method.search``.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping

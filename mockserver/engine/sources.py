@@ -7,8 +7,9 @@ names every fault of a request at once. When its provider declines, ``routes_lef
 follow: first the provider that takes over for it, then those that were planned as next (dearer
 ones, where the cheapest is tried first), and last the payment method that takes over.
 
-Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``,
-``failover``, ``provider.unknown``, ``charge.customer_summary``, ``payto.status``.
+Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions
+``failover``, ``least_cost.next``, ``charge.customer_summary``; settled facts ``least_cost``,
+``provider.unknown``, ``payto.status``.
 """
 
 from collections.abc import Sequence

@@ -33,6 +33,7 @@ from mockserver.domain.states import (
     SubscriptionState,
 )
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
+from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, method_in_use
 
@@ -266,23 +267,31 @@ def _plan_next(step: Step, row: Subscription, due: Micros | None) -> Subscriptio
 def _money(
     step: Step, amount: Decimal, code: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
-    """Currency and exact amount; without a currency, the assumption's or that of the method's
-    provider. ``method`` is None where that has a fault, or is gone.
+    """Currency and exact amount of each payment; without a code, the usual currency.
 
     With a fault what is returned has no meaning: the caller refuses all faults together, and takes
     nothing before."""
+    code = code or _usual_currency(step, method)
+    faults.attempt(check_positive, amount)
+    money = faults.attempt(currency, code)
+    if money is None or faults.blames("Amount"):
+        return code, amount
+    return money.code, faults.attempt(exact, amount, money) or amount
+
+
+def _usual_currency(step: Step, method: PaymentMethod | None) -> str:
+    """The currency of payments that name none: one for all, or that of the method's provider."""
+    usual: str = step.assume("currency.default")
+    if usual != PROVIDERS_OWN:
+        return usual
     provider = None
     if method is not None:
         provider = step.sandbox.providers.get(method.provider.provider_id)
-    usual: str = step.assume("currency.default")
-    own: str = provider.currency if provider is not None else step.assume("provider.currency")
-    if usual == "provider":
-        usual = own
-    faults.attempt(check_positive, amount)
-    money = faults.attempt(currency, code or usual)
-    if money is None or faults.blames("Amount"):
-        return own, amount
-    return money.code, faults.attempt(exact, amount, money) or amount
+    if provider is None:
+        # The method is refused in this step: any currency will do to check the rest.
+        own: str = step.assume("provider.currency")
+        return own
+    return provider.currency
 
 
 def _check_steps(

@@ -2,8 +2,8 @@
 waits for it.
 
 Sources: docs/spec/service.md, Charge (``threeDsVerified``, ``threeDsRedirectUrl``,
-``threeDSNotificationUrl``); docs/spec/published-facts.md, 3.1 (codes 18, 917); assumptions
-``charge.status.*``, ``charge.challenge_expires_after``.
+``threeDSNotificationUrl``); docs/spec/published-facts.md, 3.1 (codes 18, 917); assumption
+``charge.challenge_expires_after``; settled fact ``charge.status``.
 """
 
 from mockserver.domain.charge import Charge, FailedAttempt

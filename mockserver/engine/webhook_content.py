@@ -57,7 +57,7 @@ class ReportedEvent:
 
 
 def word_of(kind: WebhookType) -> str:
-    """``meta.type`` of a type (assumption ``webhook.events``)."""
+    """``meta.type`` of a type (settled fact ``webhook.events``)."""
     return kind.value[:1].lower() + kind.value[1:]
 
 
