@@ -48,7 +48,7 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
 
-_ORIGIN = Origin("batch", "batch.row", "batch.three_ds", "row_fails")
+_ORIGIN = Origin("batch", op="batch.row", three_ds="batch.three_ds", three_ds_fails="row_fails")
 
 _COLUMNS = {name: attrgetter(snake(name)) for name in ROW_FIELDS}
 """Columns of a row by the names that rules call them."""

@@ -18,7 +18,7 @@ from mockserver.engine.charges import Origin
 from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.step import Step, finder
 
-_ORIGIN = Origin("payment_link", "payment_link.pay")
+_ORIGIN = Origin("payment_link", op="payment_link.pay")
 
 get = finder(PaymentLink, Code.INVALID_PAYMENT_LINK_ID)
 """A link. Raises ``NotFound`` (116)."""
