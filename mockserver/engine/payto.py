@@ -48,6 +48,7 @@ def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
     }
     agreement = step.add(made_of(Agreement, command, **own))
     for after, status in _moves(step):
+        # What happens at once is there in the answer already, as in production.
         if after == 0:
             come_due(step, agreement.payto_id, status)
         else:
