@@ -1,5 +1,9 @@
 """Payment-link use cases: make, read, list, and pay on the hosted page.
 
+A link limits how often it is paid. Payments that are under way count against the limit, as they may
+succeed, and free their place when they fail. A payer who reloads the page or clicks twice pays
+once: each view of the page has a key, and the link remembers what was made with it.
+
 Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``;
 settled fact ``link.url``.
 """
