@@ -111,7 +111,7 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
 
 def in_full(amount: Decimal, currency: Currency) -> Decimal:
     """An amount with all digits after the point that its currency has, if it does not have more:
-    0.20 AUD, 5 JPY."""
+    0.20 AUD, 5 JPY. So the published webhook writes a cost (published facts, 6)."""
     if digits_of(amount) >= currency.digits:
         return amount
     return amount.quantize(currency.unit, context=_EXACT)
@@ -177,8 +177,8 @@ def number_text(number: Decimal) -> str:
 
 
 def cut(amount: Decimal, currency: Currency) -> Money:
-    """What can be paid of an amount above 0: rounded down to the digits of its currency, but never
-    to nothing."""
+    """What can be paid of an amount above 0: rounded down to the digits of its currency, as nobody
+    pays more than was approved, but never to nothing, as no charge is of nothing."""
     rounded = amount.quantize(currency.unit, ROUND_DOWN, context=_EXACT)
     return Money(Decimal(number_text(max(rounded, currency.unit))), currency)
 
@@ -204,6 +204,7 @@ def places(amount: Decimal) -> int:
 
 
 def _refused(reason: str) -> Invalid:
+    """The refusal (2) of an amount that no payment can have."""
     return Invalid(Code.INVALID_AMOUNT, {"Amount": reason})
 
 

@@ -58,7 +58,7 @@ class PaymentMethod:
 
     def charged(self) -> Instrument:
         """The instrument as all of its charges show it: one object, of which they keep no
-        copies."""
+        copies. Kept in a list, as a record's own fields are not assigned."""
         if not self._charged:
             instrument = replace(
                 self.instrument,

@@ -60,7 +60,8 @@ class TransitionTable(Generic[S, E]):
 
     def event_to(self, state: S) -> E | None:
         """The event that brings an object to a state, whatever it was in before; None when none
-        does."""
+        does. For callers who name the state that they want, as a change of a subscription does, and
+        not what is to happen."""
         for before, row in self.moves.items():
             for event, after in row.items():
                 if after is state and before is not state:
@@ -106,7 +107,8 @@ def _diagrams() -> Mapping[str, str]:
 
 
 def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:
-    """The table as a Mermaid state diagram; ``word`` spells a state."""
+    """The table as a Mermaid state diagram, for the documentation and the pages; ``word`` spells a
+    state as the API does."""
     lines = ["stateDiagram-v2"]
     for event, state in table.begins.items():
         by = f": {event}" if event else ""
